@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, no_type_check
 
 import numpy as np
 from numba import int64, uint32
 
-from sssp.cuda.compiler import cuda, kernel
+from sssp.cuda.compiler import cuda, kernel_with
 from sssp.cuda.matrix.min_plus import THREADS, make_product, tile_side
 
 
@@ -54,7 +54,8 @@ def _make_kernel(dtype: np.dtype[Any]) -> Any:
     product = make_product(dtype, in_place=True)
     tile = tile_side(dtype)
 
-    @kernel(max_registers=65536 // (2 * THREADS))
+    @kernel_with(max_registers=65536 // (2 * THREADS))
+    @no_type_check
     def _product_kernel(
         out, out_start, out_stride, a, a_start, a_stride, b, b_start, b_stride, rows, columns, depth
     ):

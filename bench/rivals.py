@@ -51,7 +51,7 @@ from sssp.apps.terminal.arguments import Parser, parse
 from sssp.apps.terminal.interrupt import leave
 from sssp.apps.terminal.outcome import report_errors
 from sssp.bench.__main__ import PACKAGES, add_arguments, run
-from sssp.bench.harness import Answer, PreparedMap, Rival, read_rows
+from sssp.bench.harness import Rival, RivalAnswer, RivalMap, read_rows
 from sssp.loaders import write_gr
 
 Sources = NDArray[np.int64]
@@ -96,7 +96,7 @@ def _prepare_networkit(graph: sssp.Graph) -> Solve:
     return solve
 
 
-def _read_networkit(searches: list[Any]) -> Answer:
+def _read_networkit(searches: list[Any]) -> RivalAnswer:
     distances = np.array([search.getDistances(asarray=True) for search in searches])
     distances[distances == np.finfo(np.float64).max] = np.inf
     return read_rows(distances)
@@ -125,7 +125,7 @@ def _prepare_rustworkx(graph: sssp.Graph) -> Solve:
     ]
 
 
-def _read_rustworkx(found: list[tuple[int, int, Mapping[int, float]]]) -> Answer:
+def _read_rustworkx(found: list[tuple[int, int, Mapping[int, float]]]) -> RivalAnswer:
     distances = np.full((len(found), found[0][0]), np.inf)
     for row, (_, source, lengths) in zip(distances, found, strict=True):
         row[list(lengths.keys())] = list(lengths.values())
@@ -136,7 +136,7 @@ def _read_rustworkx(found: list[tuple[int, int, Mapping[int, float]]]) -> Answer
 # -- libraries that prepare maps ---------------------------------------------------------------
 
 
-def _map_with_cch(graph: sssp.Graph) -> Callable[[], PreparedMap]:
+def _map_with_cch(graph: sssp.Graph) -> Callable[[], RivalMap]:
     """Use the customizable contraction hierarchies of RoutingKit, ordered by inertial flow."""
     cch = _library("routingkit_cch", "routingkit-cch")
     _refuse_wide_weights(graph)
@@ -147,7 +147,7 @@ def _map_with_cch(graph: sssp.Graph) -> Callable[[], PreparedMap]:
     # (latitude first)
     places = [graph.coordinates[:, column].tolist() for column in (1, 0)]
 
-    def prepare() -> PreparedMap:
+    def prepare() -> RivalMap:
         order = cch.compute_order_inertial(*arcs, *places)
         metric = cch.CCHMetric(cch.CCH(order, *arcs[1:], False), weights)
 
@@ -171,7 +171,7 @@ def _map_with_cch(graph: sssp.Graph) -> Callable[[], PreparedMap]:
             return lengths
 
         everywhere = np.arange(graph.n)
-        return PreparedMap(
+        return RivalMap(
             lambda sources: table(sources, everywhere),
             table,
             trips,
@@ -193,11 +193,11 @@ def _prepare_cch(graph: sssp.Graph) -> Solve:
     return trees
 
 
-def _read_cch(rows: list[Any]) -> Answer:
+def _read_cch(rows: list[Any]) -> RivalAnswer:
     return read_rows(_infinite_for_none(rows))
 
 
-def _map_with_pandana(graph: sssp.Graph) -> Callable[[], PreparedMap]:
+def _map_with_pandana(graph: sssp.Graph) -> Callable[[], RivalMap]:
     """Use pandana, which finds trips only, and takes no new weights."""
     pandana, frames = _library("pandana"), _library("pandas")
     if graph.greatest_weight > PANDANAS_GREATEST:
@@ -208,7 +208,7 @@ def _map_with_pandana(graph: sssp.Graph) -> Callable[[], PreparedMap]:
     ends = [frames.Series(side.astype(np.int64)) for side in (graph.tails, graph.indices)]
     weights = frames.DataFrame({"weight": graph.weights.astype(np.float64)})
 
-    def prepare() -> PreparedMap:
+    def prepare() -> RivalMap:
         network = pandana.Network(*nodes, *ends, weights, twoway=False)
 
         def table(sources: Sources, targets: Sources) -> NDArray[np.float64]:
@@ -218,7 +218,7 @@ def _map_with_pandana(graph: sssp.Graph) -> Callable[[], PreparedMap]:
         def trips(sources: Sources, targets: Sources) -> NDArray[np.float64]:
             return np.asarray(network.shortest_path_lengths(sources, targets))
 
-        return PreparedMap(None, table, trips, _read_pandana)
+        return RivalMap(None, table, trips, _read_pandana)
 
     return prepare
 
@@ -234,7 +234,7 @@ def _prepare_pandana(graph: sssp.Graph) -> Solve:
 # -- programs ----------------------------------------------------------------------------------
 
 #: solves from one source
-SolveOne = Callable[[int], Answer]
+SolveOne = Callable[[int], RivalAnswer]
 #: ``prepare(program, graph, folder)`` makes files of a graph in a folder
 Prepare = Callable[[str, sssp.Graph, Path], SolveOne]
 
@@ -264,7 +264,7 @@ def _refuse_wide_weights(graph: sssp.Graph) -> None:
         raise RivalError(f"it takes whole weights up to {LARGEST:,}")
 
 
-def _solve_in_turn(solve: SolveOne, sources: Sources) -> Answer:
+def _solve_in_turn(solve: SolveOne, sources: Sources) -> RivalAnswer:
     """Solve for one source after the other, and join the answers."""
     answers = [solve(source) for source in sources.tolist()]
     first = answers[0]
@@ -273,7 +273,7 @@ def _solve_in_turn(solve: SolveOne, sources: Sources) -> Answer:
         parts = [getattr(answer, field) for answer in answers]
         return None if parts[0] is None else np.concatenate(parts)
 
-    return Answer(
+    return RivalAnswer(
         join("reached"),
         join("distances"),
         join("vertices"),
@@ -311,9 +311,9 @@ def _prepare_gapbs(program: str, graph: sssp.Graph, folder: Path) -> SolveOne:
     file = folder / "graph.gr"
     write_gr(file, graph.n, graph.tails, graph.indices, graph.weights)
 
-    def solve(source: int, delta: int) -> Answer:
+    def solve(source: int, delta: int) -> RivalAnswer:
         output = _run_program(program, "-f", file, "-r", source, "-d", delta, "-n", 1, "-a", "-v")
-        return Answer(
+        return RivalAnswer(
             np.array([int(_read_number(r"reaches\s+(\d+) nodes", output))]),
             seconds=_read_number(r"Trial Time:\s*([\d.]+)", output),
             right=re.search(r"Verification:\s*PASS", output) is not None,
@@ -338,7 +338,7 @@ def _prepare_adds(program: str, graph: sssp.Graph, folder: Path) -> SolveOne:
         np.append(graph.indices, [0] * (graph.m % 2)).astype(np.uint32).tofile(stream)
         graph.weights.astype(np.uint32).tofile(stream)
 
-    def solve(source: int) -> Answer:
+    def solve(source: int) -> RivalAnswer:
         output = _run_program(program, "-s", source, "-o", out, file)
         times = re.findall(r"[Tt]ime\D*?([\d.]+)\s*(ns|us|ms|s)\b", output)
         if not times:
@@ -346,7 +346,7 @@ def _prepare_adds(program: str, graph: sssp.Graph, folder: Path) -> SolveOne:
         words = out.read_text().replace("INF", "inf").split()
         answer = read_rows([words[1::2]])
         number, unit = times[-1]
-        return Answer(answer.reached, answer.distances, seconds=float(number) * SECONDS[unit])
+        return RivalAnswer(answer.reached, answer.distances, seconds=float(number) * SECONDS[unit])
 
     return solve
 
@@ -362,13 +362,13 @@ def _prepare_routingkit(program: str, graph: sssp.Graph, folder: Path) -> SolveO
     for file, vector in zip(files[:3], vectors, strict=True):
         vector.astype(np.uint32).tofile(file)
 
-    def solve(source: int) -> Answer:
+    def solve(source: int) -> RivalAnswer:
         ours = sssp.shortest_paths(graph, source, device="cpu", progress=False)
         farthest = int(np.argmax(np.where(ours.reached, ours.distances, -1)))
         for file, vertex in zip(files[3:5], (source, farthest), strict=True):
             np.array([vertex], np.uint32).tofile(file)
         output = _run_program(program, *files)
-        return Answer(
+        return RivalAnswer(
             np.array([np.count_nonzero(ours.reached)]),
             np.fromfile(files[5], np.uint32).astype(np.float64)[np.newaxis],
             np.array([[farthest]]),

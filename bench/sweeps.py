@@ -3,12 +3,12 @@
     python -m bench.sweeps [GRAPH ...] [--sources N] [--json FILE]
 
 A graph is a name that `sssp.datasets.find` knows, or a file; default USA-road-d.NY. (Graphs of the
-size of a continent: `bench.large`.) The time of a batch of trees on the device is the median of
-several replays of its launches as one CUDA graph, from sources there to distances there, in the
-order of the vertices and side by side; calls are timed from Python to Python. New weights are
-also timed stage by stage, from the lowest tier, of the highest number, up and down again. Lines are
-printed as they are known, with the seconds since the start. Some rows of every batch are
-compared with searches on the graph; two trees are certified.
+size of a continent: `bench.large`; calls beside what the GPU is busy: `bench.calls`.) The time of a
+batch of trees on the device is the median of several replays of its launches as one CUDA graph,
+from sources there to distances there, in the order of the vertices and side by side; calls are
+timed from Python to Python. New weights are also timed stage by stage, from the lowest tier, of the
+highest number, up and down again. Lines are printed as they are known, with the seconds since the
+start. Some rows of every batch are compared with searches on the graph; two trees are certified.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What writers are given."""
+"""Columns, the input of writers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def plain_array(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Return values as an array; a masked one, whose mask NumPy would drop, is a TypeError."""
+    """Return values as an array; raise TypeError for a masked one: NumPy would drop its mask."""
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array, and no file says what stands behind the mask")
     return np.asarray(values)

@@ -180,7 +180,7 @@ def _size_of(stream: Any) -> int | None:
 
 
 def _read_data(stream: Any, count: int, size: int | None) -> NDArray[np.uint8]:
-    """Read what comes after the header."""
+    """Read the arrays behind the header."""
     if size is None:
         data = np.frombuffer(_read_up_to(stream, count), np.uint8)
         if data.size == count and stream.read(1):
@@ -196,7 +196,7 @@ def _read_data(stream: Any, count: int, size: int | None) -> NDArray[np.uint8]:
 
 
 def _read_up_to(stream: Any, count: int) -> bytearray:
-    """Read `count` bytes, or what there is, without memory for more than that."""
+    """Read up to `count` bytes, without memory for more than there are."""
     content = bytearray()
     while len(content) < count:
         piece = stream.read(min(count - len(content), _PIECE_BYTES))
@@ -207,7 +207,7 @@ def _read_up_to(stream: Any, count: int) -> bytearray:
 
 
 class _Entry(NamedTuple):
-    """What the header says of an array."""
+    """An array's entry in the header."""
 
     name: str
     dtype: np.dtype[Any]
@@ -217,7 +217,7 @@ class _Entry(NamedTuple):
 
 
 def _entry(fields: Any) -> _Entry:
-    """Check an entry of the table, but for what the data must say."""
+    """Check an entry of the table, without its data."""
     known = fields if isinstance(fields, dict) else {}
     name, dtype, shape = known.get("name"), known.get("dtype"), known.get("shape")
     numbers = known.get("offset"), known.get("checksum")
@@ -281,7 +281,7 @@ class _Prefix(NamedTuple):
 
 
 def _read_header(stream: Any, size: int | None) -> tuple[_Prefix, bytes]:
-    """Check what can be checked before an array is read; return prefix and header."""
+    """Check the header before any array is read; return prefix and header."""
     start = stream.read(_PREFIX.size)
     if not start:
         raise RefusedError("the file is empty")

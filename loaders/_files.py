@@ -77,7 +77,7 @@ _KINDS: tuple[tuple[bytes, str], ...] = (
     (b"%%matrixmarket", "a Matrix Market file (read it with scipy.io.mmread)"),
     (b"<!doctype html", "an HTML page (a failed download?)"),
     (b"<html", "an HTML page (a failed download?)"),
-    (b"<?xml", "an XML file (GraphML or OSM?)"),
+    (b"<?xml", "an XML file (GraphML?)"),
     (b"{", "a JSON file"),
     (b"%", "a METIS or Matrix Market file"),
     (b"#", "an edge list with '#' comments"),
@@ -88,7 +88,7 @@ _OSM_PBF, _OSM_PBF_OFFSET = b"OSMHeader", 6
 
 
 class RefusedError(Exception):
-    """A file is not what it should be; who knows the place makes a `GraphFormatError` of it."""
+    """A file is malformed; the caller, which knows the place, raises a `GraphFormatError`."""
 
 
 @contextmanager
@@ -117,7 +117,7 @@ def decompressing(file: Any) -> Iterator[Any]:
 
 
 class _Pipe(io.RawIOBase):
-    """A pipe whose first bytes come in one piece, however they were sent."""
+    """A pipe that returns its first bytes in one piece."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._head = stream.read(PEEKED_BYTES)
@@ -211,7 +211,7 @@ def _new_temporary(folder: str) -> tuple[str, Any]:
 
 
 def _remove_litter(folder: str) -> None:
-    """Remove the unfinished files of writers that were killed: those that nobody has locked."""
+    """Remove the unfinished files of writers that were killed: those without a lock."""
     if fcntl is None:
         return
     now = time.time()
@@ -252,13 +252,23 @@ def other_kind(head: bytes) -> str | None:
         return "a NumPy .npz file" if npz else "a ZIP archive (unpack it first)"
     if head.startswith(_TAR, _TAR_OFFSET):
         return "a tar archive (unpack it first)"
-    if head.startswith(_OSM_PBF, _OSM_PBF_OFFSET):
-        return "an OpenStreetMap .osm.pbf file"
+    if is_osm(head):
+        return "an OpenStreetMap file (sssp.read_osm reads it)"
     start = head.lstrip().lower()
     for magic, kind in _KINDS:
         if head.startswith(magic) or start.startswith(magic):
             return kind
     return "a binary file" if b"\x00" in head else None
+
+
+def is_pbf(head: bytes) -> bool:
+    """Tell from its first bytes whether a file is OpenStreetMap's in binary."""
+    return head.startswith(_OSM_PBF, _OSM_PBF_OFFSET)
+
+
+def is_osm(head: bytes) -> bool:
+    """Tell from its first bytes whether a file is OpenStreetMap's, in binary or as XML."""
+    return is_pbf(head) or (head.lstrip().startswith(b"<") and b"<osm" in head)
 
 
 def printable(line: bytes | bytearray) -> str:

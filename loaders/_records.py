@@ -109,7 +109,7 @@ def _records_kernel(text, begin, end, letter, vertex_fields, largest_vertex, roo
 
 @dataclass(frozen=True)
 class RecordFormat:
-    """One of the formats: what its problem line and its records look like.
+    """One of the formats: its problem line and its records.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ class RecordReader:
         return int(records)
 
     def _take_line(self, chunks: TextChunks, columns: NDArray[np.int64]) -> int:
-        """Take one line, whatever it is, or say what is wrong with it."""
+        """Parse one line, or explain its fault."""
         line = chunks.line()
         words = [word.decode("latin-1") for word in line.split()]
         records = 0
@@ -322,6 +322,8 @@ class RecordReader:
         form = self.form
         if not self.counts and all(map(_REAL.fullmatch, words)):
             return f"numbers and no letter: this is METIS or an edge list, not {form.kind}"
+        if not self.counts and words[0].startswith("<"):
+            return f"this looks like a TNTP file (sssp.read_tntp reads it), not {form.kind}"
         return f"unknown line: the lines of {form.kind} start with c, p or {form.letter}"
 
     def _check_end(self, chunks: TextChunks) -> None:

@@ -55,7 +55,7 @@ class TextChunks:
         self.text: NDArray[np.uint8] = np.frombuffer(self._bytes, np.uint8)
 
     def refuse_other_kinds(self, expected: str) -> None:
-        """Refuse an empty file, or one whose first bytes show another kind than `expected`."""
+        """Refuse an empty file, or one with the first bytes of another kind than `expected`."""
         try:
             head = self._stream.peek(PEEKED_BYTES)
         except DAMAGED_STREAM as error:

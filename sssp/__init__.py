@@ -25,12 +25,19 @@ __version__ = "0.1.0"
 _NAMES = {
     "apps.jobs.job": "run",
     "calls.all_pairs": "all_pairs transitive_closure",
+    "calls.alternatives": "alternatives",
+    "calls.assign": "assign",
+    "calls.assignment_result": "Assignment",
     "calls.betweenness": "betweenness",
+    "calls.load": "load skim",
     "calls.many_sources": "iter_blocks reduce",
     "calls.nearest": "nearest",
     "calls.pairs": "pairs",
+    "calls.read_osm": "read_osm",
+    "calls.road_problem": "read_tntp",
     "calls.shortest_paths": "shortest_paths",
     "certificate": "verify",
+    "cpu.link_costs": "BPR Conical",
     "datasets.generate": "road_like",
     "engine.threads": "set_threads",
     "errors": (
@@ -39,13 +46,14 @@ _NAMES = {
         "VertexError"
     ),
     "graph": "Graph read_graph",
+    "loaders": "Profile",
     "methods": (
         "AStar BellmanFord BreadthFirst ClosureBySquaring ClosureByWarshall DeltaStepping "
         "Dijkstra FloydWarshall Johnson RepeatedSquaring ThresholdDijkstra"
     ),
     "prepared.hierarchy": "Hierarchy",
     "prepared.prepare": "prepare read_hierarchy",
-    "results": "NearestFacilities ShortestPaths Trips",
+    "results": "Alternatives Flows NearestFacilities ShortestPaths Trips",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

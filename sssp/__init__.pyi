@@ -7,13 +7,22 @@ from sssp import methods as methods
 from sssp.apps.jobs.job import run as run
 from sssp.calls.all_pairs import all_pairs as all_pairs
 from sssp.calls.all_pairs import transitive_closure as transitive_closure
+from sssp.calls.alternatives import alternatives as alternatives
+from sssp.calls.assign import assign as assign
+from sssp.calls.assignment_result import Assignment as Assignment
 from sssp.calls.betweenness import betweenness as betweenness
+from sssp.calls.load import load as load
+from sssp.calls.load import skim as skim
 from sssp.calls.many_sources import iter_blocks as iter_blocks
 from sssp.calls.many_sources import reduce as reduce
 from sssp.calls.nearest import nearest as nearest
 from sssp.calls.pairs import pairs as pairs
+from sssp.calls.read_osm import read_osm as read_osm
+from sssp.calls.road_problem import read_tntp as read_tntp
 from sssp.calls.shortest_paths import shortest_paths as shortest_paths
 from sssp.certificate import verify as verify
+from sssp.cpu.link_costs import BPR as BPR
+from sssp.cpu.link_costs import Conical as Conical
 from sssp.datasets.generate import road_like as road_like
 from sssp.engine.threads import set_threads as set_threads
 from sssp.errors import DeviceError as DeviceError
@@ -29,6 +38,7 @@ from sssp.errors import VerificationError as VerificationError
 from sssp.errors import VertexError as VertexError
 from sssp.graph.graph import Graph as Graph
 from sssp.graph.reading import read_graph as read_graph
+from sssp.loaders import Profile as Profile
 from sssp.methods import AStar as AStar
 from sssp.methods import BellmanFord as BellmanFord
 from sssp.methods import BreadthFirst as BreadthFirst
@@ -44,7 +54,9 @@ from sssp.prepared.hierarchy import Hierarchy as Hierarchy
 from sssp.prepared.prepare import prepare as prepare
 from sssp.prepared.prepare import read_hierarchy as read_hierarchy
 from sssp.results.facilities import NearestFacilities as NearestFacilities
+from sssp.results.flow_results import Flows as Flows
 from sssp.results.trees import ShortestPaths as ShortestPaths
+from sssp.results.trip_results import Alternatives as Alternatives
 from sssp.results.trip_results import Trips as Trips
 
 __version__: str

@@ -15,13 +15,14 @@
     └── MissingExtraError      (ImportError)     an optional dependency is absent
 
 Every one survives pickling, so that it can cross a process pool. Below them stands what
-shortens texts of files and users in messages.
+shortens texts of files and users in messages, and what imports optional dependencies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from importlib import import_module
 from itertools import islice
 from os import PathLike, fspath
 from typing import Any
@@ -141,6 +142,22 @@ class JobError(SSSPError, RuntimeError):
 
 class MissingExtraError(SSSPError, ImportError):
     """An optional dependency is missing; the message holds the pip command."""
+
+
+def import_extra(module: str, extra: str) -> Any:
+    """Import a module that an extra of the package brings.
+
+    Raises
+    ------
+    MissingExtraError
+        It cannot be imported; the message holds the pip line.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            f'{module} is not installed; install it with: pip install "sssp[{extra}]"'
+        ) from error
 
 
 #: characters of a file's content that an error shows

@@ -41,7 +41,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Method:
-    """What all methods share; class variables, but for the options.
+    """The base of all methods: options are fields, all else class variables.
 
     Attributes
     ----------
@@ -50,7 +50,8 @@ class Method:
     task : {"search", "trips", "matrix", "closure"}
         What it does: a method object is taken by the calls that take other methods of its task.
     solvers : dict of str to str
-        Module of its solver by the kind of device that it runs on: ``"cpu"``, ``"cuda"``.
+        Module of its solver by the kind of device that it runs on: ``"cpu"``, ``"cuda"``,
+        ``"opencl"``.
     statistics : dict of str to str
         What it counts, the same on every device: the keys of ``result.stats`` and their meaning.
     negative_weights : bool
@@ -77,9 +78,9 @@ class Method:
     kernels: ClassVar[str | None] = None
 
 
-def _twins(module: str) -> dict[str, str]:
-    """Return the solvers of a method that both kinds of devices have under the same name."""
-    return {"cpu": f"sssp.cpu.{module}", "cuda": f"sssp.cuda.{module}"}
+def _twins(module: str, *others: str) -> dict[str, str]:
+    """Return the solvers of a method that CPU, CUDA and other kinds have under the same name."""
+    return {kind: f"sssp.{kind}.{module}" for kind in ("cpu", "cuda", *others)}
 
 
 _ROUNDS = {"rounds": "passes over the matrix"}
@@ -214,7 +215,7 @@ class AStar(Method):
 
 @dataclass(frozen=True)
 class Sweep(Method):
-    """Climb and sweep over a prepared map (Delling et al. 2011); what a `Hierarchy` answers by."""
+    """Climb and sweep over a prepared map (Delling et al. 2011): the method of a `Hierarchy`."""
 
     name: ClassVar[str] = "sweep"
     task: ClassVar[str] = "sweep"
@@ -236,7 +237,7 @@ class FloydWarshall(Method):
 
     name: ClassVar[str] = "floyd-warshall"
     task: ClassVar[str] = "matrix"
-    solvers: ClassVar[dict[str, str]] = _twins("matrix.floyd_warshall")
+    solvers: ClassVar[dict[str, str]] = _twins("matrix.floyd_warshall", "opencl")
     statistics: ClassVar[dict[str, str]] = _ROUNDS
     # at n = 3,000
     seconds: ClassVar[float | None] = 7e-11
@@ -255,7 +256,7 @@ class RepeatedSquaring(Method):
 
     name: ClassVar[str] = "repeated-squaring"
     task: ClassVar[str] = "matrix"
-    solvers: ClassVar[dict[str, str]] = _twins("matrix.repeated_squaring")
+    solvers: ClassVar[dict[str, str]] = _twins("matrix.repeated_squaring", "opencl")
     statistics: ClassVar[dict[str, str]] = _ROUNDS
     # at n = 3,000
     seconds: ClassVar[float | None] = 7e-10
@@ -303,7 +304,7 @@ class ClosureBySquaring(Method):
 
     name: ClassVar[str] = "closure-by-squaring"
     task: ClassVar[str] = "closure"
-    solvers: ClassVar[dict[str, str]] = _twins("matrix.transitive_closure")
+    solvers: ClassVar[dict[str, str]] = _twins("matrix.transitive_closure", "opencl")
     statistics: ClassVar[dict[str, str]] = {}
     negative_weights: ClassVar[bool] = True
     weighted: ClassVar[bool] = False
@@ -327,7 +328,7 @@ CLOSURE_METHODS = _by_name(ClosureByWarshall, ClosureBySquaring)
 
 
 def is_auto(method: str | Method) -> bool:
-    """Whether a call leaves the choice of its method open."""
+    """Return whether a call leaves the choice of its method open."""
     return isinstance(method, str) and method == "auto"
 
 

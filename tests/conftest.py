@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from sssp.calls.placement import _number
 from sssp.errors import SSSPError
 from tests.solvers import SIMULATOR, Solver
 
@@ -60,9 +61,7 @@ def usable(named: str) -> str:
     """Return the name of a device that works; skip with the reason where there is none."""
     if named != "cpu":
         try:
-            from sssp.cuda.compiler import device_number
-
-            device_number(named)
+            _number(named)
         except SSSPError as error:
             pytest.skip(f"{error} (or set NUMBA_ENABLE_CUDASIM=1)")
     return named

@@ -291,3 +291,50 @@ def _hops(roots: Collection[int], arcs: Collection[Pair]) -> dict[int, int]:
 
 def _arcs_of(vertices: Sequence[int]) -> list[Pair]:
     return list(pairwise(vertices))
+
+
+# ---- turns
+
+
+@dataclass(frozen=True)
+class Turned:
+    """What turns cost: kept arcs by position, costs of pairs of positions, forbidden ways."""
+
+    arcs: tuple[Arc, ...]
+    costs: Mapping[Pair, Number]
+    ways: frozenset[tuple[int, ...]]
+
+    def price(self, driven: Sequence[int], after: int) -> Number:
+        """Return what the turn to an arc costs, inf if it is forbidden."""
+        longer = (*driven, after)
+        if any(longer[i:] in self.ways for i in range(len(longer) - 1)):
+            return math.inf
+        return self.costs.get((driven[-1], after), 0) if driven else 0
+
+    def distances(self, source: int) -> dict[int, Number]:
+        """Search over what was driven last: as many arcs as the longest way has, less one."""
+        memory = max([2, *map(len, self.ways)]) - 1
+        best: dict[int, Number] = {}
+        seen: set[tuple[tuple[int, ...], int]] = set()
+        open_states: list[tuple[Number, tuple[int, ...], int]] = [(0, (), source)]
+        while open_states:
+            state = min(open_states)
+            open_states.remove(state)
+            far, driven, vertex = state
+            if (driven, vertex) in seen:
+                continue
+            seen.add((driven, vertex))
+            best.setdefault(vertex, far)
+            for after, (tail, head, weight) in enumerate(self.arcs):
+                if tail == vertex and (step := self.price(driven, after) + weight) < math.inf:
+                    open_states.append((far + step, (*driven, after)[-memory:], head))
+        return best
+
+    def length(self, way: Sequence[int]) -> Number:
+        """Return how long a way over some arcs is, inf if it is none."""
+        total: Number = 0
+        for i, arc in enumerate(way):
+            if i and self.arcs[way[i - 1]].head != self.arcs[arc].tail:
+                return math.inf
+            total += self.price(way[:i], arc) + self.arcs[arc].weight
+        return total

@@ -6,8 +6,9 @@ what the block prints. A comment above says what the block needs beside the pack
     <!-- needs: new-york matplotlib -->
 
 or, as ``page needs:`` at its very top, what all blocks of a page need. ``new-york`` are the graphs
-of New York, for `sssp.datasets.fetch` to find; ``gpu`` is a GPU, no simulator; ``slow`` says that
-only ``make test-all`` has the time; any other word is a module, as ``networkx>=3.5``.
+of New York, ``sioux-falls`` are network and trips there, for `sssp.datasets.fetch` to find;
+``porto`` is ``porto.osm.pbf`` where the block runs; ``gpu`` is a GPU, no simulator; ``slow`` says
+that only ``make test-all`` has the time; any other word is a module, as ``networkx>=3.5``.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import sssp
-from tests.naive import Arc, Network, Number
+from tests.naive import Arc, Network, Number, Turned
 
 GREATEST_N = 10
 GREATEST_DEGREE = 4
@@ -143,3 +143,49 @@ ODDITIES = {
         5, (Arc(0, 1, 1e-300), Arc(1, 2, 1e300), Arc(0, 3, 5e-324), Arc(3, 4, 1e9)), integer=False
     ),
 }
+
+
+# ---- turns
+
+
+@st.composite
+def turned_graphs(
+    draw: st.DrawFn, weights: st.SearchStrategy[Number] = SMALL_INTEGERS
+) -> tuple[sssp.Graph, dict[str, Any], Turned]:
+    """Draw a graph, arguments of `Graph.with_turns` by position, and what turns cost by them."""
+    g = graph_of(draw(networks(weights, least_n=1)))
+    closed = np.iinfo(g.weights.dtype).max if g.weights.dtype.kind == "i" else math.inf
+    lengths = [math.inf if w == closed else w for w in g.weights.tolist()]
+    arcs = tuple(map(Arc, g.tails.tolist(), g.indices.tolist(), lengths))
+    after = [[b for b in range(g.m) if arcs[b].tail == arcs[a].head] for a in range(g.m)]
+    pairs = [(a, b) for a in range(g.m) for b in after[a]]
+    prices = st.sampled_from([0, 1, 4, math.inf])
+    costs: dict[tuple[int, int], Number] = {}
+    usual = draw(st.none() | st.lists(prices, min_size=len(pairs), max_size=len(pairs)))
+    if usual is not None:
+        costs |= dict(zip(pairs, usual, strict=True))
+    u_turns = draw(st.none() | prices)
+    for a, b in pairs:
+        if u_turns is not None and arcs[b].head == arcs[a].tail and len(after[a]) > 1:
+            costs[a, b] = u_turns
+    some = st.lists(st.sampled_from(pairs), max_size=5) if pairs else st.just([])
+    rows = [(*pair, draw(prices), draw(st.sampled_from(["cost", "no"]))) for pair in draw(some)]
+    named: dict[tuple[int, int], Number] = {}
+    for a, b, price, kind in rows:
+        named[a, b] = max(named.get((a, b), 0), price if kind == "cost" else math.inf)
+    costs |= named
+    only = draw(some)
+    for a, _ in only:
+        costs |= {(a, b): math.inf for b in after[a] if (a, b) not in only}
+    rows += [(*pair, 0, "only") for pair in only]
+    ways = set()
+    for first in draw(st.lists(st.integers(0, g.m - 1), max_size=3)) if g.m else []:
+        way = [first]
+        for choice in draw(st.lists(st.integers(0, 9), min_size=1, max_size=3)):
+            if after[way[-1]]:
+                way.append(after[way[-1]][choice % len(after[way[-1]])])
+        if len(way) > 1:
+            ways.add(tuple(way))
+    table = tuple(map(list, zip(*rows, strict=True))) if rows else None
+    given = {"table": table, "arcs": True, "cost": usual, "u_turns": u_turns, "ways": list(ways)}
+    return g, given, Turned(arcs, costs, frozenset(ways))

@@ -231,7 +231,7 @@ def test_what_is_wrong_in_a_later_row_is_named_whichever_thread_finds_it() -> No
         r.load(volumes)
     values = np.ones(n - 1)
     values[1] = np.nan
-    with pytest.raises(ValueError, match="arc 1, on the path from source 0 to vertex 2"):
+    with pytest.raises(ValueError, match="arc 1 on the path from source 0 to vertex 2"):
         r.skim(values)
 
 
@@ -289,7 +289,7 @@ def test_values_must_be_one_number_an_arc(streets: sssp.Graph) -> None:
         with pytest.raises(TypeError, match="integers or floats"):
             r.skim(np.full(streets.m, wrong))
     # (what is missing may be so off all paths)
-    with pytest.raises(ValueError, match=r"the value of arc 0, on the path .* is nan"):
+    with pytest.raises(ValueError, match=r"the value of arc 0 on the path .* is nan"):
         r.skim(np.full(streets.m, None))
     with pytest.raises(TypeError, match="integers or floats"):
         r.load(["a"] * 6)

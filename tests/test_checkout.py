@@ -68,7 +68,7 @@ def test_commands_and_tests_run_in_a_clone(clone: Path) -> None:
 
 
 def test_compiled_code_is_of_the_loaders_beside_the_package(clone: Path) -> None:
-    ask = "from sssp.kernels.store import source_stamp; print(source_stamp())"
+    ask = "from sssp.kernels.cache_files import source_stamp; print(source_stamp())"
     before = run("-c", ask, folder=clone)
     path = clone / "loaders" / "_records.py"
     source = path.read_text()

@@ -132,7 +132,8 @@ def test_the_readme_states_the_same_facts():
             known.largest_distance,
             known.farthest_vertex + 1,
         ]
-    addresses = re.findall(rf"\({re.escape(datasets.SITE)}/(\S+)\)", text)
+    sites = "|".join(map(re.escape, (datasets.SITE, datasets.PROBLEM_SITE)))
+    addresses = re.findall(rf"\((?:{sites})/(\S+)\)", text)
     assert set(addresses) == set(PUBLISHED.values())
     sums = dict(re.findall(r"^\| `(\S+)` \| `([0-9a-f]{64})` \|$", text, re.MULTILINE))
     assert sums == {file: CHECKSUMS[file] for file in PUBLISHED if file in CHECKSUMS}
@@ -272,6 +273,16 @@ def test_http_serves_only_what_has_a_known_checksum(folders, published, monkeypa
     with pytest.raises(ConnectionError, match="https:"):
         fetch("rome99")
     assert published.asked == [WHERE]
+
+
+def test_problems_of_assignment_come_from_a_site_of_their_own(folders, published, monkeypatch):
+    monkeypatch.setattr(datasets, "SITE", "http://127.0.0.1:9")  # nobody listens
+    monkeypatch.setattr(datasets, "PROBLEM_SITE", published.address)
+    published.files["/Chicago-Sketch/ChicagoSketch_net.tntp"] = b"<NUMBER OF ZONES> 0\n"
+    path = fetch("ChicagoSketch_net.tntp")
+    assert path == folders[2] / "ChicagoSketch_net.tntp"
+    assert find("ChicagoSketch_net.tntp") == path
+    assert find("ChicagoSketch_trips.tntp") is None
 
 
 def test_without_a_home_nothing_is_looked_for_in_the_current_folder(

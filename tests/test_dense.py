@@ -1,4 +1,4 @@
-"""All pairs and transitive closure, every CPU method against SciPy and plain Python."""
+"""All pairs and transitive closure, every method on the CPU and on OpenCL, against SciPy."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from sssp.bench.papers.baselines import (
     BaselineSquaring,
 )
 from sssp.cpu.matrix.matrix_driver import Matrix
+from sssp.engine.device_names import VARIABLE
 from sssp.engine.matrix_request import MatrixRequest, squarings
 from sssp.engine.plan import solver_of
 from sssp.errors import (
@@ -33,6 +34,8 @@ from sssp.errors import (
 )
 from sssp.graph.matrix import MatrixGraph
 from sssp.kernels.dtypes import SHORT
+from tests.conftest import usable
+from tests.solvers import Solver
 
 INF = math.inf
 MATRIX_METHODS = ["floyd-warshall", "repeated-squaring"]
@@ -43,6 +46,29 @@ BASELINES = [
 ]
 ALL = [*MATRIX_METHODS, "johnson", *BASELINES]
 SIZES = [0, 1, 2, 3, 5, 31, 32, 33, 127, 128, 129]
+#: by name, what runs on OpenCL too
+ON_OPENCL = {
+    name: Solver(kind(), "opencl")
+    for name, kind in (methods.DENSE_METHODS | methods.CLOSURE_METHODS).items()
+    if "opencl" in kind.solvers
+}
+
+
+def every(asked: list[Any]) -> pytest.MarkDecorator:
+    """Run a test that takes ``method`` with each of these; on OpenCL too, if it runs there."""
+    there = [ON_OPENCL[method] for method in asked if str(method) in ON_OPENCL]
+    return pytest.mark.parametrize("method", [*asked, *there], ids=str, indirect=True)
+
+
+@pytest.fixture
+def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A method; calls that leave the device open run it on OpenCL if the test is for that."""
+    asked = request.param
+    if not isinstance(asked, Solver):
+        return asked
+    monkeypatch.setenv(VARIABLE, usable(asked.device))
+    return asked.method.name
+
 
 # the example of the papers
 PAPER = np.array(
@@ -96,7 +122,7 @@ def teams(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("teams")
-@pytest.mark.parametrize("method", ALL, ids=str)
+@every(ALL)
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("kind", ["dense", "sparse", "negative"])
 def test_distances_are_those_of_scipy(method: Any, n: int, kind: str) -> None:
@@ -110,7 +136,7 @@ def test_distances_are_those_of_scipy(method: Any, n: int, kind: str) -> None:
 @pytest.mark.parametrize(
     "dtype", [np.int64, pytest.param(np.float32, marks=pytest.mark.slow), np.float64]
 )
-@pytest.mark.parametrize("method", ALL, ids=str)
+@every(ALL)
 def test_every_dtype_gives_the_same_distances(method: Any, dtype: Any) -> None:
     for n, negative in ((33, True), (129, False)):
         matrix = random_matrix(n, 0.1, n, negative)
@@ -153,7 +179,7 @@ def test_a_table_with_dtypes_that_know_what_is_missing_is_a_matrix() -> None:
             sssp.all_pairs(table)
 
 
-@pytest.mark.parametrize("method", ALL, ids=str)
+@every(ALL)
 def test_the_example_of_the_papers(method: Any) -> None:
     assert sssp.all_pairs(PAPER, method=method).distances.tolist() == PAPER_DISTANCES
     whole = np.where(np.isfinite(PAPER), PAPER, 0).astype(int)
@@ -163,7 +189,7 @@ def test_the_example_of_the_papers(method: Any) -> None:
 
 
 @pytest.mark.usefixtures("teams")
-@pytest.mark.parametrize("method", MATRIX_METHODS)
+@every(MATRIX_METHODS)
 def test_any_number_of_threads_gives_the_same_bits(method: str) -> None:
     matrix = np.random.default_rng(0).random((200, 200))
     one, two, five = (
@@ -175,7 +201,7 @@ def test_any_number_of_threads_gives_the_same_bits(method: str) -> None:
         np.testing.assert_array_equal(one.predecessors, other.predecessors)
 
 
-@pytest.mark.parametrize("method", MATRIX_METHODS)
+@every(MATRIX_METHODS)
 def test_floats_agree_within_rounding(method: str) -> None:
     # SciPy takes what is below 1e-8 for 0
     matrix = np.random.default_rng(0).random((150, 150)) + 1e-3
@@ -234,7 +260,7 @@ def length_of(cycle: list[int], matrix: Any) -> float:
 
 @pytest.mark.usefixtures("teams")
 @pytest.mark.parametrize("n", [2, 3, 5, 33, 129])
-@pytest.mark.parametrize("method", ["auto", *ALL], ids=str)
+@every(["auto", *ALL])
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
 def test_a_negative_cycle_of_all_vertices_is_found(method: Any, n: int, dtype: Any) -> None:
     matrix = np.full((n, n), INF)
@@ -251,7 +277,7 @@ def test_a_negative_cycle_of_all_vertices_is_found(method: Any, n: int, dtype: A
     assert np.isfinite(sssp.all_pairs(given, method=method).to_float()).all()
 
 
-@pytest.mark.parametrize("method", ALL, ids=str)
+@every(ALL)
 def test_among_random_weights_of_both_signs_a_cycle_is_found_at_once(method: Any) -> None:
     matrix = np.random.default_rng(0).integers(-100, 100, (200, 200))
     with pytest.raises(NegativeCycleError) as caught:
@@ -259,7 +285,7 @@ def test_among_random_weights_of_both_signs_a_cycle_is_found_at_once(method: Any
     assert length_of(caught.value.cycle, matrix) < 0
 
 
-@pytest.mark.parametrize("method", ["auto", *ALL], ids=str)
+@every(["auto", *ALL])
 def test_a_negative_self_loop_is_a_cycle(method: Any) -> None:
     for matrix in ([[-1]], [[0, 1], [0, -5]]):
         with pytest.raises(NegativeCycleError) as caught:
@@ -267,7 +293,7 @@ def test_a_negative_self_loop_is_a_cycle(method: Any) -> None:
         assert caught.value.cycle == [len(matrix) - 1]
 
 
-@pytest.mark.parametrize("method", MATRIX_METHODS)
+@every(MATRIX_METHODS)
 def test_float_cycles_of_length_zero_are_no_negative_cycles(method: str) -> None:
     # multiples of 2**-30, so that every sum is exact
     potential = np.random.default_rng(3).integers(-(2**20), 2**20, 8) * 2.0**-30
@@ -277,7 +303,7 @@ def test_float_cycles_of_length_zero_are_no_negative_cycles(method: str) -> None
     sssp.verify(r.graph, r)
 
 
-@pytest.mark.parametrize("method", MATRIX_METHODS)
+@every(MATRIX_METHODS)
 def test_a_false_alarm_by_rounding_ends_in_searches(method: str) -> None:
     # added one by one from anywhere these are not negative, but grouped like this they are
     a, b, c, d = -2.085, 0.839, 0.525, 0.721
@@ -294,7 +320,7 @@ def test_a_false_alarm_by_rounding_ends_in_searches(method: str) -> None:
 # -- overflow ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ALL, ids=str)
+@every(ALL)
 def test_distances_beyond_int32_arithmetic_are_found_in_int64(method: Any) -> None:
     third = 2**30 // 3
     chain = np.zeros((6, 6), np.int32)
@@ -311,7 +337,7 @@ def test_distances_beyond_int32_arithmetic_are_found_in_int64(method: Any) -> No
         sssp.all_pairs(chain, method=method, dtype=np.int32)
 
 
-@pytest.mark.parametrize("method", [*MATRIX_METHODS, *BASELINES], ids=str)
+@every([*MATRIX_METHODS, *BASELINES])
 def test_the_unreachable_stays_so_below_sums_that_would_wrap(method: Any) -> None:
     heavy = -(2**30 - 2)
     chain = np.zeros((9, 9), np.int64)
@@ -325,7 +351,7 @@ def test_the_unreachable_stays_so_below_sums_that_would_wrap(method: Any) -> Non
     assert sssp.all_pairs(two, method=method).distance(2, row=0) == -(2**31 - 4)
 
 
-@pytest.mark.parametrize("method", MATRIX_METHODS)
+@every(MATRIX_METHODS)
 def test_integers_near_the_bound_of_int64_are_refused_or_right(method: str) -> None:
     good = np.array([[0, 2**60, 0], [0, 0, 2**60], [0, 0, 0]])
     assert sssp.all_pairs(good, method=method).distance(2, row=0) == 2**61
@@ -337,7 +363,7 @@ def test_integers_near_the_bound_of_int64_are_refused_or_right(method: str) -> N
         sssp.all_pairs(np.array([[0, 2**62], [1, 0]]), method=method)
 
 
-@pytest.mark.parametrize("method", MATRIX_METHODS)
+@every(MATRIX_METHODS)
 def test_a_float_sum_that_overflows_is_noticed(method: str) -> None:
     long = np.array([[INF, 1e308, INF], [INF, INF, 1e308], [INF, INF, INF]])
     with pytest.raises(DistanceOverflowError):
@@ -351,7 +377,7 @@ def test_a_float_sum_that_overflows_is_noticed(method: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["positive", "sparse", "zeros", "negative", "wide"])
-@pytest.mark.parametrize("method", [*MATRIX_METHODS, "johnson", BASELINES[0]], ids=str)
+@every([*MATRIX_METHODS, "johnson", BASELINES[0]])
 def test_integer_trees_are_those_of_searches(method: Any, kind: str) -> None:
     matrix = random_matrix(70, 0.04 if kind == "sparse" else 0.5, 1, kind == "negative") % 9
     if kind == "negative":
@@ -362,7 +388,7 @@ def test_integer_trees_are_those_of_searches(method: Any, kind: str) -> None:
     arcs = np.isfinite(inf)
     tails, heads = np.nonzero(arcs)
     g = sssp.Graph.from_arcs(tails, heads, inf[arcs].astype(np.int64), n=70)
-    expected = sssp.shortest_paths(g, range(70), predecessors=True)
+    expected = sssp.shortest_paths(g, range(70), predecessors=True, device="cpu")
     r = sssp.all_pairs(g, method=method, predecessors=True)
     np.testing.assert_array_equal(r.distances, expected.distances)
     np.testing.assert_array_equal(r.predecessors, expected.predecessors)
@@ -372,7 +398,7 @@ def test_integer_trees_are_those_of_searches(method: Any, kind: str) -> None:
 
 
 @pytest.mark.parametrize("negative", [False, True])
-@pytest.mark.parametrize("method", [*MATRIX_METHODS, "johnson"])
+@every([*MATRIX_METHODS, "johnson"])
 def test_float_paths_are_as_long_as_their_distances(method: str, negative: bool) -> None:
     matrix = random_matrix(90, 0.05, 2, negative) * 0.1
     r = sssp.all_pairs(matrix, method=method, predecessors=True)
@@ -598,7 +624,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return tried
 
 
-@pytest.mark.parametrize("method", [*ALL, "dijkstra"], ids=str)
+@every([*ALL, "dijkstra"])
 def test_int16_is_a_dtype_of_all_pairs(method: Any) -> None:
     for n, negative in ((33, False), (129, True)):
         negative = negative and method != "dijkstra"
@@ -609,7 +635,7 @@ def test_int16_is_a_dtype_of_all_pairs(method: Any) -> None:
         sssp.verify(r.graph, r)
 
 
-@pytest.mark.parametrize("method", MATRIX_METHODS)
+@every(MATRIX_METHODS)
 @pytest.mark.parametrize("n", [*SIZES, 300])
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_distances_in_16_bits_are_those_of_scipy(
@@ -622,21 +648,21 @@ def test_distances_in_16_bits_are_those_of_scipy(
         np.testing.assert_array_equal(r.to_float(), reference(matrix))
     assert short[0] == (SHORT if n else np.int32)
     trees = sssp.all_pairs(matrix, method=method, predecessors=True)
-    expected = sssp.all_pairs(matrix, method="dijkstra", predecessors=True)
+    expected = sssp.all_pairs(matrix, method="dijkstra", predecessors=True, device="cpu")
     np.testing.assert_array_equal(trees.predecessors, expected.predecessors)
 
 
 @pytest.mark.usefixtures("short")
-@pytest.mark.parametrize("method", MATRIX_METHODS)
+@every(MATRIX_METHODS)
 def test_arcs_of_weight_zero_are_arcs_in_16_bits(method: Any) -> None:
     matrix = np.random.default_rng(5).integers(0, 4, (130, 130))
-    expected = sssp.all_pairs(matrix, method="dijkstra", zero_is_arc=True)
+    expected = sssp.all_pairs(matrix, method="dijkstra", zero_is_arc=True, device="cpu")
     found = sssp.all_pairs(matrix, method=method, zero_is_arc=True, predecessors=True)
     np.testing.assert_array_equal(found.distances, expected.distances)
     sssp.verify(found.graph, found)
 
 
-@pytest.mark.parametrize("method", MATRIX_METHODS)
+@every(MATRIX_METHODS)
 def test_the_longest_short_distance_is_32_766(method: Any, short: list[Any]) -> None:
     for last, heaviest in ((1, 0), (1, 1), (0, 0)):
         weights = np.array([16_000, 32_766 - heaviest - 16_000 - last, last])
@@ -726,7 +752,7 @@ def naive_closure(matrix: Any, reflexive: bool) -> list[list[bool]]:
 
 @pytest.mark.usefixtures("teams")
 @pytest.mark.parametrize("reflexive", [True, False])
-@pytest.mark.parametrize("method", CLOSURES, ids=str)
+@every(CLOSURES)
 @pytest.mark.parametrize("n", [*SIZES, 63, 64, 65, 300])
 def test_the_closure_is_that_of_searches(method: Any, n: int, reflexive: bool) -> None:
     matrix = np.random.default_rng(n).random((n, n)) < 1.5 / max(n, 1)
@@ -739,7 +765,7 @@ def test_the_closure_is_that_of_searches(method: Any, n: int, reflexive: bool) -
         np.testing.assert_array_equal(closure, expected)
 
 
-@pytest.mark.parametrize("method", ["auto", *CLOSURES], ids=str)
+@every(["auto", *CLOSURES])
 def test_the_closure_of_the_example_of_the_papers(method: Any) -> None:
     g = sssp.Graph.from_arcs([0, 0, 0, 2, 3, 4], [1, 2, 4, 1, 2, 3], np.ones(6, int))
     assert sssp.transitive_closure(g, method=method).astype(int).tolist() == [
@@ -751,7 +777,7 @@ def test_the_closure_of_the_example_of_the_papers(method: Any) -> None:
     ]
 
 
-@pytest.mark.parametrize("method", CLOSURES, ids=str)
+@every(CLOSURES)
 def test_a_chain_and_a_cycle_of_all_vertices_close(method: Any) -> None:
     for n in (2, 3, 5, 65, 129):
         chain = np.eye(n, k=1, dtype=bool)
@@ -761,7 +787,7 @@ def test_a_chain_and_a_cycle_of_all_vertices_close(method: Any) -> None:
         assert sssp.transitive_closure(chain, method=method, reflexive=False).all()
 
 
-@pytest.mark.parametrize("method", CLOSURES, ids=str)
+@every(CLOSURES)
 def test_packed_words_hold_64_columns_and_nothing_beyond(method: Any) -> None:
     matrix = np.random.default_rng(1).random((70, 70)) < 0.02
     words = sssp.transitive_closure(matrix, method=method, packed=True)

@@ -26,7 +26,7 @@ from sssp.engine import plan as plans
 from sssp.engine import thresholds
 from sssp.engine.device_names import VARIABLE
 from sssp.errors import DeviceError, DistanceOverflowError
-from sssp.kernels import store
+from sssp.kernels import cache_files
 from sssp.methods import CLOSURE_METHODS, DENSE_METHODS, METHODS, Sweep, as_method
 
 #: what a process takes that has to compile as well
@@ -53,7 +53,7 @@ def new_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def kept_on_disk(monkeypatch: pytest.MonkeyPatch, *kernels: str) -> None:
     """Let these kernels, and no others, have been compiled before."""
-    monkeypatch.setattr(store, "names", lambda: iter(f"{kernel}-0123" for kernel in kernels))
+    monkeypatch.setattr(cache_files, "names", lambda: iter(f"{kernel}-0123" for kernel in kernels))
 
 
 @pytest.fixture
@@ -122,6 +122,7 @@ PREPARED = [
     (256, 2, {}, True),
     (256, 16, {}, False),
     (1024, 16, {}, False),
+    (64, 2, {"reduced": True}, True),
     (256, 2, {"reduced": True}, True),
     (1024, 16, {"reduced": True}, True),
     (64, 2, {"trees": True}, True),
@@ -159,6 +160,9 @@ def test_a_prepared_map_is_brought_to_a_gpu_for_what_is_worth_that():
         ((24_400_000, 60_000_000), False, "cpu"),
     ):
         work = trip_work(*size, 100_000, 2, is_there=is_there)
+        assert choose_device("auto", Sweep(), work)[0] == chosen
+    for trips, chosen in ((1_000, "cpu"), (10_000, "cuda:0")):
+        work = trip_work(*NY, trips, 2, is_there=True)
         assert choose_device("auto", Sweep(), work)[0] == chosen
 
 
@@ -306,7 +310,9 @@ def test_the_variable_names_the_device_of_auto_alone(monkeypatch):
 @pytest.mark.parametrize("value", ["gpu", "cuda:", "cuda:x", "auto", "CPU"])
 def test_a_variable_that_names_no_device_is_refused(value, monkeypatch):
     monkeypatch.setenv(VARIABLE, value)
-    with pytest.raises(DeviceError, match=f"SSSP_DEVICE is '{value}'; set it to cpu, cuda or"):
+    with pytest.raises(
+        DeviceError, match=f"SSSP_DEVICE is '{value}'; set it to cpu, cuda, cuda:N, opencl or"
+    ):
         sssp.shortest_paths(GRAPH, 0)
     assert sssp.shortest_paths(GRAPH, 0, device="cpu").device == "cpu"
 

@@ -25,14 +25,17 @@ import pytest
 import sssp
 from sssp import datasets
 from sssp.apps.terminal.outcome import USAGE_ERROR
+from tests.osm_files import find_extract
 from tests.pages import ROOT, blocks_of, cells_of, shell_lines_of, split_last, written_pages
 from tests.solvers import SIMULATOR
 
 EXAMPLES = ROOT / "docs" / "examples"
 PAGES = written_pages()
 NEW_YORK = ("USA-road-d.NY.gr.gz", "USA-road-t.NY.gr.gz", "USA-road-d.NY.co.gz")
+#: files that blocks need, by what they say
+FILES = {"new-york": NEW_YORK, "sioux-falls": ("SiouxFalls_net.tntp", "SiouxFalls_trips.tntp")}
 #: what is no module to import
-SPECIAL = {"new-york", "gpu", "slow"}
+SPECIAL = {*FILES, "porto", "gpu", "slow"}
 
 
 def named(page: Path) -> str:
@@ -92,10 +95,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def provide(need: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """See to it that code finds what it needs, or skip with the reason."""
-    if need == "new-york":
-        for file in NEW_YORK:
+    if need in FILES:
+        for file in FILES[need]:
             if datasets.find(file) is None:
                 pytest.skip(f"{file} is not on this machine (data/README.md says where to get it)")
+    elif need == "porto":
+        Path("porto.osm.pbf").symlink_to(find_extract("porto.osm.pbf"))
     elif need == "gpu":
         if SIMULATOR:
             pytest.skip("pages run on a GPU, which the simulator is too slow for")
@@ -205,7 +210,7 @@ def test_what_a_page_tells_to_type_is_there(
     page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSSP_DATA", str(folder))
-    for file in NEW_YORK:
+    for file in (*datasets.PUBLISHED, "porto.osm.pbf"):
         (folder / file).touch()
     for line in shell_lines_of(page):
         understand(line, monkeypatch)

@@ -71,6 +71,7 @@ CALLS: dict[str, Callable[[Path], Any]] = {
     "load": lambda _: sssp.shortest_paths(G, SOURCES, predecessors=True).load(
         np.ones((SOURCES.size, G.n), np.int64)
     ),
+    "flows": lambda _: sssp.load(prepared(), (SOURCES, SOURCES[::-1], np.ones(SOURCES.size))).flow,
     "job": write_job,
     "file": read_file,
 }

@@ -88,7 +88,8 @@ def names_in(wheel: Path) -> list[str]:
 def test_the_wheel_holds_every_module_and_page_and_nothing_else(wheel: Path) -> None:
     """Least of all what an earlier build has left."""
     package = ROOT / "sssp"
-    paths = [*package.rglob("*.py*"), *(package / "page" / "static").iterdir()]
+    paths = [*package.rglob("*.py*"), *package.rglob("*.cl")]
+    paths += (package / "apps" / "page" / "static").iterdir()
     modules = {f"sssp/{path.relative_to(package)}" for path in paths}
     modules |= {f"sssp/loaders/{path.name}" for path in (ROOT / "loaders").glob("*.py")}
     modules = {name for name in modules if "__pycache__" not in name}

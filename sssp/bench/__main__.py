@@ -4,8 +4,9 @@ Without arguments: the built-in graph of a million vertices, and every real grap
 Methods may carry options: --methods dijkstra,delta-stepping:delta=5000. --table sets published
 figures beside ours: of a thesis on GPU-based shortest paths, or of papers on all pairs (squaring,
 blocks, floyd-warshall) and transitive closure (closure); --table startup times whole processes,
-to their first answer, --table csgraph what stands in for SciPy's functions, and --table hierarchy
-prepared maps, on the built-in graph and New York, or on those that --graph names. Else loading,
+to their first answer, --table csgraph what stands in for SciPy's functions, --table assignment
+user equilibria, beside AequilibraE where that is installed, and --table hierarchy prepared maps, on
+the built-in graph and New York, or on those that --graph names. Else loading,
 set-up and JIT are timed apart and never part of a row, and --plot draws time against the number of
 vertices. The exit code is 1 if a row fails verification.
 """
@@ -35,11 +36,12 @@ from sssp.apps.terminal.arguments import (
 from sssp.apps.terminal.interrupt import leave, raise_interrupts
 from sssp.apps.terminal.outcome import name_in_errors, on_one_line, report_errors
 from sssp.apps.terminal.output import DOTS_PER_INCH, PICTURES, Output
+from sssp.errors import import_extra
 from sssp.methods import METHODS
 
 if TYPE_CHECKING:
-    from sssp.bench.harness import Plan, Table
-    from sssp.bench.report import Report
+    from sssp.bench.harness import BenchPlan, BenchTable
+    from sssp.bench.report import BenchReport
 
 SUMMARY = "time methods on graphs, against SciPy"
 EXAMPLES = """examples:
@@ -57,7 +59,10 @@ EXAMPLES = """examples:
 DEFAULT_METHODS = "dijkstra,delta-stepping"
 DEFAULT_SIZE = 1_000_000
 #: tables with graphs of their own, and those that take any
-TABLES = ("thesis", "squaring", "blocks", "floyd-warshall", "closure", "startup", "csgraph")
+TABLES = (
+    *("thesis", "squaring", "blocks", "floyd-warshall", "closure", "startup", "csgraph"),
+    "assignment",
+)
 TABLES_OF_GRAPHS = ("hierarchy",)
 PACKAGES = ("numpy", "scipy", "numba")
 
@@ -112,28 +117,21 @@ def run(options: argparse.Namespace) -> int:
     """
     if options.table in TABLES and options.graphs:
         raise ValueError(f"--table {options.table} has graphs of its own: omit --graph")
-    from sssp.bench.harness import Plan
-    from sssp.bench.report import Report, find_hardware, find_versions, now
+    from sssp.bench.harness import BenchPlan
+    from sssp.bench.report import BenchReport, find_hardware, find_versions, now
     from sssp.engine.threads import default_threads
-    from sssp.graph.extras import import_extra
 
     if options.plot is not None:
         if options.table:
             raise ValueError("--plot draws methods on graphs: omit --table")
         import_extra("matplotlib", "plot")  # (refuses before the work)
-    plan = Plan(options.trials, options.row_limit, options.threads)
-    report = Report(
-        command=options.command_line,
-        started=now(),
-        versions=find_versions(options.packages),
-        hardware=find_hardware(["cuda"] if options.table else options.devices),
-        settings={
-            "trials": plan.trials,
-            "seed": options.seed,
-            "threads": plan.threads or default_threads(),
-            "row limit in seconds": plan.row_limit,
-        },
-    )
+    plan = BenchPlan(options.trials, options.row_limit, options.threads)
+    settings = {"trials": plan.trials, "seed": options.seed}
+    settings["threads"] = plan.threads or default_threads()
+    settings["row limit in seconds"] = plan.row_limit
+    hardware = find_hardware(["cuda"] if options.table else options.devices)
+    versions = find_versions(options.packages)
+    report = BenchReport(options.command_line, now(), versions, hardware, settings)
     with raise_interrupts():
         try:
             if options.table:
@@ -146,7 +144,7 @@ def run(options: argparse.Namespace) -> int:
     return 1 if report.failed else 0
 
 
-def _deliver(report: Report, options: argparse.Namespace) -> None:
+def _deliver(report: BenchReport, options: argparse.Namespace) -> None:
     """Write, draw and print a report: if one fails, the others are there."""
     # last in, first out
     with ExitStack() as steps:
@@ -160,9 +158,10 @@ def _deliver(report: Report, options: argparse.Namespace) -> None:
             steps.callback(report.write_json, options.json)
 
 
-def _measure_table(options: argparse.Namespace, plan: Plan, report: Report) -> None:
+def _measure_table(options: argparse.Namespace, plan: BenchPlan, report: BenchReport) -> None:
     """Measure the figures beside published ones into `report`."""
     from sssp.bench.drop_ins import DropIn
+    from sssp.bench.equilibria import Equilibria
     from sssp.bench.papers.matrix_tables import DenseTable
     from sssp.bench.papers.search_tables import Thesis
     from sssp.bench.prepared_maps import PreparedMaps
@@ -175,16 +174,18 @@ def _measure_table(options: argparse.Namespace, plan: Plan, report: Report) -> N
             graph for graph in _default_graphs() if graph.path is None or graph.name == REAL
         ]
         asked = options.rivals, options.side, options.devices
-        table: Table = PreparedMaps(*common, graphs, *asked)
+        table: BenchTable = PreparedMaps(*common, graphs, *asked)
     else:
-        kinds: dict[str, Any] = {"thesis": Thesis, "startup": Startup, "csgraph": DropIn}
+        kinds: dict[str, Any] = {
+            "thesis": Thesis, "startup": Startup, "csgraph": DropIn, "assignment": Equilibria
+        }  # fmt: skip
         make = kinds.get(options.table, partial(DenseTable, options.table))
         table = make(*common)
     with _progress(table.steps) as table.progress:
         table.measure()
 
 
-def _measure(options: argparse.Namespace, plan: Plan, report: Report) -> None:
+def _measure(options: argparse.Namespace, plan: BenchPlan, report: BenchReport) -> None:
     """Measure one graph after the other into `report`."""
     from sssp.bench.harness import RIVALS, Harness, Ours
     from sssp.bench.workloads import Loader, choose_by_label, choose_random

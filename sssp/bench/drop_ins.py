@@ -15,7 +15,7 @@ from scipy.sparse import csgraph as scipys
 from scipy.sparse import csr_array
 
 from sssp import csgraph, set_threads
-from sssp.bench.harness import Table
+from sssp.bench.harness import BenchTable
 from sssp.bench.report import RIGHT, WRONG, Cell
 from sssp.bench.workloads import alternate, name_road_graph
 
@@ -33,7 +33,7 @@ ARCS, AT_LEAST = 4, 0.2
 GREATEST_WEIGHT = 1000
 
 
-class Task(NamedTuple):
+class Case(NamedTuple):
     """A call, with its first cells in the table."""
 
     function: str
@@ -43,7 +43,7 @@ class Task(NamedTuple):
     options: dict[str, Any]
 
 
-class DropIn(Table):
+class DropIn(BenchTable):
     """Functions of `sssp.csgraph` and SciPy's, in turn."""
 
     steps = 10
@@ -58,7 +58,7 @@ class DropIn(Table):
             self.progress(f"{task.function}, {task.matrix}, {task.asked}")
             comparison.records.append(self._record(task))
 
-    def _tasks(self) -> Iterator[Task]:
+    def _tasks(self) -> Iterator[Case]:
         workload = self.load(
             name_road_graph(SIZE),
             lambda g: self.random.choice(g.n, min(g.n, SOURCES), replace=False),
@@ -66,24 +66,24 @@ class DropIn(Table):
         road, middle = workload.graph.to_scipy(), workload.graph.n // 2
         many = workload.sources
         trees = {"return_predecessors": True}
-        yield Task("dijkstra", workload.name, "one source", (road,), {"indices": middle})
-        yield Task("dijkstra", workload.name, "one tree", (road,), {"indices": middle, **trees})
-        yield Task("dijkstra", workload.name, f"{many.size} sources", (road,), {"indices": many})
+        yield Case("dijkstra", workload.name, "one source", (road,), {"indices": middle})
+        yield Case("dijkstra", workload.name, "one tree", (road,), {"indices": middle, **trees})
+        yield Case("dijkstra", workload.name, f"{many.size} sources", (road,), {"indices": many})
         size = min(DENSE, workload.graph.n)
         dense = self.random.integers(1, GREATEST_WEIGHT, (size, size)).astype(np.float64)
-        yield Task("floyd_warshall", f"dense, n = {size}", "all", (dense,), {})
-        yield Task("floyd_warshall", f"dense, n = {size}", "all, with trees", (dense,), trees)
+        yield Case("floyd_warshall", f"dense, n = {size}", "all", (dense,), {})
+        yield Case("floyd_warshall", f"dense, n = {size}", "all, with trees", (dense,), trees)
         tails = np.repeat(np.arange(SMALL), ARCS)
         heads = self.random.integers(0, SMALL, tails.size)
         weights = self.random.integers(1, GREATEST_WEIGHT, tails.size).astype(np.float64)
         small = csr_array((weights, (tails, heads)), shape=(SMALL, SMALL))
         name = f"sparse, n = {SMALL}"
-        yield Task("dijkstra", name, "one source", (small,), {"indices": 0})
-        yield Task("dijkstra", name, "one tree", (small,), {"indices": 0, **trees})
-        yield Task("dijkstra", name, "all", (small,), {})
-        yield Task("shortest_path", name, "one source", (small,), {"indices": 0})
+        yield Case("dijkstra", name, "one source", (small,), {"indices": 0})
+        yield Case("dijkstra", name, "one tree", (small,), {"indices": 0, **trees})
+        yield Case("dijkstra", name, "all", (small,), {})
+        yield Case("shortest_path", name, "one source", (small,), {"indices": 0})
 
-    def _record(self, task: Task) -> dict[str, Cell]:
+    def _record(self, task: Case) -> dict[str, Cell]:
         functions = (getattr(module, task.function) for module in (scipys, csgraph))
         calls = [partial(call, *task.arguments, **task.options) for call in functions]
         expected, found = (call() for call in calls)  # (the first call compiles)

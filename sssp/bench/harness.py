@@ -1,4 +1,4 @@
-"""Times methods and rivals on a graph, and verifies what they computed.
+"""Times methods and rivals on a graph, and verifies their results.
 
 Before the clock runs, every contender solves a small grid and one four times as large: the first
 call compiles (JIT), the others predict the time on the graph itself. Then it solves one source
@@ -22,7 +22,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from sssp import Graph, ShortestPaths, shortest_paths, verify
 from sssp.apps.terminal.arguments import NamedGraph, method_text
-from sssp.bench.report import REFUSALS, Comparison, Report, Row, explain
+from sssp.bench.report import REFUSALS, BenchReport, Comparison, Measurement, explain
 from sssp.bench.workloads import Choose, Loader, Workload, time_call, time_without_gc
 from sssp.engine.threads import default_threads
 from sssp.errors import VerificationError
@@ -38,7 +38,7 @@ Solve = Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Plan:
+class BenchPlan:
     """How to measure."""
 
     #: timed calls of every contender
@@ -75,7 +75,7 @@ class Ours:
         return partial(shortest_paths, graph, threads=threads, progress=False, **options)
 
 
-class Table(ABC):
+class BenchTable(ABC):
     """A table of ``--table``: measures its lines into a report.
 
     `measure` calls ``progress(text)`` before every step, at most `steps` times. After an
@@ -84,7 +84,7 @@ class Table(ABC):
 
     steps: int
 
-    def __init__(self, plan: Plan, seed: int, report: Report) -> None:
+    def __init__(self, plan: BenchPlan, seed: int, report: BenchReport) -> None:
         self.plan, self.seed, self.report = plan, seed, report
         self.random = np.random.default_rng(seed)
         self.progress: Callable[[str], None] = lambda text: None
@@ -117,7 +117,7 @@ class Harness:
         self,
         methods: Sequence[Ours],
         rivals: Sequence[Rival],
-        plan: Plan,
+        plan: BenchPlan,
         progress: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.methods, self.rivals, self.plan, self.progress = methods, rivals, plan, progress
@@ -128,7 +128,7 @@ class Harness:
         """Calls of `progress` a workload, at most."""
         return (len(self.methods) + len(self.rivals)) * (self.plan.trials + 1) + len(self.methods)
 
-    def measure(self, workload: Workload) -> list[Row]:
+    def measure(self, workload: Workload) -> list[Measurement]:
         """Time and verify every contender; return the rivals' rows and then ours.
 
         Rows that were skipped or turned out wrong are among them.
@@ -180,14 +180,14 @@ class _Entry(ABC):
         contender: Ours | Rival,
         prepare: Callable[[Graph], Solve],
         workload: Workload,
-        plan: Plan,
+        plan: BenchPlan,
         sources: NDArray[np.int64],
         workers: int,
     ) -> None:
         self.prepare, self.workload = prepare, workload
         self.plan, self.sources, self.workers, self.trials = plan, sources, workers, 0
         graph, names = workload.graph, (contender.name, contender.device, workload.name)
-        self.row = Row(*names, graph.n, graph.m, sources.size)
+        self.row = Measurement(*names, graph.n, graph.m, sources.size)
 
     def warm_up(self) -> None:
         """Run everything once untimed, and find out how many trials there is time for."""
@@ -222,16 +222,15 @@ class _Entry(ABC):
         A graph with more arcs per vertex than they have takes longer in proportion.
         """
         grids = [_grid(side, graph.weights.dtype) for side in (SIDE, 2 * SIDE)]
-        small, large = (self._probe(grid) for grid in grids)
+        source = np.zeros(1, np.int64)
+        solves = [self.prepare(grid) for grid in grids]
+        small, large = (
+            min(self._time_solve(solve, source)[0] for _ in range(PROBES)) for solve in solves
+        )
         # to halves, because short times are noisy: linear, linear times open set, quadratic
         exponent = max(1.0, round(2 * math.log(large / small, 4)) / 2)
         density = max(1.0, (graph.m / graph.n) / (grids[1].m / grids[1].n))
         return large * math.pow(graph.n / grids[1].n, exponent) * density
-
-    def _probe(self, grid: Graph) -> float:
-        """Return the least seconds of a few calls on a small graph."""
-        solve, source = self.prepare(grid), np.zeros(1, np.int64)
-        return min(self._time_solve(solve, source)[0] for _ in range(PROBES))
 
     def _time_solve(self, solve: Solve, sources: NDArray[np.int64]) -> tuple[float, Any]:
         """Return the seconds of one call, and its result."""
@@ -252,11 +251,11 @@ class _Entry(ABC):
 class _RivalEntry(_Entry):
     """A rival, which solves a sample of the sources: it may be slow and need much memory."""
 
-    def __init__(self, rival: Rival, workload: Workload, plan: Plan) -> None:
+    def __init__(self, rival: Rival, workload: Workload, plan: BenchPlan) -> None:
         sources = workload.sources[workload.sample]
         super().__init__(rival, rival.prepare, workload, plan, sources, workers=1)
         self.rival = rival
-        self.answer: Answer | None = None
+        self.answer: RivalAnswer | None = None
 
     def warm_up(self) -> None:
         if self.workload.graph.least_weight < 0 and not self.rival.negative_weights:
@@ -269,7 +268,7 @@ class _RivalEntry(_Entry):
         answer = self.rival.read(result)
         return (seconds if answer.seconds is None else answer.seconds), answer
 
-    def _keep(self, result: Answer) -> None:
+    def _keep(self, result: RivalAnswer) -> None:
         self.row.distances = int(result.reached.sum())
         self.row.remark = "; ".join(filter(None, (self.row.remark, result.remark)))
         self.answer = result
@@ -278,7 +277,7 @@ class _RivalEntry(_Entry):
 class _OurEntry(_Entry):
     """One of our methods."""
 
-    def __init__(self, ours: Ours, workload: Workload, plan: Plan, compiled: set[Any]) -> None:
+    def __init__(self, ours: Ours, workload: Workload, plan: BenchPlan, compiled: set[Any]) -> None:
         workers = plan.threads or default_threads()
         prepare = partial(ours.prepare, threads=plan.threads)
         super().__init__(ours, prepare, workload, plan, workload.sources, workers)
@@ -326,7 +325,7 @@ class _OurEntry(_Entry):
         self.sampled = result.distances[self.workload.sample]
 
 
-def _compare(certified: NDArray[Any], found: Answer, rival: Row) -> None:
+def _compare(certified: NDArray[Any], found: RivalAnswer, rival: Measurement) -> None:
     """Compare a rival's answer with certified distances; note the outcome in its row."""
     difference = _difference(certified, found)
     rival.verified = found.right and not difference
@@ -337,7 +336,7 @@ def _compare(certified: NDArray[Any], found: Answer, rival: Row) -> None:
         rival.remark = "it fails its own verification"
 
 
-def _difference(certified: NDArray[Any], found: Answer) -> str:
+def _difference(certified: NDArray[Any], found: RivalAnswer) -> str:
     """Name the first place where a rival differs; empty if there is none."""
     reached = np.count_nonzero(np.isfinite(certified), axis=1)
     (wrong,) = np.nonzero(reached != found.reached)
@@ -378,7 +377,7 @@ Vertices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Answer:
+class RivalAnswer:
     """A rival's result, as far as it reports it."""
 
     #: vertices reached from every source, shape (k,), int64
@@ -394,14 +393,14 @@ class Answer:
     remark: str = ""
 
 
-def read_rows(distances: Any) -> Answer:
+def read_rows(distances: Any) -> RivalAnswer:
     """Return the answer of rows of distances, inf where unreached."""
     rows = np.asarray(distances, np.float64)
-    return Answer(np.count_nonzero(np.isfinite(rows), axis=1), rows)
+    return RivalAnswer(np.count_nonzero(np.isfinite(rows), axis=1), rows)
 
 
 @dataclass(frozen=True)
-class PreparedMap:
+class RivalMap:
     """Calls that answer questions on one graph; None: it does not answer that one."""
 
     #: ``trees(sources)``: distances to all vertices, shape (k, n)
@@ -430,11 +429,11 @@ class Rival:
     prepare: Callable[[Graph], Solve]
     negative_weights: bool = False
     device: str = "cpu"
-    #: ``read(result)`` turns what ``solve`` returned into an `Answer`, untimed
-    read: Callable[[Any], Answer] = read_rows
+    #: ``read(result)`` turns what ``solve`` returned into a `RivalAnswer`, untimed
+    read: Callable[[Any], RivalAnswer] = read_rows
     #: ``mapped(graph)`` brings the graph to the rival's form, untimed, and returns a function
     #: without arguments that prepares it, timed. None: it prepares nothing
-    mapped: Callable[[Graph], Callable[[], PreparedMap]] | None = None
+    mapped: Callable[[Graph], Callable[[], RivalMap]] | None = None
 
 
 def _prepare_scipy(graph: Graph) -> Solve:

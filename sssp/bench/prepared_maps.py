@@ -1,4 +1,4 @@
-"""Prepared maps beside searches on the graph, SciPy, and whatever else prepares maps, in one run.
+"""Prepared maps beside searches on the graph, SciPy and other libraries, in one run.
 
 Calls of all contenders alternate, so that all of them meet the same machine. The first of each is
 not timed: it compiles. A contender that would take longer than the limit of a row is asked a part
@@ -7,7 +7,7 @@ of the question, and its time is scaled; so is SciPy's, always.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,19 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp import (
-    Graph,
-    Hierarchy,
-    datasets,
-    pairs,
-    prepare,
-    read_hierarchy,
-    road_like,
-    shortest_paths,
-)
+import sssp
 from sssp.apps.terminal.arguments import NamedGraph
-from sssp.bench.harness import RIVALS, Plan, PreparedMap, Rival, Table
-from sssp.bench.report import REFUSALS, RIGHT, WRONG, Cell, Comparison, Report, explain
+from sssp.bench.harness import RIVALS, BenchPlan, BenchTable, Rival, RivalMap
+from sssp.bench.report import REFUSALS, RIGHT, WRONG, BenchReport, Cell, Comparison, explain
 from sssp.bench.workloads import SAMPLE, choose_first, repeat, time_call
 from sssp.engine import thresholds
 from sssp.engine.threads import default_threads
@@ -81,7 +72,7 @@ def preparing_pays_after(prepared: float, ours: float, flat: float, count: int) 
     return ceil(prepared / ((flat - ours) / count)) if flat > ours else None
 
 
-class Question(NamedTuple):
+class MapQuestion(NamedTuple):
     """A question to a map."""
 
     #: "trees", "table", "trips" or "paths"
@@ -108,41 +99,41 @@ class Question(NamedTuple):
         """Whether every row has a target of its own."""
         return self.kind in ("trips", "paths")
 
-    def part(self, count: int) -> Question:
+    def part(self, count: int) -> MapQuestion:
         """Return the question for the first rows."""
         targets = self.targets
         if targets is not None and self.has_own_ends:
             targets = targets[:count]
         return self._replace(sources=self.sources[:count], targets=targets)
 
-    def ask(self, of: PreparedMap) -> Any:
+    def ask(self, of: RivalMap) -> Any:
         """Return the answer, in its own form."""
         call = getattr(of, self.kind)
         return call(self.sources) if self.targets is None else call(self.sources, self.targets)
 
 
-def draw_questions(random: np.random.Generator, n: int, side: int) -> Iterator[Question]:
+def draw_questions(random: np.random.Generator, n: int, side: int) -> Iterator[MapQuestion]:
     """Yield random questions to a map of n vertices, with a table of `side` rows and columns."""
     for count in TREES:
-        yield Question("trees", random.integers(0, n, count))
+        yield MapQuestion("trees", random.integers(0, n, count))
     least = min(n, side)
-    yield Question("table", *(random.choice(n, least, replace=False) for _ in range(2)))
+    yield MapQuestion("table", *(random.choice(n, least, replace=False) for _ in range(2)))
     for count in TRIPS:
-        yield Question("trips", *random.integers(0, n, (2, count)))
-    yield Question("paths", *random.integers(0, n, (2, PATHS)))
+        yield MapQuestion("trips", *random.integers(0, n, (2, count)))
+    yield MapQuestion("paths", *random.integers(0, n, (2, PATHS)))
 
 
 @dataclass
-class Contender:
+class MapContender:
     """A map that is asked, and its answers to one question."""
 
     name: str
-    answers: PreparedMap
+    answers: RivalMap
     #: rows that it is asked at once, at most; None: any number
     most: int | None = None
     negative_weights: bool = True
     #: the part that it is asked; None: nothing
-    part: Question | None = None
+    part: MapQuestion | None = None
     trials: int = 0
     #: of every trial
     seconds: list[float] = field(default_factory=list)
@@ -153,7 +144,7 @@ class Contender:
         """Heading of its times."""
         return "ms" if self.name == OURS else f"{self.name} ms"
 
-    def warm_up(self, question: Question, plan: Plan) -> None:
+    def warm_up(self, question: MapQuestion, plan: BenchPlan) -> None:
         """Ask ever more, to find out how much there is time for."""
         wanted = min(question.size, self.most or question.size)
         few = SAMPLE
@@ -179,17 +170,17 @@ class Contender:
         if len(self.seconds) == self.trials:
             self.found = np.asarray(self.answers.read(result))
 
-    def _time(self, part: Question) -> tuple[float, Any]:
+    def _time(self, part: MapQuestion) -> tuple[float, Any]:
         return time_call(lambda: part.ask(self.answers))
 
-    def median(self, question: Question) -> float | None:
+    def median(self, question: MapQuestion) -> float | None:
         """Return the seconds of the whole question, None if nothing was timed."""
         if not self.seconds or self.part is None:
             return None
         return median(self.seconds) * (question.size / max(self.part.size, 1))
 
 
-class PreparedMaps(Table):
+class PreparedMaps(BenchTable):
     """Prepared maps of graphs, beside searches on them.
 
     Rivals that prepare maps are asked too; on the first device both the prepared map and the
@@ -198,9 +189,9 @@ class PreparedMaps(Table):
 
     def __init__(
         self,
-        plan: Plan,
+        plan: BenchPlan,
         seed: int,
-        report: Report,
+        report: BenchReport,
         graphs: Sequence[NamedGraph],
         rivals: Sequence[Rival],
         side: int,
@@ -221,7 +212,7 @@ class PreparedMaps(Table):
         comparison = self.compare(TITLE, columns, NOTE)
         for origin in self.graphs:
             self.progress(f"{origin.name}: loading")
-            coordinates = datasets.find(f"{origin.name}.co")
+            coordinates = sssp.datasets.find(f"{origin.name}.co")
             graph = self.load(origin, choose_first, coordinates).graph
             try:
                 _OneMap(self, graph, origin.name, comparison).measure()
@@ -234,16 +225,19 @@ class _OneMap:
     """Measures the lines of one graph."""
 
     def __init__(
-        self, table: PreparedMaps, graph: Graph, name: str, comparison: Comparison
+        self, table: PreparedMaps, graph: sssp.Graph, name: str, comparison: Comparison
     ) -> None:
         self.table, self.plan, self.comparison = table, table.plan, comparison
         self.graph, self.name, self.device = graph, name, table.devices[0]
-        self.others: list[Contender] = []
+        self.others: list[MapContender] = []
         self.prepared = 0.0
+        self.options: dict[str, Any] = {"threads": self.plan.threads, "progress": False}
+        self._prepare = partial(sssp.prepare, threads=self.plan.threads, progress=False)
+        self._repeat = partial(repeat, runs=self.plan.trials, limit=self.plan.row_limit)
 
     def measure(self) -> None:
         dtype = self.graph.weights.dtype
-        tiny = road_like(TINY)
+        tiny = sssp.road_like(TINY)
         self._prepare(tiny.with_weights(tiny.weights.astype(dtype)))
         self._step("prepare")
         hierarchy = self._prepare(self.graph)
@@ -259,24 +253,17 @@ class _OneMap:
         if self.graph.m:
             self._close(hierarchy)
         ours, flat = (
-            Contender(name, ask_ours(network, **self._options(self.device)))
+            MapContender(name, ask_ours(network, device=self.device, **self.options))
             for name, network in ((OURS, hierarchy), (FLAT, self.graph))
         )
         there = [
-            Contender(device, ask_ours(hierarchy, **self._options(device)))
+            MapContender(device, ask_ours(hierarchy, device=device, **self.options))
             for device in self.table.devices[1:]
         ]
-        scipys = Contender(SCIPY, _ask_scipy(self.graph), SAMPLE, RIVALS[0].negative_weights)
+        scipys = MapContender(SCIPY, _ask_scipy(self.graph), SAMPLE, RIVALS[0].negative_weights)
         for question in draw_questions(self.table.random, self.graph.n, self.table.side):
             self._step(question.name)
             self._ask(question, [ours, flat, scipys, *there, *self.others])
-
-    def _options(self, device: str) -> dict[str, Any]:
-        """Return keywords of calls on a device."""
-        return {"threads": self.plan.threads, "device": device, "progress": False}
-
-    def _prepare(self, graph: Graph) -> Hierarchy:
-        return prepare(graph, threads=self.plan.threads, progress=False)
 
     def _prepare_rivals(self, line: dict[str, Cell]) -> None:
         for rival in self.table.rivals:
@@ -286,18 +273,18 @@ class _OneMap:
                 if self.graph.least_weight < 0 and not rival.negative_weights:
                     continue
                 seconds, answers = time_call(rival.mapped(self.graph))
-                self.others.append(Contender(rival.name, answers))
+                self.others.append(MapContender(rival.name, answers))
                 line[f"{rival.name} ms"] = 1000 * seconds
 
-    def _read(self, hierarchy: Hierarchy) -> None:
+    def _read(self, hierarchy: sssp.Hierarchy) -> None:
         self._step("read from its file")
         with TemporaryDirectory() as folder:
             path = Path(folder, "map.sssp")
             hierarchy.save(path)
-            seconds = self._repeat(partial(read_hierarchy, path, threads=self.plan.threads))
+            seconds = self._repeat(partial(sssp.read_hierarchy, path, threads=self.plan.threads))
         self._add("read from its file", median(seconds))
 
-    def _weigh(self, hierarchy: Hierarchy, weights: NDArray[Any]) -> None:
+    def _weigh(self, hierarchy: sssp.Hierarchy, weights: NDArray[Any]) -> None:
         self._step("new weights")
         dtype = self.graph._weight_range.working_dtypes(None)[0]
 
@@ -319,7 +306,7 @@ class _OneMap:
                 line[other.column] = 1000 * seconds
                 other.answers.weigh(self.graph.weights)
 
-    def _close(self, hierarchy: Hierarchy) -> None:
+    def _close(self, hierarchy: sssp.Hierarchy) -> None:
         """Close a street, another one in every trial, and find a tree."""
         self._step(CLOSED)
         seconds: list[list[float]] = []
@@ -327,9 +314,11 @@ class _OneMap:
         while len(seconds) <= self.plan.trials:
             street, source = self._street(), self.table.random.integers(self.graph.n)
 
-            def ask(network: Graph | Hierarchy, street: Any = street, source: Any = source) -> Any:
+            def ask(
+                network: sssp.Graph | sssp.Hierarchy, street: Any = street, source: Any = source
+            ) -> Any:
                 closed = network.without_arcs(street)
-                return shortest_paths(closed, source, **self._options(self.device))
+                return sssp.shortest_paths(closed, source, device=self.device, **self.options)
 
             both = [time_call(partial(ask, network)) for network in (hierarchy, self.graph)]
             seconds.append([one for one, _ in both])
@@ -348,7 +337,7 @@ class _OneMap:
         back = start + np.flatnonzero(graph.indices[start:end] == graph.tails[arc])
         return np.append(back, arc)
 
-    def _ask(self, question: Question, contenders: Sequence[Contender]) -> None:
+    def _ask(self, question: MapQuestion, contenders: Sequence[MapContender]) -> None:
         """Ask all contenders: the prepared map, the graph, SciPy, and the others."""
         for one in contenders:
             one.part, one.trials, one.seconds, one.found = None, 0, [], None
@@ -374,7 +363,7 @@ class _OneMap:
         self._compare(question, line, contenders)
 
     def _compare(
-        self, question: Question, line: dict[str, Cell], contenders: Sequence[Contender]
+        self, question: MapQuestion, line: dict[str, Cell], contenders: Sequence[MapContender]
     ) -> None:
         """Compare the answers of all with ours, as far as both were asked."""
         line["equal"] = RIGHT
@@ -396,13 +385,10 @@ class _OneMap:
                 self._remark(f"{question.name}: {one.name} asked {asked}")
 
     def _agree(self, mine: NDArray[Any], theirs: NDArray[Any]) -> bool:
-        """Whether answers are equal, floats as `verify` takes them."""
+        """Return whether answers are equal, floats within the tolerance of `verify`."""
         integral = self.graph.weights.dtype.kind == "i"
         tolerance = 0.0 if integral else 4 * np.finfo(np.float64).eps * self.graph.n
         return bool(np.allclose(_as_floats(mine), _as_floats(theirs), rtol=tolerance, atol=0))
-
-    def _repeat(self, call: Callable[[], Any]) -> list[float]:
-        return repeat(call, self.plan.trials, self.plan.row_limit)
 
     def _add(self, asked: str, seconds: float | None, held: int | None = None) -> dict[str, Cell]:
         megabytes = None if held is None else held / MEGABYTE
@@ -418,7 +404,7 @@ class _OneMap:
         self.comparison.remarks.append(f"{self.name}: {text}")
 
     @contextmanager
-    def _note_failures(self, name: str, question: Question | None = None) -> Iterator[None]:
+    def _note_failures(self, name: str, question: MapQuestion | None = None) -> Iterator[None]:
         """Add a remark on a contender that gives no answer; the others go on."""
         what = "" if question is None else f"{question.name}: "
         try:
@@ -428,18 +414,18 @@ class _OneMap:
             self._remark(f"{what}{name}{skipped}: {explain(error)}")
 
 
-def ask_ours(network: Graph | Hierarchy, **options: Any) -> PreparedMap:
+def ask_ours(network: sssp.Graph | sssp.Hierarchy, **options: Any) -> RivalMap:
     """Return our calls on a graph or on a prepared map, with options."""
-    return PreparedMap(
-        lambda sources: shortest_paths(network, sources, **options),
-        lambda sources, targets: shortest_paths(network, sources, targets=targets, **options),
-        partial(pairs, network, **options),
+    return RivalMap(
+        lambda sources: sssp.shortest_paths(network, sources, **options),
+        lambda sources, targets: sssp.shortest_paths(network, sources, targets=targets, **options),
+        partial(sssp.pairs, network, **options),
         lambda result: result.distances,
-        paths=partial(pairs, network, predecessors=True, **options),
+        paths=partial(sssp.pairs, network, predecessors=True, **options),
     )
 
 
-def _customize(hierarchy: Hierarchy, dtype: np.dtype[Any], device: str) -> int:
+def _customize(hierarchy: sssp.Hierarchy, dtype: np.dtype[Any], device: str) -> int:
     """Customize a version on a device; return the bytes of its weights there."""
     if device == "cpu":
         return count_bytes(hierarchy._layered(dtype))
@@ -452,10 +438,10 @@ def _customize(hierarchy: Hierarchy, dtype: np.dtype[Any], device: str) -> int:
     return int(there.nbytes - there.tree.nbytes)
 
 
-def _ask_scipy(graph: Graph) -> PreparedMap:
+def _ask_scipy(graph: sssp.Graph) -> RivalMap:
     """Return SciPy's search, which takes no targets."""
     search = RIVALS[0].prepare(graph)
-    return PreparedMap(
+    return RivalMap(
         search,
         lambda sources, targets: search(sources)[:, targets],
         lambda sources, targets: search(sources)[np.arange(sources.size), targets],

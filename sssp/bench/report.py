@@ -1,4 +1,4 @@
-"""What a run measures: rows and tables to read, and JSON with every trial."""
+"""The results of a run: rows and tables to read, and JSON with every trial."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from typing import Any
 import sssp
 from sssp.apps.terminal.arguments import Parser, new_file
 from sssp.bench.workloads import GraphRecord
+from sssp.engine.memory import NO_LIMIT, physical_memory
 from sssp.engine.threads import usable_cores
-from sssp.errors import SSSPError
-from sssp.graph.extras import import_extra
+from sssp.errors import SSSPError, import_extra
 from sssp.loaders._files import replaced_file
 
 #: version of the JSON form; it grows when a field changes its meaning or goes
@@ -52,7 +52,7 @@ Cell = str | int | float | None
 
 
 @dataclass
-class Row:
+class Measurement:
     """One line of the table: a contender on a graph."""
 
     method: str
@@ -114,7 +114,7 @@ class Row:
         return ABSENT if self.verified is None else RIGHT
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields and what follows from them."""
+        """Return the fields and the figures derived from them."""
         derived = ("median", "fastest", "distances_per_second")
         figures = {name: None if self.skipped else getattr(self, name) for name in derived}
         return {**asdict(self), "skipped": self.skipped, **figures}
@@ -137,7 +137,7 @@ def explain(error: Exception, refusals: tuple[type[Exception], ...] = REFUSALS) 
     return f"it broke down with {type(error).__name__} in {where}: {text}"
 
 
-def summarize(rows: Sequence[Row]) -> str:
+def summarize(rows: Sequence[Measurement]) -> str:
     """Return one outcome for several rows: a wrong one counts most, skipped ones least."""
     outcomes = {row.outcome for row in rows}
     return next(outcome for outcome in (WRONG, ABSENT, RIGHT, "skipped") if outcome in outcomes)
@@ -207,14 +207,14 @@ class Record:
 
     def write_json(self, path: Path) -> None:
         """Write everything to a file."""
-        rows = [row.as_dict() if isinstance(row, Row) else row for row in self.rows]
+        rows = [row.as_dict() if isinstance(row, Measurement) else row for row in self.rows]
         content = {"schema": SCHEMA, **asdict(self), "rows": rows}
         with replaced_file(path) as stream:
             stream.write((json.dumps(content, indent=1) + "\n").encode())
 
 
 @dataclass
-class Report(Record):
+class BenchReport(Record):
     """Results of ``python -m sssp.bench``, so far."""
 
     graphs: list[GraphRecord] = field(default_factory=list)
@@ -319,7 +319,7 @@ def find_hardware(devices: Sequence[str] = ()) -> dict[str, str | int | None]:
         "cpu": _cpu_model(),
         "cores": os.cpu_count(),
         "usable_cores": usable_cores(),
-        "memory": _memory(),
+        "memory": physical_memory() if physical_memory() < NO_LIMIT else None,
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
     }
     gpus = (_gpu(device) for device in devices if device.startswith("cuda"))
@@ -327,7 +327,7 @@ def find_hardware(devices: Sequence[str] = ()) -> dict[str, str | int | None]:
 
 
 def _commit(checkout: Path) -> str | None:
-    """Commit of the checkout, marked if files have changed since; None where there is none."""
+    """Return the commit of the checkout, marked if files have changed; None without one."""
     if not (checkout / ".git").exists():
         return None
     command = ["git", "-C", str(checkout), "describe", "--always", "--dirty", "--abbrev=12"]
@@ -339,7 +339,7 @@ def _commit(checkout: Path) -> str | None:
 
 
 def _gpu(device: str) -> dict[str, str]:
-    """Name and driver of a GPU; empty where it cannot be used, as the skipped rows explain."""
+    """Return name and driver of a GPU; empty if it cannot be used."""
     try:
         from sssp.cuda.compiler import SIMULATOR, cuda, device_number, select
 
@@ -355,21 +355,12 @@ def _gpu(device: str) -> dict[str, str]:
 
 
 def _cpu_model() -> str:
-    try:
+    with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             key, _, value = line.partition(":")
             if key.strip() == "model name":
                 return value.strip()
-    except OSError:
-        pass
     return platform.processor() or "unknown processor"
-
-
-def _memory() -> int | None:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
-        return None
 
 
 # -- tables of scripts, line by line -----------------------------------------------------------
@@ -423,7 +414,7 @@ class Listing(Record):
 
 
 class _Cells(Formatter):
-    """Shows what is unknown as nothing, and a verdict as a word."""
+    """Formats None as an empty cell, and a bool as a verdict."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
         if value is None:
@@ -446,15 +437,8 @@ LABELS = 8
 INCHES = (8, 5)
 #: colours that the colour-blind can distinguish (Okabe and Ito), and markers; the first is for the
 #: reference
-LOOKS = (
-    ("#000000", "x"),
-    ("#d55e00", "s"),
-    ("#0072b2", "o"),
-    ("#b0478b", "D"),
-    ("#009e73", "^"),
-    ("#e69f00", "v"),
-    ("#56b4e9", "P"),
-)
+COLOURS = ("#000000", "#d55e00", "#0072b2", "#b0478b", "#009e73", "#e69f00", "#56b4e9")
+MARKERS = "xsoD^vP"
 #: of the first device, the second and so on
 STROKES = ("-", "--", ":", "-.")
 
@@ -468,13 +452,14 @@ def fit_exponent(points: Sequence[Point]) -> float | None:
     return linear_regression(xs, ys).slope if len(set(xs)) > 1 else None
 
 
-def draw(report: Report) -> Any:
+def draw(report: BenchReport) -> Any:
     """Draw the rows of a report that were timed and are not known to be wrong.
 
     The `matplotlib.figure.Figure` that is returned belongs to no window.
     """
     lines = _collect_lines(report.rows)
-    methods = dict(zip(dict.fromkeys(method for method, _ in lines), cycle(LOOKS), strict=False))
+    looks = cycle(zip(COLOURS, MARKERS, strict=True))
+    methods = dict(zip(dict.fromkeys(method for method, _ in lines), looks, strict=False))
     devices = dict(zip(dict.fromkeys(device for _, device in lines), cycle(STROKES), strict=False))
     figure = import_extra("matplotlib.figure", "plot").Figure(figsize=INCHES, layout="constrained")
     ax = figure.add_subplot()
@@ -498,7 +483,7 @@ def draw(report: Report) -> Any:
     return figure
 
 
-def _collect_lines(rows: Sequence[Row]) -> dict[tuple[str, str], list[Point]]:
+def _collect_lines(rows: Sequence[Measurement]) -> dict[tuple[str, str], list[Point]]:
     """Gather seconds a source by method and device, in order of n."""
     lines: dict[tuple[str, str], list[Point]] = defaultdict(list)
     for row in rows:

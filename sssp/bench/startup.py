@@ -1,4 +1,4 @@
-"""What a process waits for: from its start to its first answer, by method and device.
+"""Seconds from the start of a process to its first answer, by method and device.
 
 Every figure is taken in a process of its own, from before the interpreter starts. The first of a
 task compiles, into an empty folder; those that follow find the code there.
@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sssp.bench.harness import Table
+from sssp.bench.harness import BenchTable
 from sssp.bench.report import Cell
 from sssp.bench.workloads import choose_first, name_road_graph
 from sssp.errors import SSSPError
-from sssp.kernels.store import VARIABLE
+from sssp.kernels.cache_files import VARIABLE
 
 TITLE = "From the start of a process to its first answer, in seconds"
 NOTE = (
@@ -72,7 +72,7 @@ float(cupy.arange(1000).sum())
 SEARCH = 'sssp.shortest_paths(g, {sources}, method="{method}", device="{device}"{more})'
 
 
-class Task(NamedTuple):
+class StartupTask(NamedTuple):
     """Code that a process runs, and its name in the table."""
 
     name: str
@@ -80,29 +80,29 @@ class Task(NamedTuple):
     code: str
 
 
-def list_tasks() -> Iterator[Task]:
+def list_tasks() -> Iterator[StartupTask]:
     """Yield the tasks in the order of the table."""
-    yield Task("import sssp", "cpu", IMPORT)
-    yield Task("SciPy, dijkstra", "cpu", SCIPY)
+    yield StartupTask("import sssp", "cpu", IMPORT)
+    yield StartupTask("SciPy, dijkstra", "cpu", SCIPY)
     for device in ("cpu", "cuda"):
         if device == "cuda":
-            yield Task("CuPy, a sum", "cuda", CUPY)
+            yield StartupTask("CuPy, a sum", "cuda", CUPY)
         for name, sources, more in (
             ("a source", "0", ""),
             ("a tree", "0", ", predecessors=True"),
             ("300 sources", "range(300)", ""),
         ):
             call = SEARCH.format(sources=sources, method="delta-stepping", device=device, more=more)
-            yield Task(f"delta-stepping, {name}", device, OURS.format(call=call))
+            yield StartupTask(f"delta-stepping, {name}", device, OURS.format(call=call))
         call = f'sssp.reduce(g, range(300), "sum", method="delta-stepping", device="{device}")'
-        yield Task("delta-stepping, reduce 300", device, OURS.format(call=call))
+        yield StartupTask("delta-stepping, reduce 300", device, OURS.format(call=call))
         for method in ("threshold-dijkstra", "bellman-ford"):
             call = SEARCH.format(sources="0", method=method, device=device, more="")
-            yield Task(f"{method}, a source", device, OURS.format(call=call))
-        yield Task("floyd-warshall, n = 1,000", device, DENSE.format(device=device))
+            yield StartupTask(f"{method}, a source", device, OURS.format(call=call))
+        yield StartupTask("floyd-warshall, n = 1,000", device, DENSE.format(device=device))
 
 
-class Startup(Table):
+class Startup(BenchTable):
     """Whole processes; the plan's trials are those that follow the first."""
 
     steps = len(list(list_tasks()))
@@ -132,16 +132,12 @@ class Startup(Table):
         return [str(ours), str(arrays)]
 
     def _record(
-        self, task: Task, files: list[str], kept: Path, remarks: list[str]
+        self, task: StartupTask, files: list[str], kept: Path, remarks: list[str]
     ) -> dict[str, Cell]:
-        found = []
+        found, environment = [], os.environ | {VARIABLE: str(kept)}
         for _ in range(1 + self.plan.trials):
-            child = subprocess.run(
-                [sys.executable, "-c", BEFORE + task.code + AFTER, str(time()), *files],
-                capture_output=True,
-                text=True,
-                env=os.environ | {VARIABLE: str(kept)},
-            )
+            command = [sys.executable, "-c", BEFORE + task.code + AFTER, str(time()), *files]
+            child = subprocess.run(command, capture_output=True, text=True, env=environment)
             if child.returncode:
                 reason = child.stderr.strip().splitlines()[-1:]
                 remarks.append(f"{task.name} on {task.device}: skipped: {' '.join(reason)}")

@@ -1,4 +1,4 @@
-"""What is solved in a measurement: a graph, and the sources to start from."""
+"""The workload of a measurement: a graph and its sources; and the clock."""
 
 from __future__ import annotations
 
@@ -85,26 +85,14 @@ class GraphRecord:
 
 
 def load(
-    name: str,
-    path: Path | None,
-    make: Callable[[], Graph],
-    choose: Choose,
-    jit_seconds: float | None = None,
+    name: str, make: Callable[[], Graph], choose: Choose, file: str | None = None, jit: Any = None
 ) -> tuple[Workload, GraphRecord]:
     """Load a graph under the clock; return it with its sources, and its record."""
     load_seconds, graph = time_call(make)
     sources = choose(graph)
     labels = sources if graph.labels is None else graph.labels[sources]
-    return Workload(name, graph, sources), GraphRecord(
-        name=name,
-        file=None if path is None else path.name,
-        n=graph.n,
-        m=graph.m,
-        weights=str(graph.weights.dtype),
-        sources=labels.tolist(),
-        load_seconds=load_seconds,
-        jit_seconds=jit_seconds,
-    )
+    facts = graph.n, graph.m, str(graph.weights.dtype), labels.tolist()
+    return Workload(name, graph, sources), GraphRecord(name, file, *facts, load_seconds, jit)
 
 
 def name_road_graph(size: int) -> NamedGraph:
@@ -124,8 +112,8 @@ class Loader:
     ) -> tuple[Workload, GraphRecord]:
         """Return the graph with sources that `choose` picks, and its record."""
         jit_seconds = self._compile(origin)
-        make = partial(origin.load, coordinates)
-        return load(origin.name, origin.path, make, choose, jit_seconds)
+        file = None if origin.path is None else origin.path.name
+        return load(origin.name, partial(origin.load, coordinates), choose, file, jit_seconds)
 
     def _compile(self, origin: NamedGraph) -> float | None:
         """Make or read a tiny graph, once a kind; return the seconds, None if done before."""

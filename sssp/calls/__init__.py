@@ -1,1 +1,1 @@
-"""What a user calls: arguments checked once, a place chosen, one solver asked."""
+"""The public functions: arguments checked once, a place chosen, one solver asked."""

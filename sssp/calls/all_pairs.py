@@ -13,7 +13,7 @@ from sssp.calls.make_plan import make_plan
 from sssp.calls.placement import Work, matrix_work, place, search_work
 from sssp.calls.shortest_paths import run_plan, solve_plan
 from sssp.engine import thresholds
-from sssp.engine.device_names import refuse_several
+from sssp.engine.device_names import kind_of, named_device, refuse_several
 from sssp.engine.matrix_request import (
     ClosureRequest,
     MatrixRequest,
@@ -47,6 +47,7 @@ from sssp.methods import (
     DENSE_METHODS,
     METHODS,
     BellmanFord,
+    ClosureBySquaring,
     ClosureByWarshall,
     DeltaStepping,
     FloydWarshall,
@@ -97,7 +98,9 @@ def all_pairs(
     device : str
         As for `sssp.shortest_paths`; ``"auto"`` keeps the CPU for what it does in 40 ms
         (Floyd-Warshall for 2,000 vertices on 16 cores, 1,000 on 2), and for floats on a matrix, of
-        which another device adds up other paths of the same length.
+        which another device adds up other paths of the same length. ``"opencl"`` (the first GPU of
+        any vendor, else the first device) and ``"opencl:N"``, which ``"auto"`` never takes, run
+        Floyd-Warshall, the default there, and repeated squaring.
     predecessors : bool
         Also find the trees, for `path`.
     dtype : dtype, optional
@@ -156,7 +159,7 @@ def all_pairs(
     refuse_several(device)
     source = _as_source(g_or_matrix)
     graph = source if isinstance(source, Graph) else MatrixGraph.of(source, zero_is_arc)
-    chosen = _choose_method(graph, method)
+    chosen = _choose_method(graph, method, device)
     asked = distance_dtype(dtype, graph._weight_range.dtype, short=True)
     if chosen.task == "search":
         if asked == INT16 and output == "device":
@@ -195,10 +198,9 @@ def all_pairs(
     place(request, device, chosen, work, stream=stream, memory_limit=memory_limit)
 
     def answer(request: Request) -> Answer:
-        if isinstance(chosen, Johnson):
-            found = johnson(Plan(graph, request, chosen))
-        else:
-            found = _by_matrix(graph, source, chosen, request, zero_is_arc)
+        if not isinstance(chosen, Johnson):
+            return _by_matrix(graph, source, chosen, request, zero_is_arc)
+        found = johnson(Plan(graph, request, chosen))
         found.device = request.device
         return found
 
@@ -212,7 +214,7 @@ def _by_matrix(
     """Answer by a method on a matrix; by searches where its arithmetic cannot tell.
 
     That is where a distance comes near the end of the widest dtype, and where rounding on a cycle
-    of length zero seems to make it negative.
+    of length zero seems to make it negative. OpenCL has no searches: the CPU takes them over.
     """
     on_matrix = MatrixRequest(
         n=graph.n,
@@ -221,15 +223,11 @@ def _by_matrix(
         weights=graph._weight_range,
         dtype=request.dtype,
         predecessors=request.predecessors,
-        output=request.output,
-        device=request.device,
-        threads=request.threads,
-        memory_limit=request.memory_limit,
-        advice=request.advice,
-        stream=request.stream,
-        progress=request.progress,
+        **request.resources(),
         short=type(method) in SHORT_METHODS and _may_be_short(graph, source, request.dtype),
     )
+    if kind_of(request.device) == "opencl":
+        request = replace(request, device="cpu")
     try:
         answer = Plan(graph, on_matrix, method).run()
     except NegativeDiagonalError as alarm:
@@ -249,7 +247,7 @@ def _by_matrix(
 
 
 def _may_be_short(graph: Graph, source: Graph | NDArray[Any], asked: np.dtype[Any] | None) -> bool:
-    """Whether distances may all be below the infinity of `SHORT`.
+    """Return whether distances may all be below the infinity of `SHORT`.
 
     They are not if the eccentricity of a vertex, outward or inward, and the heaviest arc come to
     it: that is how solvers tell that their dtype was too narrow. Where searches from a vertex and
@@ -296,10 +294,10 @@ def transitive_closure(
         Whether every vertex reaches itself; if not, only over a cycle or a self-loop.
     method : str or Method
         ``"closure-by-warshall"`` or ``"closure-by-squaring"``; ``"auto"`` is the former, which
-        measured faster.
+        measured faster, and on OpenCL the latter, which alone runs there.
     device : str
-        As for `sssp.shortest_paths`; ``"auto"`` keeps the CPU for what it does in 40 ms (15,000
-        vertices on 16 cores, 7,000 on 2).
+        As for `all_pairs`; ``"auto"`` keeps the CPU for what it does in 40 ms (15,000 vertices on
+        16 cores, 7,000 on 2).
     packed : bool
         Return 64 columns to a word.
     output : {"host", "device"}
@@ -319,7 +317,7 @@ def transitive_closure(
         The device does not exist, or the matrix needs more memory than the call may take.
     ValueError, TypeError
         Another argument is not what it should be; or ``reflexive=False`` for a `Graph` that has
-        dropped self-loops, of which it does not know where they were.
+        dropped self-loops, of which it does not know where they were; or a `Graph` with turns.
 
     Notes
     -----
@@ -331,8 +329,10 @@ def transitive_closure(
     >>> sssp.transitive_closure([[0, 1, 0], [0, 0, 1], [0, 0, 0]]).astype(int).tolist()
     [[1, 1, 1], [0, 1, 1], [0, 0, 1]]
     """
-    chosen = ClosureByWarshall() if is_auto(method) else as_method(method, CLOSURE_METHODS)
+    chosen = _choose_closure(method, device)
     reflexive, packed = as_flag(reflexive, "reflexive"), as_flag(packed, "packed")
+    if isinstance(g_or_matrix, Graph):
+        g_or_matrix._refuse_turns("transitive_closure")
     n, arcs, matrix = _as_pattern(g_or_matrix, reflexive)
     request = ClosureRequest(
         n=n,
@@ -351,9 +351,9 @@ def transitive_closure(
         raise ValueError("output='device' leaves packed words on the GPU: it needs packed=True")
 
     def answer(request: ClosureRequest) -> Any:
-        if not packed and request.device == "cpu":
+        if not packed and kind_of(request.device) != "cuda":
             parts = {"a boolean matrix": n * n, "packed": 8 * n * request.words}
-            check_memory(parts, request.memory_limit, request.device, request.advice)
+            check_memory(parts, request.memory_limit, "cpu", request.advice)
         return solver_of(chosen, request.device).close(request, chosen)
 
     words = run_placed(request, answer)
@@ -406,10 +406,20 @@ def _as_pattern(
     return len(matrix), None, matrix
 
 
-def _choose_method(graph: Graph, method: str | Method) -> Method:
-    """Obey the caller; ``"auto"`` is what measured fastest: a dense method, or searches."""
+def _choose_method(graph: Graph, method: str | Method, device: str) -> Method:
+    """Return the caller's method; for ``"auto"`` the fastest measured: dense, or searches.
+
+    OpenCL has the dense methods alone.
+    """
     if not is_auto(method):
-        return as_method(method, METHODS | DENSE_METHODS)
+        named = as_method(method, METHODS | DENSE_METHODS)
+        if named.task != "search":
+            graph._refuse_turns(f"method={named.name!r}")
+        return named
+    if graph.turns is not None:
+        return BellmanFord() if graph._weight_range.least < 0 else DeltaStepping()
+    if kind_of(named_device(device)) == "opencl":
+        return FloydWarshall()
     n = graph.n
     arcs = graph.count_entries() if isinstance(graph, MatrixGraph) else graph.m
     if thresholds.PAIRS_PER_VERTEX * n + thresholds.PAIRS_PER_ARC * arcs >= n * n:
@@ -417,8 +427,16 @@ def _choose_method(graph: Graph, method: str | Method) -> Method:
     return Johnson() if graph._weight_range.least < 0 else DeltaStepping()
 
 
+def _choose_closure(method: str | Method, device: str) -> Method:
+    """Return the caller's method; for ``"auto"`` the fastest measured that runs there."""
+    if not is_auto(method):
+        return as_method(method, CLOSURE_METHODS)
+    on_opencl = kind_of(named_device(device)) == "opencl"
+    return ClosureBySquaring() if on_opencl else ClosureByWarshall()
+
+
 def _estimate(method: Method, graph: Graph, request: Request) -> Work | None:
-    """Return what ``device="auto"`` goes by; None for what stays on the CPU."""
+    """Estimate the work for ``device="auto"``; None keeps the call on the CPU."""
     n, weights = graph.n, graph._weight_range
     dtype = weights.dtype if request.dtype is None else request.dtype
     host_bytes = n * n * (dtype.itemsize + INDEX.itemsize * request.predecessors)

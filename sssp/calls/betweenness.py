@@ -71,7 +71,7 @@ def betweenness(
         A weight is negative.
     ValueError
         Arcs of weight 0 (or floats that are absorbed by rounding) close a cycle that a source
-        reaches: there is no end to shortest paths round it.
+        reaches: there is no end to shortest paths round it; or the graph has turns.
     DistanceOverflowError
         There are more shortest paths between two vertices than a float64 counts.
     VertexError, DeviceError, TypeError
@@ -98,6 +98,7 @@ def betweenness(
     [0.0, 0.5, 0.5, 0.0]
     """
     network = as_network(g)
+    network._tree_graph._refuse_turns("betweenness")
     normalized = as_flag(normalized, "normalized")
     refuse_negative(network, Dijkstra())
     refuse_several(device)
@@ -112,21 +113,16 @@ def betweenness(
         advice=FEWER_SOURCES,
     )
     plan.request.outward = True
-    total = _sum_of_dependencies(plan)
+
+    def add_up(request: Request) -> NDArray[np.float64]:
+        sum_up = _sum_on_host if request.device == "cpu" else _sum_on_device
+        return sum_up(plan._replace(request=request))
+
+    total = run_placed(plan.request, add_up)
     n = network.n
     if normalized:
         return total / ((n - 1) * (n - 2)) if n > 2 else total
     return total if network._tree_graph.directed else total / 2
-
-
-def _sum_of_dependencies(plan: Plan[Request]) -> NDArray[np.float64]:
-    """Add up what every source contributes, in their order."""
-
-    def summed(request: Request) -> NDArray[np.float64]:
-        find = _sum_on_host if request.device == "cpu" else _sum_on_device
-        return find(plan._replace(request=request))
-
-    return run_placed(plan.request, summed)
 
 
 def _sum_on_host(plan: Plan[Request]) -> NDArray[np.float64]:
@@ -187,7 +183,7 @@ def _sum_on_device(plan: Plan[Request]) -> NDArray[np.float64]:
 
 
 def _check(status: int, source: int) -> None:
-    """Raise what a status of a row means."""
+    """Raise the error that a row's status stands for."""
     if status == OVERFLOW:
         raise DistanceOverflowError(
             f"more shortest paths lead from source {source} to a vertex than float64 counts; "

@@ -30,7 +30,7 @@ from sssp.engine.request import Answer, Request
 from sssp.engine.workers import ordered_map
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, largest_distance, unreached
-from sssp.methods import BellmanFord, DeltaStepping, Johnson
+from sssp.methods import BellmanFord, DeltaStepping, Johnson, Method
 
 #: expansions for every vertex after which a row is left to a search from the beginning
 EXPANSIONS = 4
@@ -40,27 +40,23 @@ def johnson(plan: Plan[Request]) -> Answer:
     """Answer a plan; a cycle of negative length is an error even where no source reaches it."""
     graph, request = plan.network._tree_graph.without_closed_arcs(), plan.request
     if graph.least_weight >= 0:
-        answer = run_plan(plan._replace(network=graph, method=DeltaStepping()))
-        answer.stats = _statistics(answer)
-        return answer
+        return _search(graph, request, DeltaStepping())
     if request.output == "device":
         raise ValueError(
-            "johnson brings distances over negative weights back on the host: leave "
-            "output='device' away, or use method='floyd-warshall'"
+            "johnson brings distances over negative weights back on the host: omit "
+            "output='device', or use method='floyd-warshall'"
         )
     entries = request.rows * graph.n
     needed = entries * (2 * INT64.itemsize + (2 * INDEX.itemsize if request.predecessors else 0))
     parts = {f"johnson over {graph.n:,} vertices": needed}
     check_memory(parts, request.memory_limit, request.device, request.advice)
-    integral = graph.weights.dtype.kind == "i" and (
-        request.dtype is None or request.dtype.kind == "i"
-    )
+    integral = (request.dtype or graph.weights.dtype).kind == graph.weights.dtype.kind == "i"
     potentials = _potentials(graph, request)
     weights = graph.weights_as(potentials.dtype)
     with np.errstate(over="ignore", invalid="ignore"):
         reduced = weights + potentials[graph.tails] - potentials[graph.indices]
     if not _is_usable(reduced, weights, potentials):
-        return _search_instead(graph, request)
+        return _search(graph, request, BellmanFord())
     if integral:
         return _integer_answer(graph, request, potentials, reduced)
     return _float_answer(graph, request, reduced)
@@ -69,31 +65,23 @@ def johnson(plan: Plan[Request]) -> Answer:
 def _potentials(graph: Graph, request: Request) -> NDArray[Any]:
     """Return int64 or float64 potentials: distances from a vertex outside."""
     dtype = INT64 if graph.weights.dtype.kind == "i" else FLOAT64
-    outside = replace(
-        request,
-        sources=np.arange(graph.n),
-        nearest=True,
-        origins=False,
-        dtype=dtype,
-        predecessors=False,
-        output="host",
-        out=None,
-    )
+    sources, resources = np.arange(graph.n), request.resources()
+    outside = Request(sources, dtype=dtype, nearest=True, origins=False, **resources)
     found: NDArray[Any] = run_plan(Plan(graph, outside, BellmanFord())).distances[0]
     return found
 
 
 def _is_usable(reduced: NDArray[Any], weights: NDArray[Any], potentials: NDArray[Any]) -> bool:
-    """Whether no reduced weight has left its dtype, nor any distance over them will in integers."""
+    """Return whether reduced weights, and distances of integers over them, fit their dtype."""
     if reduced.dtype.kind == "f":
         return bool(np.isfinite(reduced).all())
     heaviest = max(abs(int(weights.min())), abs(int(weights.max())))
     return heaviest - 2 * int(potentials.min()) <= int(largest_distance(INT64))
 
 
-def _search_instead(graph: Graph, request: Request) -> Answer:
-    """Answer by Bellman-Ford from every source: what potentials cannot express."""
-    answer = run_plan(Plan(graph, request, BellmanFord()))
+def _search(graph: Graph, request: Request, method: Method) -> Answer:
+    """Answer by a search from every source."""
+    answer = run_plan(Plan(graph, request, method))
     answer.stats = _statistics(answer)
     return answer
 
@@ -108,7 +96,7 @@ def _integer_answer(
     lengths = replace(request, predecessors=False, dtype=None, out=None)
     found = Plan(graph.with_weights(reduced), lengths, DeltaStepping()).run()
     if found is None:
-        return _search_instead(graph, request)
+        return _search(graph, request, BellmanFord())
     distances = np.empty((request.rows, graph.n), INT64)
     for source, own, row in zip(request.sources, found.distances, distances, strict=True):
         missing = own == unreached(own.dtype)
@@ -123,7 +111,7 @@ def _float_answer(graph: Graph, request: Request, reduced: NDArray[Any]) -> Answ
     searched = graph.with_weights(np.maximum(reduced, 0))
     found = Plan(searched, trees, DeltaStepping()).run()
     if found is None:
-        return _search_instead(graph, request)
+        return _search(graph, request, BellmanFord())
     dtype = request.dtype or FLOAT64
     arcs = (graph.indptr, graph.indices, graph.weights_as(dtype))
     distances = np.empty((request.rows, graph.n), dtype)

@@ -75,12 +75,13 @@ def make_plan(
     known : dict
         The methods that the caller takes, by name.
     """
-    network = as_network(g)
+    asked = as_network(g)
+    network = asked if asked.turns is None else asked._searched
     chosen = choose_method(network, method, known)
     weights = weights_of(network, chosen)
     if weights.least < 0:
         refuse_negative(network, chosen)
-    vertices, single = as_vertices(sources, network, "source")
+    vertices, single = as_vertices(sources, asked, "source")
     request = Request(
         sources=vertices,
         single=single,
@@ -93,7 +94,7 @@ def make_plan(
         progress=None if progress is None else check_progress(progress),
     )
     if targets is not None:
-        request.targets, request.single_target = as_vertices(targets, network, "target")
+        request.targets, request.single_target = as_vertices(targets, asked, "target")
         if reduction is not None:
             request.targets = distinct(request.targets)
     if out is not None or dtype is not None:
@@ -106,7 +107,9 @@ def make_plan(
     if request.nearest or output != "host":
         _check_form(request)
     if out is not None:
-        request.out = _as_matrix(out, request, network.n)
+        request.out = _as_matrix(out, request, asked.n)
+    if network is not asked:
+        _ask_expansion(request, asked._tree_graph, chosen)
     transposed = None
     if from_either_end and targets is not None and _is_shorter(network, chosen, request):
         transposed = _transpose(request)
@@ -115,14 +118,41 @@ def make_plan(
         work = _estimate(network, chosen, transposed or request, weights)
     place(request, device, chosen, work, stream=stream, memory_limit=memory_limit)
     plan = Plan(network, request, chosen)
-    if transposed is None:
-        return plan
-    back = Plan(reversed_graph(open_part(network)), _transpose(request), chosen)
-    return plan._replace(transposed=back)
+    return plan if transposed is None else _from_targets(plan, network)
+
+
+def _ask_expansion(request: Request, graph: Graph, method: Method) -> None:
+    """Turn a question about a graph with turns into one about its expansion."""
+    expansion = graph.turns.expansion  # type: ignore[union-attr]  # it has turns
+    if not method.weighted:
+        graph._refuse_turns(f"method={method.name!r}")
+    whole = request.targets is None
+    if request.output == "device" and request.predecessors:
+        graph._refuse_turns("a tree that stays on a device")
+    request.asked, request.sources = graph, expansion.begin[request.sources]
+    if request.targets is not None:
+        request.targets = expansion.end[request.targets]
+    elif request.reduction is not None:
+        request.width, request.targets = expansion.n, expansion.end
+    elif request.predecessors or request.nearest or request.output == "sparse":
+        request.out = None  # (rows have all vertices of the expansion)
+    else:
+        request.width = expansion.n
+        request.targets = None if expansion.rows_come_first else expansion.end
+    reduction = request.reduction
+    if reduction is None:
+        return
+    if not (whole and expansion.rows_come_first):
+        request.targets = np.sort(request.targets)  # type: ignore[arg-type]  # there are some
+    if reduction.vertex_weights is not None:
+        own = reduction.vertex_weights
+        weights = np.zeros((expansion.vertex_of.size, reduction.columns), own.dtype)
+        weights[expansion.end] = own
+        request.reduction = replace(reduction, vertex_weights=weights)
 
 
 def _is_shorter(network: Graph, method: Method, request: Request) -> bool:
-    """Whether searches from the targets are fewer and find the same."""
+    """Return whether searches from the targets are fewer and find the same."""
     assert request.targets is not None
     return (
         request.targets.size < request.sources.size
@@ -131,6 +161,12 @@ def _is_shorter(network: Graph, method: Method, request: Request) -> bool:
         and request.output == "host"
         and is_symmetric(request, network.n, weights_of(network, method))
     )
+
+
+def _from_targets(plan: Plan[Request], network: Graph) -> Plan[Request]:
+    """Return the plan of a request that is answered from its targets."""
+    back = Plan(reversed_graph(open_part(network)), _transpose(plan.request), plan.method)
+    return plan._replace(transposed=back)
 
 
 def _transpose(request: Request) -> Request:
@@ -143,19 +179,17 @@ def _transpose(request: Request) -> Request:
 def choose_method(
     graph: Graph, method: str | Method, known: dict[str, type[Method]] = METHODS
 ) -> Method:
-    """Obey the caller; ``"auto"`` is the fastest on road networks that takes the weights.
+    """Return the caller's method; for ``"auto"`` the fastest on road networks for such weights.
 
     A hierarchy has methods of its own.
     """
     own = graph._methods
-    if own is not None:
-        return next(iter(own.values()))() if is_auto(method) else _own_method(method, own)
     if is_auto(method):
+        if own is not None:
+            return next(iter(own.values()))()
         return WITH_NEGATIVE_WEIGHTS if graph._weight_range.least < 0 else FASTEST
-    return as_method(method, known)
-
-
-def _own_method(method: str | Method, own: dict[str, type[Method]]) -> Method:
+    if own is None:
+        return as_method(method, known)
     try:
         return as_method(method, own)
     except ValueError as error:
@@ -211,7 +245,7 @@ def _check_form(request: Request) -> None:
 
 
 def _as_matrix(out: NDArray[Any], request: Request, n: int) -> NDArray[Any]:
-    """View `out` as (rows, columns), whatever axes the call has dropped."""
+    """View `out` as (rows, columns), with the axes that the call has dropped."""
     rows = () if request.single or request.nearest else (request.sources.size,)
     shape = rows if request.single_target else (*rows, request.columns(n))
     if out.shape != shape:

@@ -151,7 +151,7 @@ def make_reduction_plan(
 
 
 def _within_reach(limit: float | None, reduction: Reduction, network: Graph) -> float | None:
-    """Return a limit that leaves out what a decay does not count either."""
+    """Tighten a limit to the distance beyond which a decay is 0."""
     if reduction.decay is None or network._weight_range.least < 0:
         return limit
     wanted = as_limit(limit, integral=False)
@@ -175,7 +175,7 @@ def iter_blocks(
     stream: Any = None,
     progress: bool | None = None,
 ) -> Iterator[ShortestPaths]:
-    """Solve for many sources block by block, for reductions of one's own.
+    """Solve for many sources block by block, for your own reductions.
 
     Parameters
     ----------

@@ -125,10 +125,12 @@ def nearest(
     >>> r.index.tolist()
     [[1, 0], [0, 1], [0, 1], [0, 1]]
     """
-    network = as_network(g)
+    user_network = as_network(g)
+    turns = user_network.turns
+    network = user_network if turns is None else user_network._searched
     if direction not in ("from", "to"):
         raise ValueError(f"direction must be 'from' or 'to', not {direction!r}")
-    places, _ = as_vertices(facilities, network, "facility")
+    places, _ = as_vertices(facilities, user_network, "facility")
     count = as_count(k, "k")
     prepared = network._methods is not None
     most = thresholds.FACILITIES_SWEPT if prepared else thresholds.FACILITIES_SEARCHED
@@ -138,8 +140,16 @@ def nearest(
     refuse_negative(network, chosen)
     weights = weights_of(network, chosen).dtype
     asked = distance_dtype(dtype, weights)
+    starts, wanted = places, None
+    if turns is not None:
+        begin, wanted = turns.expansion.begin, turns.expansion.end
+        if direction == "to":
+            begin, wanted = wanted, begin
+        starts = begin[places]
+        if not chosen.weighted:
+            user_network._tree_graph._refuse_turns(f"method={chosen.name!r}")
     request = Request(
-        sources=places,
+        sources=starts,
         limit=as_limit(limit, integral=(asked or weights).kind == "i"),
         dtype=asked,
         advice=UNPREPARED if prepared and not isinstance(chosen, Dijkstra) else "",
@@ -158,8 +168,10 @@ def nearest(
         check_memory({"the answer": size}, request.memory_limit, "cpu", FEWER)
     search = _search_once if isinstance(chosen, Dijkstra) else _search_from_each
     (distances, index), stats = search(plan, count)
+    if wanted is not None:
+        distances, index = distances[wanted], index[wanted]
     return NearestFacilities(
-        network._tree_graph,
+        user_network._tree_graph,
         places,
         narrow(distances, asked),
         index,

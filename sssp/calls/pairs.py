@@ -42,6 +42,7 @@ from sssp.results.trip_results import Trips
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
+    from sssp.graph.turns import Expansion
     from sssp.prepared.hierarchy import Hierarchy
 
 #: bytes of a trip while those of a source are brought together, and in what is handed back
@@ -124,11 +125,17 @@ def pairs(
     >>> trips.distances.tolist(), trips.path(0).tolist()
     ([10, 5, 5], [0, 1, 2])
     """
-    network = as_network(g)
+    user_network = as_network(g)
+    turns = user_network.turns
+    network = user_network if turns is None else user_network._searched
     chosen = choose_method(network, method, METHODS | TRIP_METHODS)
     refuse_negative(network, chosen)
     weights = weights_of(network, chosen).dtype
-    starts, ends = _ends(network, sources, targets)
+    starts, ends = _ends(user_network, sources, targets)
+    if turns is not None:
+        starts, ends = turns.expansion.begin[starts], turns.expansion.end[ends]
+        if not chosen.weighted:
+            user_network._tree_graph._refuse_turns(f"method={chosen.name!r}")
     asked = distance_dtype(dtype, weights)
     request = Request(
         sources=starts,
@@ -142,7 +149,8 @@ def pairs(
     )
     if network._methods is not None:
         refuse_unprepared(network, request)
-    call = _Call(network, starts, ends, request, chosen)
+    user_graph = user_network._tree_graph
+    call = _Call(network, starts, ends, request, chosen, user_graph)
     call.refuse_too_many(device, memory_limit)
     if isinstance(chosen, AStar):
         call.refuse_ties()
@@ -206,19 +214,16 @@ class _Groups(NamedTuple):
             targets=self.targets[np.repeat(chosen, counts)],
         )
 
-    def singly(self) -> _Groups:
-        """Return a group for every trip."""
-        sources = np.repeat(self.sources, np.diff(self.offsets))
-        return self._replace(sources=sources, offsets=np.arange(sources.size + 1))
-
 
 class _Call:
-    """A checked call, and what is decided about it.
+    """A checked call, and the decisions about it.
 
     Attributes
     ----------
     method : Method
         Of trips that are found together.
+    user_graph : Graph
+        The graph of the result; of one with turns the expansion is searched.
     by_a_star : bool
         Whether the trips of sources with few targets go by A*, on the CPU.
     """
@@ -230,7 +235,9 @@ class _Call:
         ends: NDArray[np.int64],
         request: Request,
         method: Method,
+        user_graph: Graph,
     ) -> None:
+        self.user_graph = user_graph
         self.network, self.starts, self.ends = network, starts, ends
         self.request, self.method = request, method
         self.graph = open_part(network)
@@ -260,7 +267,7 @@ class _Call:
         check_memory({"the trips": self.request.reserved_bytes}, limit, "cpu", self.request.advice)
 
     def _finds_paths(self) -> bool:
-        """Whether A*, which does not see all of a row, finds the paths that are wanted."""
+        """Return whether A*, which does not see all of a row, finds the paths that are wanted."""
         if not self.request.predecessors:
             return True
         graph, dtype = self.graph, self.weights.working_dtypes(self.request.dtype)[0]
@@ -280,7 +287,8 @@ class _Call:
         request, graph = self.request, self.graph
         counts = np.diff(self.groups.offsets)
         self.by_a_star = (
-            graph.least_weight >= 0
+            self.user_graph.turns is None  # (landmarks tell nothing of vertices that lead nowhere)
+            and graph.least_weight >= 0
             and graph.n >= thresholds.WORTH_A_STAR
             and counts[counts <= thresholds.A_STAR_TARGETS].sum()
             >= thresholds.WORTH_LANDMARKS * request.threads
@@ -332,11 +340,14 @@ class _Call:
         if on_cpu and (self.by_a_star or isinstance(self.method, AStar)):
             counts = np.diff(groups.offsets)
             few = counts <= (thresholds.A_STAR_TARGETS if self.by_a_star else groups.graph.n)
-            parts = [(AStar(), groups.part(few).singly()), (self.method, groups.part(~few))]
+            near = groups.part(few)
+            starts = np.repeat(near.sources, np.diff(near.offsets))
+            singly = near._replace(sources=starts, offsets=np.arange(starts.size + 1))
+            parts = [(AStar(), singly), (self.method, groups.part(~few))]
             parts = [part for part in parts if part[1].sources.size] or parts[:1]
             # those by A* stand first now
             trip_of = np.argsort(np.argsort(np.repeat(~few, counts), kind="stable"))[trip_of]
-        answers = []
+        answers, names = [], []
         for method, part in parts:
             asked = replace(
                 request, sources=part.sources, targets=part.targets, target_offsets=part.offsets
@@ -349,19 +360,33 @@ class _Call:
                 stats = answer.stats.items()
                 answer.stats = {name: np.repeat(values, counts) for name, values in stats}
             answers.append(answer)
+            names.append(answer.searched_by or method.name)
         answer = merge_answers(answers)
+        starts, ends, walks = self.starts, self.ends, answer.walks
+        if self.user_graph.turns is not None:
+            expansion = self.user_graph.turns.expansion
+            starts, ends = expansion.vertex_of[starts], expansion.vertex_of[ends]
+            walks = None if walks is None else _user_walks(expansion, walks)
         return Trips(
-            self.network._tree_graph,
-            self.starts,
-            self.ends,
+            self.user_graph,
+            starts,
+            ends,
             answer.distances[trip_of],
             limit=self.request.limit,
-            walks=answer.walks,
+            walks=walks,
             walk_of=trip_of,
-            method="+".join(method.name for method, _ in parts),
+            method="+".join(names),
             device=answer.device,
             stats={name: values[trip_of] for name, values in answer.stats.items()},
         )
+
+
+def _user_walks(expansion: Expansion, walks: Walks) -> Walks:
+    """Return paths over an expansion as those over the user's vertices."""
+    stays = expansion.are_steps(walks.vertices)
+    before = np.concatenate([[0], np.cumsum(stays)])
+    vertices = expansion.vertex_of[walks.vertices[stays]].astype(INDEX)
+    return Walks(before[walks.firsts], vertices)
 
 
 def _run(plan: Plan[Request]) -> Answer | None:
@@ -379,7 +404,7 @@ def _run(plan: Plan[Request]) -> Answer | None:
 
 
 def _find_walks(plan: Plan[Request], lengths: NDArray[Any]) -> Walks | None:
-    """Find the paths of trips, whose distances are known, from whole rows; None after an overflow.
+    """Find the paths of trips from whole rows, given their distances; None after an overflow.
 
     A block of sources is searched at a time, up to the farthest of its targets.
     """

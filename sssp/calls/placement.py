@@ -1,4 +1,4 @@
-"""Where a call runs: what ``device=`` and ``SSSP_DEVICE`` name, and the rule behind ``"auto"``.
+"""Where a call runs: the values of ``device=`` and ``SSSP_DEVICE``, and the rule of ``"auto"``.
 
 A caller who names a device gets it, or an error. ``"auto"`` goes to the GPU by a rule that rests
 on whole calls, from and to arrays of the host (``bench/devices.py``):
@@ -30,14 +30,14 @@ from typing import Any, NamedTuple
 
 from sssp.engine import thresholds
 from sssp.engine.check_arguments import as_memory_limit, as_stream
-from sssp.engine.device_names import ALL, is_device_name, named_device
+from sssp.engine.device_names import ALL, is_device_name, kind_of, named_device
 from sssp.engine.memory import physical_memory
 from sssp.engine.plan import warn_once
 from sssp.engine.request import Request, Resources
 from sssp.errors import DeviceError, MissingExtraError
-from sssp.kernels import store
+from sssp.kernels import cache_files
 from sssp.kernels.locks import make_lock
-from sssp.methods import METHODS, Method, Sweep
+from sssp.methods import CLOSURE_METHODS, DENSE_METHODS, METHODS, Method, Sweep
 
 logger = logging.getLogger("sssp")
 _lock = make_lock()
@@ -50,7 +50,7 @@ _spent: dict[str, float] = {}
 
 
 class Work(NamedTuple):
-    """What a call that may run in either place takes.
+    """The estimated cost of a call that may run on the CPU or a GPU.
 
     Attributes
     ----------
@@ -62,12 +62,15 @@ class Work(NamedTuple):
         Of the result on the host.
     bringing : float
         Seconds until a GPU has what it needs, but for a graph.
+    worth : float
+        Seconds on the CPU from which on a GPU is faster.
     """
 
     seconds: float
     device_bytes: int = 0
     host_bytes: int = 0
     bringing: float = 0.0
+    worth: float = thresholds.WORTH_A_GPU
 
 
 def search_work(
@@ -120,6 +123,7 @@ def search_work(
         + (thresholds.BYTES_PER_PREPARED_ARC if swept else thresholds.BYTES_PER_ARC) * m,
         host_bytes,
         thresholds.BRING * n if swept and not is_there else 0.0,
+        thresholds.WORTH_A_SWEEP if swept and is_there else thresholds.WORTH_A_GPU,
     )
 
 
@@ -163,7 +167,7 @@ def choose_device(
     Returns
     -------
     device : str
-        ``"cpu"`` or ``"cuda:N"``, checked to be usable.
+        ``"cpu"``, ``"cuda:N"`` or ``"opencl:N"``, checked to be usable.
     by_rule : bool
         Whether the rule has chosen a GPU, so that the CPU may take over.
 
@@ -180,14 +184,27 @@ def choose_device(
         work = None
     if named == "cpu" or (named == "auto" and (work is None or not _pays(method, work))):
         return "cpu", False
-    if "cuda" not in method.solvers:
-        able = ", ".join(name for name, kind in METHODS.items() if "cuda" in kind.solvers)
-        raise DeviceError(f"{method.name} does not run on cuda; searches that do: {able}")
     by_rule = named == "auto"
+    kind = "cuda" if by_rule else kind_of(named)
+    if kind not in method.solvers:
+        raise DeviceError(f"{method.name} does not run on {kind}; {_what_runs(kind)}")
     number = _number("cuda" if by_rule else named)
-    with _lock:
-        _started.add(method.solvers["cuda"])
-    return f"cuda:{number}", by_rule
+    if kind == "cuda":
+        with _lock:
+            _started.add(method.solvers["cuda"])
+    return f"{kind}:{number}", by_rule
+
+
+def _what_runs(kind: str) -> str:
+    """Name methods that run on a kind of device, for one that does not."""
+    if kind == "cuda":
+        return f"searches that do: {', '.join(_able(METHODS, kind))}"
+    dense = ", ".join(_able(DENSE_METHODS | CLOSURE_METHODS, kind))
+    return f"{kind} has {dense}, and no searches: name device='cuda' or 'cpu' for those"
+
+
+def _able(known: dict[str, type[Method]], kind: str) -> list[str]:
+    return [name for name, method in known.items() if kind in method.solvers]
 
 
 def place(
@@ -199,7 +216,7 @@ def place(
     stream: Any = None,
     memory_limit: float | None = None,
 ) -> None:
-    """Choose where a call runs, and write into its request what follows from that.
+    """Choose where a call runs, and set the fields of its request that follow.
 
     Parameters
     ----------
@@ -228,11 +245,12 @@ def place(
     request.device, request.by_rule = choose_device(names[0], method, work, **limits)
     if len(names) > 1:
         request.devices = tuple([choose_device(name, method, work, **limits)[0] for name in names])
-    if request.output == "device" and request.device == "cpu":
+    on_cuda = kind_of(request.device) == "cuda"
+    if request.output == "device" and not on_cuda:
         raise ValueError("output='device' leaves the result on a GPU: it needs device='cuda'")
     if memory_limit is not None:
         request.memory_limit = as_memory_limit(memory_limit)
-    elif request.device == "cpu":
+    elif not on_cuda:
         request.memory_limit = physical_memory()
     if stream is not None:
         request.stream = as_stream(stream, request.device)
@@ -261,15 +279,19 @@ def named_devices(device: Any) -> list[str]:
 
 
 def _number(named: str) -> int:
-    """Number of a GPU, checked to be usable; the first call starts the driver."""
+    """Return the number of a device that is usable; the first call starts the driver."""
+    if kind_of(named) == "opencl":
+        from sssp.opencl import compiler as opencl
+
+        return opencl.device_number(named)
     from sssp.cuda.compiler import device_number
 
     return device_number(named)
 
 
 def _pays(method: Method, work: Work) -> bool:
-    """Whether a call belongs on the GPU, which is asked only if it does by its size."""
-    least = max(thresholds.WORTH_A_GPU, work.host_bytes / thresholds.BACK) + work.bringing
+    """Return whether a call is worth a GPU; its driver is asked only if the size says so."""
+    least = max(work.worth, work.host_bytes / thresholds.BACK) + work.bringing
     if work.seconds < least or os.getpid() != _home:
         return False
     solver = method.solvers["cuda"]
@@ -284,8 +306,8 @@ def _pays(method: Method, work: Work) -> bool:
 
 
 def _start(kernels: str) -> float:
-    """Seconds until this process has a first answer of kernels, by module, from a GPU."""
-    compiled = any(name.startswith(f"{kernels}.") for name in store.names())
+    """Return the seconds until this process has a first answer of a module's kernels."""
+    compiled = any(name.startswith(f"{kernels}.") for name in cache_files.names())
     return (0.0 if _started else thresholds.LOAD) + (0.0 if compiled else thresholds.COMPILE)
 
 
@@ -306,7 +328,7 @@ def _gpu_is_usable() -> bool:
 
 
 def _has_room(needed: int) -> bool:
-    """Whether the GPU has so much memory free; a shortage is logged."""
+    """Return whether the GPU has so much memory free; a shortage is logged."""
     from sssp.cuda.compiler import select
     from sssp.cuda.device_memory import SHARE, free_bytes
 

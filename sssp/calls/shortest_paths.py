@@ -9,10 +9,12 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sssp.calls.make_plan import make_plan
 from sssp.engine.cycles import error_of
+from sssp.engine.narrow import convert_into
 from sssp.engine.plan import Plan, overflow_error
 from sssp.engine.request import Answer, Request
 from sssp.methods import Method
 from sssp.results.trees import ShortestPaths
+from sssp.results.turned_paths import TurnedPaths
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
@@ -177,11 +179,14 @@ def solve_plan(plan: Plan[Request]) -> ShortestPaths:
     if plan.transposed is not None:
         answer.distances = answer.distances.T
     graph = plan.network._tree_graph
-    result = ShortestPaths(
-        graph, plan.request, answer, method=plan.method.name, device=answer.device
-    )
-    if plan.request.given_out is not None:
-        result.distances = plan.request.given_out
+    kind, request = ShortestPaths, plan.request
+    if request.asked is not None:
+        kind, graph = TurnedPaths, request.asked
+    result = kind(graph, request, answer, method=plan.method.name, device=answer.device)
+    if request.given_out is not None:
+        if request.out is None:
+            convert_into(result.distances, request.given_out)
+        result.distances = request.given_out
     return result
 
 

@@ -1,4 +1,4 @@
-"""An O(m) certificate that rows of distances are right, whatever computed them.
+"""An O(m) certificate that rows of distances are right.
 
 Distances are right if and only if no arc is violated (``d[tail] + w >= d[head]``) and every
 reached vertex hangs on a source by tight arcs (``d[tail] + w == d[head]``): the first makes them
@@ -18,7 +18,7 @@ section 7.5.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -43,7 +43,6 @@ from sssp.results.check_result import check_form
 from sssp.results.row_access import dense_row, stored_row
 from sssp.results.trees import ShortestPaths
 
-#: what can be certified
 #: methods whose sums run from the source outward, so that they agree bit for bit
 OUTWARD = tuple(METHODS)
 #: tolerance of all others, in eps of the distances times n
@@ -59,18 +58,9 @@ _NO_VERTICES = np.empty(0, INDEX)
 
 @njit
 def _certify_kernel(
-    indptr,
-    indices,
-    weights,
-    sources,
-    distances,
-    predecessors,
-    origin,
-    missing,
-    bounds,
-    state,
-    stack,
-):
+    indptr, indices, weights, sources, distances, predecessors, origin, missing,
+    bounds, state, stack,
+):  # fmt: skip
     """Certify one row; return a code, and the vertex or arc where it fails.
 
     `predecessors` and `origin` are empty where there are none. `bounds` holds the greatest
@@ -164,8 +154,10 @@ def certify_trees(g: Graph, result: ShortestPaths, rtol: float | None) -> None:
 
 
 @dataclass(frozen=True)
-class Row:
+class CheckedRow:
     """One search: all its sources, and arrays of shape (n,), or (t,) for distances to targets.
+
+    Predecessors and origin are empty where there are none.
 
     Predecessors of a row with targets may be `branches` instead: the vertices that they are
     stored for, ascending, and their tails.
@@ -174,23 +166,23 @@ class Row:
     number: int
     sources: NDArray[np.int64]
     distances: NDArray[Any]
-    predecessors: NDArray[np.int32] | None = None
+    predecessors: NDArray[np.int32] = field(default_factory=lambda: _NO_VERTICES)
     branches: tuple[NDArray[Any], NDArray[np.int32]] | None = None
-    origin: NDArray[np.int32] | None = None
+    origin: NDArray[np.int32] = field(default_factory=lambda: _NO_VERTICES)
 
 
-def _rows_of(result: ShortestPaths) -> Iterator[Row]:
+def _rows_of(result: ShortestPaths) -> Iterator[CheckedRow]:
     missing, trees = unreached(result.distances.dtype), result.predecessors
     has_branches = result.targets is not None and is_sparse(trees)
     has_trees = trees is not None and not has_branches
     for i in range(result.rows):
-        yield Row(
+        yield CheckedRow(
             i,
             result.sources if result.nearest else result.sources[i : i + 1],
             dense_row(result.distances, i, result.rows, missing),
-            dense_row(trees, i, result.rows, -1) if has_trees else None,
+            dense_row(trees, i, result.rows, -1) if has_trees else _NO_VERTICES,
             stored_row(trees, i) if has_branches else None,
-            result.origin,
+            _NO_VERTICES if result.origin is None else result.origin,
         )
 
 
@@ -215,7 +207,7 @@ class Certifier:
     def _negative(self) -> bool:
         return self.graph.least_weight < 0
 
-    def certify(self, row: Row, limit: float | None) -> float:
+    def certify(self, row: CheckedRow, limit: float | None) -> float:
         """Raise `VerificationError` unless `row` is right within `limit`; return the `rtol`."""
         rtol = self.rtol
         code, place = self._look(row, limit, rtol)
@@ -224,11 +216,12 @@ class Certifier:
             code, place = self._look(row, limit, rtol)
         if code != RIGHT:
             distances, weights = self.operands(row.distances)
-            failure = _Failure(self.asked, self.graph, row, distances, weights)
-            failure.explain(code, place, limit)
+            _Failure(self.asked, self.graph, row, distances, weights).explain(code, place, limit)
         return rtol
 
-    def certify_targets(self, row: Row, targets: NDArray[np.int64], limit: float | None) -> None:
+    def certify_targets(
+        self, row: CheckedRow, targets: NDArray[np.int64], limit: float | None
+    ) -> None:
         """Find the row anew, up to its farthest target, certify it, and compare."""
         found, limit = self._find_anew(row, targets, limit)
         rtol = self.certify(found, limit)
@@ -243,28 +236,21 @@ class Certifier:
             column = int(np.argmax(apart))
             raise VerificationError(
                 f"{_name(row)}: target {targets[column]} is given the distance "
-                f"{_shown(row.distances[column])}; it is {_shown(right[column])}"
+                f"{_show(row.distances[column])}; it is {_show(right[column])}"
             )
-        if row.predecessors is not None or row.origin is not None:
+        if row.predecessors.size or row.origin.size:
             tree = replace(found, predecessors=row.predecessors, origin=row.origin)
             self.certify(tree, limit)
         if row.branches is not None:
             self._certify_branches(row, found, targets, rtol)
 
-    def _look(self, row: Row, limit: float | None, rtol: float) -> tuple[int, int]:
+    def _look(self, row: CheckedRow, limit: float | None, rtol: float) -> tuple[int, int]:
         distances, weights = self.operands(row.distances)
+        g, missing = self.graph, unreached(distances.dtype)
         code, place = _certify_kernel(
-            self.graph.indptr.view(np.uint64),
-            self.graph.indices.view(np.uint32),
-            weights,
-            row.sources,
-            distances,
-            _NO_VERTICES if row.predecessors is None else row.predecessors,
-            _NO_VERTICES if row.origin is None else row.origin,
-            unreached(distances.dtype),
-            self.bounds(distances, limit, rtol),
-            self._state,
-            self._stack,
+            *(g.indptr.view(np.uint64), g.indices.view(np.uint32), weights),
+            *(row.sources, distances, row.predecessors, row.origin, missing),
+            *(self.bounds(distances, limit, rtol), self._state, self._stack),
         )
         return code, int(place)
 
@@ -308,8 +294,8 @@ class Certifier:
         return bound + slack, bound - tolerance, largest, tolerance
 
     def _find_anew(
-        self, row: Row, targets: NDArray[np.int64], limit: float | None
-    ) -> tuple[Row, float | None]:
+        self, row: CheckedRow, targets: NDArray[np.int64], limit: float | None
+    ) -> tuple[CheckedRow, float | None]:
         """Return the row as far as it is final, and the limit up to which it is.
 
         If all targets are reached, that is what lies no farther than the farthest of them; but
@@ -317,7 +303,7 @@ class Certifier:
         their end.
         """
         distances, weights, bound = self._blank(row.distances.dtype, limit)
-        found = Row(row.number, row.sources, distances)
+        found = CheckedRow(row.number, row.sources, distances)
         if self._negative:
             dropped = self._relax(found, weights, bound)
             if dropped and weights.dtype == INT64 and bound == largest_distance(INT64):
@@ -336,14 +322,14 @@ class Certifier:
             distances[distances > final] = missing
         return found, limit
 
-    def _has_exact_answer(self, row: Row, limit: float | None) -> bool:
-        """Whether sums from the source outward fulfil a row over negative float weights."""
+    def _has_exact_answer(self, row: CheckedRow, limit: float | None) -> bool:
+        """Return whether sums from the source outward fulfil a row over negative float weights."""
         distances, weights, bound = self._blank(row.distances.dtype, limit)
-        found = Row(row.number, row.sources, distances)
+        found = CheckedRow(row.number, row.sources, distances)
         self._relax(found, weights, bound)
         return self._look(found, limit, 0)[0] == RIGHT
 
-    def _relax(self, row: Row, weights: NDArray[Any], bound: Any) -> bool:
+    def _relax(self, row: CheckedRow, weights: NDArray[Any], bound: Any) -> bool:
         """Fill in the distances, over negative weights; return whether sums were dropped."""
         g, dtype = self.graph, weights.dtype
         tolerance = ROUNDING * float(np.finfo(dtype).eps) * g.n if dtype.kind == "f" else 0.0
@@ -362,7 +348,7 @@ class Certifier:
         return bool(code == DROPPED)
 
     def _refuse_return(
-        self, row: Row, targets: NDArray[np.int64], weights: NDArray[np.int64]
+        self, row: CheckedRow, targets: NDArray[np.int64], weights: NDArray[np.int64]
     ) -> None:
         """Raise if a path might leave int64 arithmetic and come back to a target."""
         descent = sum(weights[weights < 0].tolist())
@@ -385,7 +371,7 @@ class Certifier:
         return distances, weights, number(limit) if bounded else largest
 
     def _certify_branches(
-        self, row: Row, found: Row, targets: NDArray[np.int64], rtol: float
+        self, row: CheckedRow, found: CheckedRow, targets: NDArray[np.int64], rtol: float
     ) -> None:
         """Compare the paths to the targets with those in a tree of the row found anew."""
         assert row.branches is not None
@@ -416,30 +402,18 @@ class Certifier:
         if rtol and distances.dtype.kind == "f":
             self._certify_lengths(row, found, wanted, rtol)
             return
-        wrong = tails != self._find_promised_tails(row, distances)[vertices]
-        self._refuse(row, vertices[wrong], "has not the predecessor that the call promises")
-
-    def _find_promised_tails(self, row: Row, distances: NDArray[Any]) -> NDArray[np.int32]:
         g = self.graph
+        promised: NDArray[np.int32] = np.full(g.n, -1, INDEX)
         distances, weights = self.operands(distances)
-        tails: NDArray[np.int32] = np.full(g.n, -1, INDEX)
-        origin = _NO_VERTICES if row.origin is None else row.origin
-        missing = unreached(distances.dtype)
         tree_kernel(
-            g.indptr,
-            g.indices,
-            weights,
-            row.sources,
-            distances,
-            origin,
-            missing,
-            self._negative,
-            tails,
+            *(g.indptr, g.indices, weights, row.sources, distances, row.origin),
+            *(unreached(distances.dtype), self._negative, g._arrivals, promised),
         )
-        return tails
+        wrong = vertices[tails != promised[vertices]]
+        self._refuse(row, wrong, "has not the predecessor that the call promises")
 
     def _certify_lengths(
-        self, row: Row, found: Row, wanted: NDArray[np.int64], rtol: float
+        self, row: CheckedRow, found: CheckedRow, wanted: NDArray[np.int64], rtol: float
     ) -> None:
         """Raise unless the branches are paths, as long as the distances of their ends."""
         from scipy.sparse import csr_array
@@ -465,7 +439,7 @@ class Certifier:
         too_long = ~(gap <= self.tolerance(found.distances, rtol))
         self._refuse(row, wanted[too_long], "is the end of a path that is not as long as that")
 
-    def _refuse(self, row: Row, vertices: NDArray[Any], what: str) -> None:
+    def _refuse(self, row: CheckedRow, vertices: NDArray[Any], what: str) -> None:
         """Raise if there are such vertices, for the first of them."""
         if vertices.size:
             raise VerificationError(f"{_name(row)}: vertex {vertices[0]} {what}")
@@ -481,19 +455,15 @@ def _greatest(number: Any) -> Any:
     return np.iinfo(number).max if number is np.int64 else np.finfo(number).max.item()
 
 
+@dataclass(frozen=True)
 class _Failure:
-    """Says in words what the kernel found."""
+    """Explains in words the failure that the kernel found."""
 
-    def __init__(
-        self,
-        asked: Graph,
-        graph: Graph,
-        row: Row,
-        distances: NDArray[Any],
-        weights: NDArray[Any],
-    ) -> None:
-        self.asked, self.graph, self.row = asked, graph, row
-        self.distances, self.weights = distances, weights
+    asked: Graph
+    graph: Graph
+    row: CheckedRow
+    distances: NDArray[Any]
+    weights: NDArray[Any]
 
     def explain(self, code: int, place: int, limit: float | None) -> NoReturn:
         """Raise the error for the kernel's `code` at a vertex or arc."""
@@ -501,7 +471,7 @@ class _Failure:
             BAD_NUMBER: lambda: f"{self._vertex(place)}, which is not a distance",
             BEYOND: lambda: f"{self._vertex(place)}, beyond the limit of {limit}",
             STRAY: lambda: self._explain_stray(place),
-            BAD_SOURCE: lambda: f"source {place} is at distance {self._shown(place)}, not 0",
+            BAD_SOURCE: lambda: f"source {place} is at distance {self._show(place)}, not 0",
             VIOLATED: lambda: f"{self._arc(place)}: the distance of its head is too great",
             BAD_ORIGIN: lambda: self._explain_origin(place),
             UNCONNECTED: lambda: self._explain_unconnected(place),
@@ -510,13 +480,12 @@ class _Failure:
 
     def _explain_stray(self, vertex: int) -> str:
         predecessors, origin = self.row.predecessors, self.row.origin
-        tree = "" if predecessors is None else f" with predecessor {predecessors[vertex]}"
-        owner = "" if origin is None else f" with origin {origin[vertex]}"
+        tree = "" if predecessors.size == 0 else f" with predecessor {predecessors[vertex]}"
+        owner = "" if origin.size == 0 else f" with origin {origin[vertex]}"
         role = "source" if vertex in self.row.sources else "unreached vertex"
         return f"{role} {vertex}{tree}{owner}; a source is its own origin, and the rest must be -1"
 
     def _explain_origin(self, arc: int) -> str:
-        assert self.row.origin is not None
         tail, head = self._ends(arc)
         return (
             f"{self._arc(arc)}, and is tight: the origin of the head is {self.row.origin[head]}, "
@@ -526,41 +495,33 @@ class _Failure:
     def _explain_unconnected(self, vertex: int) -> str:
         """Say why the search did not come to `vertex`, the nearest of those."""
         if vertex in self.row.sources:
-            return f"source {vertex} is at distance {self._shown(vertex)}, not 0"
+            return f"source {vertex} is at distance {self._show(vertex)}, not 0"
         given = self._vertex(vertex)
-        if self.row.predecessors is None:
-            arc = self._arc_between(self._best_tail(vertex), vertex)
+        if self.row.predecessors.size == 0:
+            arc = self._best_arc(vertex)
             if arc is None:
                 return f"{given}, but no arc from a reached vertex enters it"
             return f"{given}, but no path from a source is as short; the best way: {self._arc(arc)}"
         tail = int(self.row.predecessors[vertex])
-        arc = self._arc_between(tail, vertex)
-        if arc is None:
+        is_vertex = 0 <= tail < self.graph.n
+        arc = arc_position(self.graph.indptr, self.graph.indices, tail, vertex) if is_vertex else -1
+        if arc < 0:
             return f"{given}, but its predecessor is {tail}, and no arc leads from there to it"
-        other = "" if self.row.origin is None else ", or comes from another origin"
+        other = "" if self.row.origin.size == 0 else ", or comes from another origin"
         return (
             f"{given}, but the arc from its predecessor {tail} is not tight, or leads round a "
             f"cycle{other}: {self._arc(arc)}"
         )
 
-    def _best_tail(self, vertex: int) -> int:
-        """Return the tail over which `vertex` is nearest, -1 if no reached vertex is a tail."""
+    def _best_arc(self, vertex: int) -> int | None:
+        """Return the arc over which `vertex` is nearest, None if no reached vertex is a tail."""
         arcs = np.flatnonzero(self.graph.indices == vertex)
-        tails = self.graph.tails[arcs]
-        known = self.distances[tails] != unreached(self.distances.dtype)
+        starts = self.distances[self.graph.tails[arcs]]
+        known = starts != unreached(starts.dtype)
         if not known.any():
-            return -1
-        starts = self.distances[tails[known]].astype(_arithmetic(self.distances.dtype))
-        sums = starts + self.weights[arcs[known]]
-        return int(tails[known][np.argmin(sums)])
-
-    def _arc_between(self, tail: int, head: int) -> int | None:
-        """Return the arc that was searched from `tail` to `head`, if there is one."""
-        g = self.graph
-        if not 0 <= tail < g.n:
             return None
-        place = int(arc_position(g.indptr, g.indices, tail, head))
-        return place if place >= 0 else None
+        sums = starts[known].astype(_arithmetic(starts.dtype)) + self.weights[arcs[known]]
+        return int(arcs[known][np.argmin(sums)])
 
     def _ends(self, arc: int) -> tuple[int, int]:
         return int(self.graph.tails[arc]), int(self.graph.indices[arc])
@@ -569,29 +530,29 @@ class _Failure:
         tail, head = self._ends(arc)
         place = arc_position(self.asked.indptr, self.asked.indices, tail, head)
         return (
-            f"arc {place} goes from vertex {tail} at distance {self._shown(tail)} to vertex {head} "
-            f"at distance {self._shown(head)} with weight {self.weights[arc]}"
+            f"arc {place} goes from vertex {tail} at distance {self._show(tail)} to vertex {head} "
+            f"at distance {self._show(head)} with weight {self.weights[arc]}"
         )
 
     def _vertex(self, vertex: int) -> str:
-        return f"vertex {vertex} is given the distance {self._shown(vertex)}"
+        return f"vertex {vertex} is given the distance {self._show(vertex)}"
 
-    def _shown(self, vertex: int) -> str:
-        return _shown(self.distances[vertex])
+    def _show(self, vertex: int) -> str:
+        return _show(self.distances[vertex])
 
 
-def _name(row: Row) -> str:
+def _name(row: CheckedRow) -> str:
     if row.sources.size == 1:
         return f"row {row.number}, source {row.sources[0]}"
     return f"row {row.number}, nearest of {row.sources.size} sources"
 
 
-def _shown(distance: Any) -> str:
+def _show(distance: Any) -> str:
     return "unreached" if distance == unreached(distance.dtype) else str(distance)
 
 
 def _comparable(distances: NDArray[Any]) -> NDArray[Any]:
-    """Widen integers, so that unreached equals unreached whatever the dtypes."""
+    """Widen integers to int64, so that the sentinels of all dtypes are equal."""
     if distances.dtype.kind == "f":
         return distances
     missing = distances == unreached(distances.dtype)

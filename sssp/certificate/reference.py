@@ -18,7 +18,7 @@ SETTLED, DROPPED, SINKING = range(3)
 
 @njit
 def dijkstra_kernel(indptr, indices, weights, sources, wanted, bound, distances):
-    """Dijkstra's algorithm with a binary heap, until all the `wanted` vertices are final.
+    """Search by Dijkstra's algorithm with a binary heap until all `wanted` vertices are final.
 
     What lies beyond `bound` is dropped. `distances` come unreached. Returns the greatest distance
     that is final: `bound`, or that of the farthest wanted vertex if all of them are reached.
@@ -53,7 +53,7 @@ def dijkstra_kernel(indptr, indices, weights, sources, wanted, bound, distances)
 
 @njit
 def _cycles_of(indptr, indices, weights, tails, tolerance):
-    """Whether `tails` close a cycle, and one negative by more than its share of rounding."""
+    """Return whether `tails` close a cycle, and one negative by more than its share of rounding."""
     closes = False
     seen = np.full(tails.size, -1, np.int32)
     for start in range(tails.size):
@@ -132,11 +132,14 @@ def bellman_ford_kernel(indptr, indices, weights, sources, bounds, tolerance, di
 
 
 @njit
-def tree_kernel(indptr, indices, weights, sources, distances, origin, missing, fewest, tails):
+def tree_kernel(
+    indptr, indices, weights, sources, distances, origin, missing, fewest, arrivals, tails
+):
     """Find the tree that calls promise, in `tails`, which come as -1.
 
     Among tight arcs the smallest tail; where one joins two vertices at the same distance, or
-    `fewest` says so, the whole row takes fewest arcs first. `origin` is empty or that of a
+    `fewest` says so, the whole row takes fewest arcs first; but not for heads below `arrivals` from
+    which nothing leads on, as they are on no cycle. `origin` is empty or that of a
     nearest search, whose tails have the origin of the head.
     """
     number = distances.dtype.type
@@ -160,7 +163,8 @@ def tree_kernel(indptr, indices, weights, sources, distances, origin, missing, f
                 or number(distances[tail] + weights[arc]) != (distances[head])
             ):
                 continue
-            fewest = fewest or distances[tail] == distances[head]
+            leads_on = head >= arrivals or indptr[head] < indptr[head + 1]
+            fewest = fewest or (leads_on and distances[tail] == distances[head])
             if hops[head] < 0 and (origin.size == 0 or origin[tail] == origin[head]):
                 hops[head] = hops[tail] + 1
                 queue[size] = head

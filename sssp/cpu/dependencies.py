@@ -144,19 +144,11 @@ class Dependencies:
         try:
             scratch = self._free.pop()
         except IndexError:
-            n, m = self.n, self.m
-            sizes = (
-                (n + 1, OFFSET),
-                (m + 1, np.uint32),
-                (n, INDEX),
-                (n + 1, np.uint32),
-                (n, FLOAT64),
-            )
-            scratch = tuple(np.empty(size, dtype) for size, dtype in sizes)
-        shares = np.empty(self.n, FLOAT64)
-        unseen = unreached(distances.dtype)
-        status = _dependencies_kernel(
-            self._arcs, self._weights, distances, unseen, source, *scratch, shares
-        )
+            sizes = (self.n + 1, self.m + 1, self.n, self.n + 1, self.n)
+            dtypes: tuple[Any, ...] = (OFFSET, np.uint32, INDEX, np.uint32, FLOAT64)
+            scratch = tuple(np.empty(*part) for part in zip(sizes, dtypes, strict=True))
+        shares, unseen = np.empty(self.n, FLOAT64), unreached(distances.dtype)
+        row = distances, unseen, source
+        status = _dependencies_kernel(self._arcs, self._weights, *row, *scratch, shares)
         self._free.append(scratch)
         return int(status), shares

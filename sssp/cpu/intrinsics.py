@@ -32,7 +32,7 @@ def intrinsic(function: Callable[..., Any]) -> Any:
 
 
 def _place(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Address of the array entry that the first two arguments name."""
+    """Return the address of the array entry that the first two arguments name."""
     array_type = signature.args[0]
     view = context.make_array(array_type)(context, builder, arguments[0])
     find: Any = cgutils.get_item_pointer
@@ -41,7 +41,7 @@ def _place(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 
 @intrinsic
 def atomic_add(context: Any, array: Any, index: Any, value: Any) -> tuple[Any, Any]:
-    """``atomic_add(array, index, value)``: add to an integer, return what it was."""
+    """Add to an integer, return its old value: ``atomic_add(array, index, value)``."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         place = _place(context, builder, signature, arguments)
@@ -52,7 +52,7 @@ def atomic_add(context: Any, array: Any, index: Any, value: Any) -> tuple[Any, A
 
 @intrinsic
 def atomic_load(context: Any, array: Any, index: Any) -> tuple[Any, Any]:
-    """``atomic_load(array, index)``: the newest value of an integer."""
+    """Return the newest value of an integer: ``atomic_load(array, index)``."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         place = _place(context, builder, signature, arguments)
@@ -63,7 +63,7 @@ def atomic_load(context: Any, array: Any, index: Any) -> tuple[Any, Any]:
 
 @intrinsic
 def prefetch(context: Any, array: Any, index: Any) -> tuple[Any, Any]:
-    """``prefetch(array, index)``: start to load the cache line of an entry; never faults."""
+    """Start to load the cache line of an entry, never fault: ``prefetch(array, index)``."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         word, byte = ir.IntType(32), ir.IntType(8).as_pointer()

@@ -167,12 +167,12 @@ class Rows:
 
     @property
     def worker_bytes(self) -> int:
-        """What a worker's scratch takes."""
+        """Bytes of a worker's scratch."""
         raise NotImplementedError
 
     @property
     def least_bytes(self) -> int:
-        """What it takes for the smallest question of the kind."""
+        """Bytes of a worker for the smallest question of the kind."""
         return self.worker_bytes
 
     def lease(self) -> Any:
@@ -187,7 +187,7 @@ class Rows:
         raise NotImplementedError
 
     def end(self, rows: range, error: Exception | None = None) -> None:
-        """End the pass at some rows: with an error, or as a distance may be too long."""
+        """Stop the pass at some rows: with an error, or because a distance may be too long."""
         self._ends.append((rows.start, error))
         self.stop = True
 
@@ -311,7 +311,7 @@ class SingleRows(Rows):
 
     @property
     def worker_bytes(self) -> int:
-        """What a worker's scratch takes, and the vertices on paths to targets while it has them."""
+        """Bytes of a worker's scratch, and of the vertices on paths to targets."""
         paths = self.request.wants_tree and self.request.targets is not None
         return self.graph.n * (self._vertex_bytes + INDEX.itemsize * paths)
 
@@ -333,7 +333,7 @@ class SingleRows(Rows):
         *,
         goes_back: bool = False,
     ) -> None:
-        """Complete one row, with what is reached in any order, and hand it to the form.
+        """Complete one row from its reached vertices, in any order, and hand it to the form.
 
         If it `goes_back` from targets, just the paths to them are reached, and the predecessors are
         there already.
@@ -358,7 +358,12 @@ class SingleRows(Rows):
     def _find_tree(self, found: HostRows, sources: NDArray[np.int64], scratch: Scratch) -> None:
         """Complete a search: origins and predecessors."""
         distances, reached = found.distances[0], found.reached_vertices[0]
-        final = self._final(distances, found.targets)
+        final = self.bound
+        if found.targets is not None and found.targets.size and self.graph.least_weight >= 0:
+            # (over negative arcs a path may pass through vertices farther away than its end, so
+            # then all the row is needed, and the search has completed it)
+            farthest = distances[found.targets].max()
+            final = farthest if farthest < self.unseen else final
         tree = Tree(self.graph, self.arcs, sources, distances, reached, final)
         if self.request.nearest:
             found.origin = tree.origins()
@@ -374,7 +379,7 @@ class SingleRows(Rows):
             tree.predecessors(found.origin, found.predecessors[0], self.request.fewest_arcs)
 
     def _branches_suffice(self, tree: Tree) -> bool:
-        """Whether the paths to the targets can be found without those to all other vertices."""
+        """Return whether paths to the targets can be found without the whole tree."""
         request = self.request
         if request.nearest or request.fewest_arcs:
             return False
@@ -382,17 +387,6 @@ class SingleRows(Rows):
         if farthest == self.bound and tree.reached.size:
             farthest = tree.distances[tree.reached].max()
         return not may_tie(self.graph, farthest, self.dtype)
-
-    def _final(self, distances: NDArray[Any], targets: NDArray[np.int64] | None) -> Any:
-        """Greatest distance up to which a row is final: that of the farthest target, if reached.
-
-        Over negative arcs a path may pass through vertices farther away than its end, so then
-        all the row is needed, and the search has completed it.
-        """
-        if targets is None or targets.size == 0 or self.graph.least_weight < 0:
-            return self.bound
-        farthest = distances[targets].max()
-        return farthest if farthest < self.unseen else self.bound
 
 
 class _SearchedRows(SingleRows):

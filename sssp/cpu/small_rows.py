@@ -21,7 +21,7 @@ NOTHING = 1e-8
 
 @njit
 def integers_kernel(weights, integers):
-    """Copy floats to int32; return whether they all are what they were."""
+    """Copy floats to int32; return whether all are equal to the originals."""
     same = True
     for i in range(weights.size):
         weight = weights[i]
@@ -32,7 +32,7 @@ def integers_kernel(weights, integers):
 
 @njit
 def both_ways_kernel(indptr, indices, firsts, heads, arcs):
-    """Give every arc a second one that goes the other way.
+    """Add a reverse arc for every arc.
 
     ``firsts`` int64, shape (n + 1,), is zero on entry; ``heads`` and ``arcs``, shape (2 m,), get
     the heads and which of the given arcs they belong to.
@@ -146,7 +146,7 @@ def rounds_kernel(
 
 @njit
 def floats_kernel(values, missing, unit, floats):
-    """Copy integers, divided by `unit` and rounded down, to floats; what is missing is inf."""
+    """Copy integers, divided by `unit` and rounded down, to floats; the sentinel becomes inf."""
     for i in range(values.size):
         value = values[i]
         if value == missing:

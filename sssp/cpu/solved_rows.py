@@ -1,4 +1,4 @@
-"""Rows that were solved on the CPU, and what the forms of an answer ask of them."""
+"""Rows that were solved on the CPU, as the forms of an answer read them."""
 
 from __future__ import annotations
 
@@ -126,9 +126,13 @@ class HostRows:
         """Write the columns that the request wants, unless they were found in place."""
         if self.targets is not None:
             for distances, row in zip(self.distances, out, strict=True):
-                _copy_entries(distances, self.targets, row)
+                if distances.dtype == out.dtype:
+                    # (NumPy fills a copy of `out` first where it might still refuse a place)
+                    np.take(distances, self.targets, out=row, mode="clip")
+                else:
+                    convert_into(distances[self.targets], row)
         elif not np.may_share_memory(out, self.distances):
-            convert_into(self.distances, out)
+            convert_into(self.distances[:, : out.shape[1]], out)
 
     def copy_predecessors(self, out: NDArray[np.int32]) -> None:
         """Write the predecessors, unless they were found in place."""
@@ -139,23 +143,22 @@ class HostRows:
     def reached(self, *, tails: bool) -> Entries:
         """Return the reached vertices with their distances, and predecessors if wanted."""
         rows = [self._in_order(i) for i in range(len(self.reached_vertices))]
-        trees = None if self.predecessors is None or not tails else self.predecessors
-        return Entries(
-            np.array([row.size for row in rows], np.int64),
-            _joined(rows),
-            _joined([self.distances[i, row] for i, row in enumerate(rows)]),
-            None if trees is None else _joined([trees[i, row] for i, row in enumerate(rows)]),
-        )
+        counts = np.array([row.size for row in rows], np.int64)
+        distances = _join([self.distances[i, row] for i, row in enumerate(rows)])
+        if self.predecessors is None or not tails:
+            return Entries(counts, _join(rows), distances, None)
+        trees = _join([self.predecessors[i, row] for i, row in enumerate(rows)])
+        return Entries(counts, _join(rows), distances, trees)
 
     def paths(self) -> Entries:
         """Return the vertices on the paths to the targets with their predecessors."""
         branches = self._cut_branches() if self.branches is None else self.branches
         counts = np.array([vertices.size for vertices, _ in branches], np.int64)
         vertices, tails = map(list, zip(*branches, strict=True))
-        return Entries(counts, _joined(vertices), None, _joined(tails))
+        return Entries(counts, _join(vertices), None, _join(tails))
 
     def _cut_branches(self) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
-        """Return what the predecessors of each row hold of the paths to the targets."""
+        """Extract the paths to the targets from the predecessors of each row."""
         assert self.predecessors is not None
         assert self.targets is not None
         branches = []
@@ -168,10 +171,10 @@ class HostRows:
         return branches
 
     def reduced(self, reduction: Reduction) -> NDArray[Any]:
-        """Return what a step of a reduction makes of each row, as `FinishedRows` says."""
-        return np.array([self._reduced(i, reduction) for i in range(len(self.rows))])
+        """Reduce each row by one step, as `FinishedRows` says."""
+        return np.array([self._reduce_row(i, reduction) for i in range(len(self.rows))])
 
-    def _reduced(self, i: int, reduction: Reduction) -> Any:
+    def _reduce_row(self, i: int, reduction: Reduction) -> Any:
         what, weights, distances = reduction.what, reduction.vertex_weights, self.distances[i]
         unseen = unreached(distances.dtype)
         if not reduction.is_exact(distances.dtype):
@@ -190,7 +193,7 @@ class HostRows:
         return halves
 
     def _are_few(self, i: int) -> bool:
-        """Whether the reached vertices of a row are sorted sooner than all are looked at."""
+        """Return whether the reached vertices of a row are sorted sooner than all are looked at."""
         return len(self.reached_vertices[i]) * MANY < len(self.distances[i])
 
     def _in_order(self, i: int) -> NDArray[np.int32]:
@@ -201,14 +204,5 @@ class HostRows:
         return list_reached(distances, unreached(distances.dtype), np.empty_like(vertices))
 
 
-def _copy_entries(values: NDArray[Any], places: NDArray[np.int64], out: NDArray[Any]) -> None:
-    """Write some entries of a row; of the same dtype without a copy between."""
-    if values.dtype == out.dtype:
-        # (NumPy fills a copy of `out` first where it might still refuse a place)
-        np.take(values, places, out=out, mode="clip")
-    else:
-        convert_into(values[places], out)
-
-
-def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
+def _join(parts: list[NDArray[Any]]) -> NDArray[Any]:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)

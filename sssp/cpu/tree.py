@@ -53,9 +53,12 @@ def reset(row, vertices, value):
 
 @njit
 def _smallest_tails_kernel(
-    indptr, indices, weights, distances, reached, final, origin, predecessors
+    indptr, indices, weights, distances, reached, final, origin, predecessors, arrivals
 ):
-    """Give every final vertex its smallest tight tail; True if equal distances forbid that."""
+    """Give every final vertex its smallest tight tail; True if equal distances forbid that.
+
+    Heads below `arrivals` from which nothing leads on cannot be on a cycle.
+    """
     for i in range(reached.size):
         tail = np.uint32(reached[i])
         start = distances[tail]
@@ -66,7 +69,7 @@ def _smallest_tails_kernel(
             end = distances[head]
             if end > final or distances.dtype.type(start + weights[arc]) != end:
                 continue
-            if start == end:
+            if start == end and (head >= arrivals or indptr[head] < indptr[head + ONE]):
                 return True
             if origin is not None:  # noqa: SIM102 (Numba prunes this test at compile time)
                 if origin[head] != origin[tail]:
@@ -113,7 +116,7 @@ def _is_tight(start, weight, end, tolerance):
 def fewest_arcs_kernel(
     indptr, indices, weights, sources, distances, reached, final, tolerance, origin, predecessors
 ):
-    """Breadth-first search over the tight arcs; among equal hop counts the smallest tail.
+    """Search breadth-first over the tight arcs; of equal hop counts keep the smallest tail.
 
     Return how many vertices it came to.
     """
@@ -182,12 +185,12 @@ def origins_kernel(indptr, indices, weights, sources, distances, final, toleranc
 
 
 def may_tie(graph: Graph, farthest: Any, dtype: np.dtype[Any]) -> bool:
-    """Whether an arc may lead to a vertex at the same distance, up to `farthest` from a source.
+    """Return whether an arc may join vertices at equal distance, up to `farthest` from a source.
 
     In exact arithmetic it weighs 0; floats absorb what is below their spacing. `farthest` is a
     number of the dtype.
     """
-    least = dtype.type(graph.least_weight)
+    least = dtype.type(graph._least_inner_weight)
     if dtype.kind == "i":
         return bool(least <= 0) and graph.m > 0
     return not (least > 0 and least >= farthest * np.finfo(dtype).eps)
@@ -235,7 +238,7 @@ class Tree:
         self.may_be_inexact = negative and distances.dtype.kind == "f"
 
     def _tolerances(self) -> list[Any]:
-        """How far the sides of a tight arc may lie apart, to be tried in turn."""
+        """Return the tolerances for tight arcs, to be tried in turn."""
         exact = self.distances.dtype.type(0)
         if not self.may_be_inexact:
             return [exact]
@@ -245,14 +248,13 @@ class Tree:
         return int(np.count_nonzero(self.distances[self.reached] <= self.final))
 
     def origins(self) -> NDArray[np.int32]:
-        """Winning source of every vertex, -1 where there is none: the smallest of several."""
+        """Return the nearest source of every vertex, the smallest of several; -1 for none."""
         queue = np.empty(self.graph.n, INDEX)
         sources = distinct(self.sources)
         for tolerance in self._tolerances():
             origin = np.full(self.graph.n, -1, INDEX)
-            claimed = origins_kernel(
-                *self.arcs, sources, self.distances, self.final, tolerance, origin, queue
-            )
+            row = sources, self.distances, self.final
+            claimed = origins_kernel(*self.arcs, *row, tolerance, origin, queue)
             if not self.may_be_inexact or claimed == self._final_count():
                 break
         return origin
@@ -299,8 +301,9 @@ class Tree:
         """
         fewest_arcs = fewest_arcs or self.graph.least_weight < 0
         if not fewest_arcs and not _smallest_tails_kernel(
-            *self.arcs, self.distances, self.reached, self.final, origin, predecessors
-        ):
+            *self.arcs, self.distances, self.reached, self.final, origin, predecessors,
+            np.uint64(self.graph._arrivals),
+        ):  # fmt: skip
             return
         for tolerance in self._tolerances():
             found = fewest_arcs_kernel(
@@ -315,8 +318,11 @@ class Tree:
 
 
 @njit
-def _first_tie_kernel(indptr, indices, weights, distances, reached, unseen):
-    """Least distance at which a tight arc joins two vertices; `unseen` if none does."""
+def _first_tie_kernel(indptr, indices, weights, distances, reached, unseen, arrivals):
+    """Return the least distance at which a tight arc joins two vertices; `unseen` if none does.
+
+    `arrivals` as of `_smallest_tails_kernel`.
+    """
     least = unseen
     for i in range(reached.size):
         tail = np.uint32(reached[i])
@@ -324,7 +330,10 @@ def _first_tie_kernel(indptr, indices, weights, distances, reached, unseen):
         if start >= least:
             continue
         for arc in range(indptr[tail], indptr[np.uint64(tail) + ONE]):
-            if distances[indices[arc]] == start and type(start)(start + weights[arc]) == start:
+            head = indices[arc]
+            if distances[head] != start or type(start)(start + weights[arc]) != start:
+                continue
+            if head >= arrivals or indptr[head] < indptr[head + ONE]:
                 least = start
     return least
 
@@ -420,7 +429,8 @@ def find_walks(
     if negative:
         tie = -unseen
     elif may_tie(graph, farthest, dtype):
-        tie = _first_tie_kernel(*arcs, distances, reached, unseen)
+        last = np.uint64(graph._arrivals)
+        tie = _first_tie_kernel(*arcs, distances, reached, unseen, last)
     if farthest >= tie:
         final = bound if negative else farthest
         beyond = np.full(graph.n, -1, INDEX)
@@ -428,8 +438,7 @@ def find_walks(
         tree.predecessors(None, beyond, fewest_arcs=True)
     firsts = np.empty(targets.size + 1, np.int64)
     back = arcs_by_head(graph, dtype)
-    vertices = _walks_kernel(
-        *back, sources[0], targets, distances, unseen, tie, tails, beyond, firsts
-    )
+    known = tie, tails, beyond
+    vertices = _walks_kernel(*back, sources[0], targets, distances, unseen, *known, firsts)
     reset(tails, vertices, -1)
     return Walks(firsts, vertices)

@@ -25,9 +25,9 @@ from sssp.engine.exact_sums import join_parts
 from sssp.errors import DistanceOverflowError
 from sssp.graph.arc_orders import order_of_heads
 from sssp.graph.check_arrays import is_sparse
-from sssp.graph.csr import arc_position, pick, seal
+from sssp.graph.csr import arc_position, arc_positions, pick, seal
 from sssp.kernels.dtypes import INDEX, OFFSET, unreached
-from sssp.kernels.jit import UNCOUNTED, njit
+from sssp.kernels.jit import njit, njit_uncounted
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
@@ -46,21 +46,13 @@ BLOCKS, PLENTY = 64, 1 << 23
 
 
 @njit
-def _arcs_kernel(indptr, indices, tails, heads, arcs):
-    """Find the arc from every tail to its head; -1 where there is no tail."""
-    for i in range(heads.size):
-        tail = tails[i]
-        arcs[i] = -1 if tail < 0 else arc_position(indptr, indices, tail, heads[i])
-
-
-@njit
 def add_at(sums, places, values):
-    """``numpy.add.at`` of one axis, without its warnings: the caller checks the sums."""
+    """Add at indices as ``numpy.add.at`` does, without its warnings: the caller checks the sums."""
     for i in range(places.size):
         sums[places[i]] += values[i]
 
 
-@njit(**UNCOUNTED)
+@njit_uncounted
 def _arc_into(indptr, tails, head, tail):
     """Return where the arc from `tail` stands among the arcs by head; any arc if there is none.
 
@@ -84,7 +76,7 @@ def _note_places(vertices, place_of):
             place_of[vertices[place]] = place
 
 
-@njit(**UNCOUNTED)
+@njit_uncounted
 def _place(vertices, place_of, vertex):
     """Return the place of a vertex; beyond all if it is not stored."""
     if vertices is None:
@@ -95,7 +87,7 @@ def _place(vertices, place_of, vertex):
     return np.uint32(vertices.size)  # what stands there comes from another row
 
 
-@njit(**UNCOUNTED)
+@njit_uncounted
 def _count_child(place, vertices, tails, place_of, up, children):
     """Count a place as a child of the one above it; return whether it has a tail.
 
@@ -109,14 +101,6 @@ def _count_child(place, vertices, tails, place_of, up, children):
         up[place] = above
     children[above] += 1
     return has_tail
-
-
-@njit
-def _mark_roots(roots, tails, children):
-    """Tell roots from what is not reached, where all vertices are stored."""
-    for root in roots:
-        if tails[root] < 0:
-            children[root] = ROOT
 
 
 @njit
@@ -318,7 +302,9 @@ def _load_kernel(
         for place in range(np.uint64(own_tails.size)):
             _count_child(place, own, own_tails, place_of, up_of_stored, left)
         if vertices is None:
-            _mark_roots(roots[first_roots[row] : first_roots[row + 1]], own_tails, left)
+            for root in roots[first_roots[row] : first_roots[row + 1]]:
+                if own_tails[root] < 0:
+                    left[root] = ROOT  # reached, unlike others without a tail
         if not _take_volumes(own, own_tails, columns, volumes[row], place_of, left, flows):
             return row
         _order_upward(up, left, order, flows)
@@ -328,9 +314,8 @@ def _load_kernel(
 
 def arcs_between(graph: Graph, tails: NDArray[Any], heads: NDArray[Any]) -> NDArray[np.int64]:
     """Return the arc from every tail to its head, which must exist; -1 for a tail of -1."""
-    arcs: NDArray[np.int64] = np.empty(heads.size, OFFSET)
-    _arcs_kernel(graph.indptr, graph.indices, tails, heads, arcs)
-    return arcs
+    # (-1 is for indptr the end of all arcs: what begins there, and ends at 0, is no arc)
+    return arc_positions(graph.indptr, graph.indices, tails, heads)
 
 
 def check_arc_values(graph: Graph, shape: tuple[int, ...]) -> None:
@@ -401,11 +386,10 @@ class TreeSums:
 
     def blocks(self, least: int = 0) -> Iterator[range]:
         """Cut the rows where `least` vertices and columns are together, and enough for a call."""
-        if is_sparse(self.predecessors):
-            stored = self.predecessors.indptr
-        else:
-            stored = np.arange(self.rows + 1) * self.graph.n
-        ends = stored + np.arange(self.rows + 1) * self.width
+        rows = np.arange(self.rows + 1)
+        sparse = is_sparse(self.predecessors)
+        stored = self.predecessors.indptr if sparse else rows * self.graph.n
+        ends = stored + rows * self.width
         least = max(least, WORTH_A_CALL, min(int(ends[-1]) // BLOCKS, PLENTY))
         first = 0
         while first < self.rows:
@@ -414,11 +398,11 @@ class TreeSums:
             first = last
 
     def by_head(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of the arcs in the order in which `skim` takes them."""
+        """Return values of arcs in the order of `skim`."""
         return seal(_lengthen(pick(values, self._order)))
 
     def by_tail(self, loads: NDArray[Any]) -> NDArray[Any]:
-        """Loads as `load` leaves them, in the graph's order of arcs."""
+        """Return the loads of `load` in the graph's order of arcs."""
         ordered = np.empty(self.graph.m, loads.dtype)
         ordered[self._order] = loads
         return ordered
@@ -440,9 +424,8 @@ class TreeSums:
             Row, counted from the first of `rows`, and column of the first sum that is not finite.
         """
         with self._scratch() as scratch:
-            row, column = _skim_kernel(
-                self._arcs, values, *self._trees(rows), self.columns, self.missing, scratch, sums
-            )
+            trees = *self._trees(rows), self.columns
+            row, column = _skim_kernel(self._arcs, values, *trees, self.missing, scratch, sums)
         return None if row < 0 else (row, column)
 
     def load(self, rows: range, volumes: NDArray[Any], loads: NDArray[Any]) -> int | None:
@@ -462,9 +445,8 @@ class TreeSums:
             leads to what is not reached.
         """
         with self._scratch() as scratch:
-            row = _load_kernel(
-                self._arcs, seal(volumes), *self._trees(rows), self.columns, scratch, loads
-            )
+            trees = *self._trees(rows), self.columns
+            row = _load_kernel(self._arcs, seal(volumes), *trees, scratch, loads)
         return None if row < 0 else int(row)
 
     def _trees(self, rows: range) -> tuple[Any, ...]:
@@ -487,7 +469,7 @@ class TreeSums:
 
     @contextmanager
     def _scratch(self) -> Iterator[tuple[NDArray[Any], ...]]:
-        """Lend memory of one worker; what a row reads it has written, so small rows cost little."""
+        """Lease a worker's scratch; rows read only what they wrote, so small rows cost little."""
         try:
             memory = self._free.pop()
         except IndexError:
@@ -499,7 +481,7 @@ class TreeSums:
 
 
 def _lengthen(of_arcs: NDArray[Any]) -> NDArray[Any]:
-    """Append what `_arc_into` may look at: as a tail it is none, not even that of a root."""
+    """Append an entry that `_arc_into` may read, and that is no tail, not even of a root."""
     return np.concatenate((of_arcs, np.full(BEYOND, -2, of_arcs.dtype)))
 
 

@@ -130,7 +130,7 @@ def shortest_path(
 
 
 def _check(csgraph: Any, directed: bool, *, overwrite: bool = False) -> None:
-    """Raise what SciPy raises for what is not a graph, or cannot be overwritten."""
+    """Raise the errors of SciPy for a malformed graph, or one that cannot be overwritten."""
     plain = isinstance(csgraph, np.ndarray) and csgraph.ndim == 2 and csgraph.dtype.kind in "iuf"
     if not plain or csgraph.shape[0] != csgraph.shape[1]:
         validate_graph(csgraph, directed, copy_if_dense=not overwrite)
@@ -264,7 +264,7 @@ def bellman_ford(
     [0.0, -1.0, 1.0]
     """
     asked = csgraph, directed, indices, return_predecessors, unweighted
-    return _of_any_sign("bellman_ford", BellmanFord(), device, *asked)
+    return _of_any_sign(BellmanFord(), device, *asked)
 
 
 def johnson(
@@ -314,20 +314,12 @@ def johnson(
     if unweighted:
         return dijkstra(csgraph, directed, indices, return_predecessors, True, device=device)
     asked = csgraph, directed, indices, return_predecessors, unweighted
-    return _of_any_sign("johnson", Johnson(), device, *asked)
+    return _of_any_sign(Johnson(), device, *asked)
 
 
-def _of_any_sign(
-    name: str,
-    method: Method,
-    device: str,
-    csgraph: Any,
-    directed: bool,
-    indices: ArrayLike | None,
-    return_predecessors: bool,
-    unweighted: bool,
-) -> Any:
-    """Search over weights of any sign; what is not for us goes to SciPy's function of the name."""
+def _of_any_sign(method: Method, device: str, *asked: Any) -> Any:
+    """Search over weights of any sign; pass calls that only SciPy answers on to its function."""
+    csgraph, directed, indices, return_predecessors, unweighted = asked
     arcs = arcs_of(csr_of(csgraph, directed), directed, unweighted)
     sources, shape = _sources_of(indices, arcs.n)
     try:
@@ -342,7 +334,7 @@ def _of_any_sign(
                 scipy_csgraph.johnson(csgraph, directed, indices=[0])
         raise
     if found is None:
-        return _by_scipy(name, csgraph, directed, indices, return_predecessors, unweighted)
+        return _by_scipy(method.name.replace("-", "_"), *asked)
     return _as_scipy_returns(found, shape)
 
 
@@ -454,7 +446,7 @@ def construct_dist_matrix(
 
 
 def _sources_of(indices: ArrayLike | None, n: int) -> tuple[NDArray[np.int64], tuple[int, ...]]:
-    """Return sources, and the shape of what is returned, as SciPy does."""
+    """Return sources, and the shape of the result, as SciPy does."""
     if indices is None:
         return np.arange(n), (n, n)
     given = np.array(indices, order="C", dtype=INDEX)
@@ -467,10 +459,7 @@ def _sources_of(indices: ArrayLike | None, n: int) -> tuple[NDArray[np.int64], t
 
 def _as_scipy_returns(found: Found, shape: tuple[int, ...]) -> Any:
     """Return one array, or a tuple of those that were asked for."""
-    arrays: list[NDArray[Any]] = [found.distances.reshape(shape)]
-    for more in (found.predecessors, found.sources):
-        if more is not None:
-            arrays.append(more.reshape(shape))
+    arrays = [array.reshape(shape) for array in found if array is not None]
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 

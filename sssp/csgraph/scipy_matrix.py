@@ -1,4 +1,4 @@
-"""Floyd-Warshall on what SciPy takes for a matrix of distances.
+"""Floyd-Warshall on the matrices that `scipy.sparse.csgraph` accepts.
 
 SciPy's tree takes the fewest arcs among the shortest paths, then the smallest tails. For integers
 that is a question of lengths alone: let an arc of weight w count (n + 1) w + 1, and a path of
@@ -74,7 +74,7 @@ class _CountedGraph(MatrixGraph):
 
 
 def dense_of(csgraph: Any, directed: bool, unweighted: bool, overwrite: bool) -> NDArray[Any]:
-    """Validate a matrix of distances as SciPy does; infinity for what is not an arc.
+    """Validate a matrix of distances as SciPy does; write infinity where there is no arc.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Searches on what SciPy takes for a graph: rows of float64 distances, and -9999 for no vertex.
+"""Searches on the graphs that `scipy.sparse.csgraph` accepts: rows of float64, -9999 for none.
 
 SciPy's own validation decides what an entry means: entries of a COO matrix at one place sum, and
 so do those of a CSR matrix, but of float64, where they are parallel arcs; a stored zero is an arc,
@@ -52,7 +52,7 @@ EXACT = 1 << 53
 NO_ROWS = np.empty(0, INDEX)
 
 
-class Arcs(NamedTuple):
+class ScipyArcs(NamedTuple):
     """Arcs in compressed sparse rows, parallel ones and self-loops among them.
 
     Attributes
@@ -102,7 +102,7 @@ def csr_of(csgraph: Any, directed: bool) -> Any:
     return validate_graph(csgraph, directed, dense_output=False)
 
 
-def arcs_of(matrix: Any, directed: bool, unweighted: bool) -> Arcs:
+def arcs_of(matrix: Any, directed: bool, unweighted: bool) -> ScipyArcs:
     """Return the arcs of a validated graph.
 
     Parameters
@@ -129,15 +129,15 @@ def arcs_of(matrix: Any, directed: bool, unweighted: bool) -> Arcs:
         arcs = np.empty(heads.size, OFFSET)
         both_ways_kernel(seal(indptr), seal(indices), firsts, heads, arcs)
         indptr, indices, weights = firsts, heads, weights[arcs]
-    return Arcs(indptr, indices, weights, least)
+    return ScipyArcs(indptr, indices, weights, least)
 
 
 def is_exact(n: int, least: Any, greatest: Any) -> bool:
-    """Whether sums of integers between these, over paths in n vertices, are float64 as they are."""
+    """Return whether float64 holds all sums of such integers over paths in n vertices exactly."""
     return max(-int(least), int(greatest)) * max(n - 1, 1) <= EXACT
 
 
-def graph_of(arcs: Arcs) -> Graph:
+def graph_of(arcs: ScipyArcs) -> Graph:
     """Return a graph of the arcs for the solvers, and for them alone.
 
     Its weights are integers where that makes no difference. Parallel arcs are left in it, but for
@@ -155,7 +155,7 @@ def graph_of(arcs: Arcs) -> Graph:
     return graph
 
 
-def _exact(arcs: Arcs) -> tuple[NDArray[Any], Extremes]:
+def _exact(arcs: ScipyArcs) -> tuple[NDArray[Any], Extremes]:
     """Return the weights as int32 or int64 if sums of them are the same, else as float64."""
     weights = arcs.weights
     if weights.dtype.kind == "f":
@@ -164,18 +164,15 @@ def _exact(arcs: Arcs) -> tuple[NDArray[Any], Extremes]:
             weights = narrow
     least = weights.min().item() if weights.size else 0
     greatest = weights.max().item() if weights.size else 0
+    integral = weights.dtype.kind == "i" or (
+        max(-least, greatest) <= EXACT and bool((np.floor(weights) == weights).all())
+    )
     dtype: np.dtype[Any] = FLOAT64
-    if _are_integers(weights, least, greatest) and is_exact(arcs.n, least, greatest):
+    if integral and is_exact(arcs.n, least, greatest):
         dtype = INT32 if least >= -LARGEST and greatest <= LARGEST else INT64
     number = float if dtype == FLOAT64 else int
     extremes = Extremes(number(least), number(greatest), closed=0, idle=0)
     return weights.astype(dtype, copy=False), extremes
-
-
-def _are_integers(weights: NDArray[Any], least: Any, greatest: Any) -> bool:
-    if weights.dtype.kind == "i":
-        return True
-    return max(-least, greatest) <= EXACT and bool((np.floor(weights) == weights).all())
 
 
 #: what SciPy writes where there is no predecessor, nor a source
@@ -189,7 +186,7 @@ LONGEST = float(largest_distance(FLOAT64))
 
 
 class Found(NamedTuple):
-    """What a search has found.
+    """The results of a search.
 
     Attributes
     ----------
@@ -221,7 +218,7 @@ def with_null(vertices: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def rows_of(
-    arcs: Arcs,
+    arcs: ScipyArcs,
     sources: NDArray[np.int64],
     *,
     predecessors: bool,
@@ -233,7 +230,7 @@ def rows_of(
 
     Parameters
     ----------
-    arcs : Arcs
+    arcs : ScipyArcs
     sources : ndarray, shape (k,), int64
     predecessors : bool
     device : str
@@ -266,17 +263,17 @@ def rows_of(
     return _rows_by_engine(graph_of(arcs), sources, method, limit, predecessors, device)
 
 
-def _is_small(arcs: Arcs, rows: int, device: str) -> bool:
-    """Whether searches are better not sent through the engine; refuses a device of no name."""
+def _is_small(arcs: ScipyArcs, rows: int, device: str) -> bool:
+    """Return whether searches are so small that the engine would take longer; check the device."""
     size = arcs.n + arcs.indices.size
     small = size <= thresholds.SCIPY_ROW and rows * size <= thresholds.SCIPY_ROWS
-    return not named_device(device).startswith("cuda") and small
+    return named_device(device) in ("auto", "cpu") and small
 
 
 def _rows_at_once(
-    arcs: Arcs, sources: NDArray[np.int64], limit: float, predecessors: bool, negative: Method
+    arcs: ScipyArcs, sources: NDArray[np.int64], limit: float, predecessors: bool, negative: Method
 ) -> Found | None:
-    """Search in one call of a kernel; None where that does not tell what a cycle is."""
+    """Search in one call of a kernel; return None if a cycle may be negative."""
     parts = _as_kernels_take(arcs)
     shape = sources.size, arcs.n
     distances = np.empty(shape, FLOAT64)
@@ -290,7 +287,7 @@ def _rows_at_once(
     return Found(distances, tails if predecessors else None)
 
 
-def _as_kernels_take(arcs: Arcs) -> tuple[NDArray[Any], ...]:
+def _as_kernels_take(arcs: ScipyArcs) -> tuple[NDArray[Any], ...]:
     return (
         seal(arcs.indptr).view(np.uint64),
         seal(arcs.indices).view(np.uint32),
@@ -325,7 +322,7 @@ def _rows_by_engine(
 
 
 def nearest_of(
-    arcs: Arcs, sources: NDArray[np.int64], *, limit: float, predecessors: bool, device: str
+    arcs: ScipyArcs, sources: NDArray[np.int64], *, limit: float, predecessors: bool, device: str
 ) -> Found | None:
     """Search from all sources together: one row, and which source is nearest.
 
@@ -354,7 +351,7 @@ def nearest_of(
 def _make_plan(
     graph: Graph, sources: Any, method: Method, limit: float, trees: bool, device: str, **more: Any
 ) -> Plan[Request]:
-    """Choose where a search runs whose trees have the fewest arcs, and make room for its rows."""
+    """Plan a search for trees with the fewest arcs, and allocate its rows."""
     plan = make_plan(
         graph,
         sources,
@@ -370,7 +367,7 @@ def _make_plan(
 
 
 def _is_plainly_negative(graph: Graph, cycle: list[int]) -> bool:
-    """Whether SciPy is sure to see that a cycle is negative.
+    """Return whether SciPy is sure to see that a cycle is negative.
 
     It looks for an arc that is violated by more than a tolerance, which at least one is if the
     cycle is longer below zero than all its arcs are allowed.

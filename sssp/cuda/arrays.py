@@ -93,7 +93,7 @@ class DeviceArray:
         }
 
     def reshape(self, shape: tuple[int, ...]) -> DeviceArray:
-        """Return a view of another shape; of a matrix whose rows stand side by side none."""
+        """Return a view of another shape; None for a transposed matrix."""
         if self.pitch is not None:
             if shape != self.shape:
                 raise ValueError(f"rows that stand side by side cannot be seen as {shape}")
@@ -101,7 +101,7 @@ class DeviceArray:
         return DeviceArray(self.flat, shape, self.number, self._stream)
 
     def like(self, flat: Any) -> DeviceArray:
-        """Return an array of this shape, whose entries stand in memory as those of this one."""
+        """Return an array of this shape and with the strides of this one."""
         return DeviceArray(flat, self.shape, self.number, self._stream, self.pitch)
 
     def for_kernels(self) -> Any:

@@ -1,4 +1,4 @@
-"""What a search on a GPU is handed, rows that are solved side by side, and what it has to offer."""
+"""`Batch`, the input of a search on a GPU, and `Search`, its interface."""
 
 from __future__ import annotations
 
@@ -86,6 +86,9 @@ class Search(ABC):
     pitch: int | None = None
     #: arrays of scratch: shape of a row, and dtype
     row_arrays: RowArrays = ()
+    #: whether launches depend on nothing but the batch, the scratch and its `replay_key`, so that
+    #: they can be recorded
+    is_replayed = False
 
     def alike(self, rows: int, most: int) -> int:
         """Return how many rows a batch has, about `most`: no small one is left for the end."""
@@ -99,16 +102,17 @@ class Search(ABC):
 
     @property
     def fixed_bytes(self) -> int:
-        """Bytes of scratch that a batch needs whatever the number of its rows."""
+        """Bytes of scratch that a batch needs besides those of its rows."""
         return 0
+
+    @property
+    def kind(self) -> Any:
+        """The parameters that its scratch depends on, beside its type and the number of rows."""
+        return self.row_arrays
 
     def allocate(self, rows: int) -> tuple[Any, ...]:
         """Return scratch for a batch of at most so many rows, in the order of `row_arrays`."""
         return tuple(device_array((rows, *shape), kind) for shape, kind in self.row_arrays)
-
-    def release(self, scratch: tuple[Any, ...]) -> None:
-        """Take back scratch that nothing runs in any more."""
-        del scratch  # whoever keeps some for other calls does more
 
     @abstractmethod
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:

@@ -9,7 +9,7 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sssp.errors import DeviceError, MissingExtraError
 
@@ -47,25 +47,30 @@ _usable_in: tuple[int, Any] | None = None
 _at_the_end = ExitStack()
 
 
-def kernel(function: Any = None, **options: Any) -> Any:
-    """Decorate a kernel, with options of the compiler; what is compiled is kept on disk."""
-    if function is None:
-        return lambda f: kernel(f, **options)
-    if SIMULATOR:  # which knows no options, and compiles nothing
-        return cuda.jit(function)
-    from sssp.cuda.kernel_cache import DeviceCodeCache
+def kernel_with(**options: Any) -> Callable[[Any], Any]:
+    """Return a decorator of kernels with options of the compiler; what it compiles stays on disk.
 
-    dispatcher = cuda.jit(**options)(function)
-    dispatcher._cache = DeviceCodeCache(function, repr(sorted(options.items())))
-    return dispatcher
+    Mypy reads a kernel that it decorates if `typing.no_type_check` does not stand between.
+    """
+
+    def decorate(function: Any) -> Any:
+        if SIMULATOR:  # which knows no options, and compiles nothing
+            return cuda.jit(function)
+        from sssp.cuda.kernel_cache import DeviceCodeCache
+
+        dispatcher = cuda.jit(**options)(function)
+        dispatcher._cache = DeviceCodeCache(function, repr(sorted(options.items())))
+        return dispatcher
+
+    return decorate
 
 
-def inline(function: Any) -> Any:
+def _inline(function: Any) -> Any:
     """Decorate a small device function: Numba copies its source into the place of every call."""
     return cuda.jit(device=True, inline="always")(function)
 
 
-def part(function: Any) -> Any:
+def _part(function: Any) -> Any:
     """Decorate a part of a kernel: LLVM puts its code into the place of every call.
 
     It is typed on its own, so that parts within parts compile in a fraction of the time that copies
@@ -74,6 +79,13 @@ def part(function: Any) -> Any:
     """
     return cuda.jit(device=True, **({} if SIMULATOR else {"forceinline": True}))(function)
 
+
+if TYPE_CHECKING:  # the types within a kernel are Numba's business
+    from typing import no_type_check as inline
+    from typing import no_type_check as kernel
+    from typing import no_type_check as part
+else:
+    kernel, inline, part = kernel_with(), _inline, _part
 
 #: bytes of shared memory that a block gets without being asked for
 SHARED = 48 << 10
@@ -176,7 +188,7 @@ class Recording:
             self._checked(driver.cuStreamDestroy(own))
 
     def replay(self, stream: Any) -> None:
-        """Queue what was recorded."""
+        """Queue the recorded launches."""
         own = self._driver.CUstream(int(stream.handle))
         self._checked(self._driver.cuGraphLaunch(self._graph, own))
 
@@ -248,7 +260,7 @@ def unpin(start: int) -> None:
 
 
 def after(handle: int, streams: Sequence[Any]) -> None:
-    """Make streams wait for what the caller's stream has queued so far."""
+    """Make streams wait for the work that the caller's stream has queued so far."""
     if SIMULATOR:  # runs everything at once
         return
     event = cuda.event(timing=False)
@@ -290,13 +302,21 @@ def device_count() -> int:
     return len(cuda.gpus.lst)
 
 
+def describe(number: int) -> str:
+    """Return the name of a device, and its compute capability."""
+    if SIMULATOR:
+        return "Numba's CUDA simulator"
+    device = cuda.gpus[number]
+    return f"{device.name}, compute capability {'.'.join(map(str, device.compute_capability))}"
+
+
 def select(number: int) -> Any:
     """Context manager that makes a device current and leaves the previous one as found."""
     return cuda.gpus[number]
 
 
 def _unusable() -> str | None:
-    """Return why no kernel can run here, and what to do about it; None if one can.
+    """Return why no kernel can run here, and the remedy; None if one can.
 
     That one can is asked once a process: it takes longer than a short search.
     """
@@ -315,7 +335,7 @@ def _unusable() -> str | None:
 
 
 def _leave_all_to_the_driver() -> None:
-    """Let nothing be given back any more: the driver clears up behind a process that ends.
+    """Free no device memory any more: the driver cleans up after a process that ends.
 
     Numba unloads a kernel once for every device that it ran on, but they share one library: behind
     a process with two devices memory of the host was freed twice, which ends it with an error.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import cycle, pairwise
 from mmap import PAGESIZE
 from typing import Any
@@ -23,7 +24,7 @@ from sssp.cuda.compiler import (
     select,
     unpin,
 )
-from sssp.cuda.pool import device_array, idle_bytes
+from sssp.cuda.pool import Shelf, current_pool, device_array, idle_bytes
 from sssp.engine.workers import Pool
 from sssp.errors import DeviceError
 from sssp.graph.arc_orders import ArcsByWeight, arcs_by_weight
@@ -34,6 +35,8 @@ from sssp.kernels.dtypes import INDEX
 CHUNK = 4 << 20
 #: streams that chunks travel over
 STREAMS = 8
+#: streams, and threads, that bring an answer to the host
+FETCHERS = 12
 #: bytes of an array that are pinned at a time on the way to the device
 PIECE = 16 << 20
 #: part of the free memory that a call takes; the rest is for the driver and for others
@@ -45,7 +48,7 @@ PLAIN_BACK = 64 << 10
 
 
 class Staging:
-    """Pinned buffers, each with a stream of its own, leased to whoever copies.
+    """Pinned buffers, each with a stream of its own, leased for copies.
 
     Pinning takes longer than copying, so buffers that come back are kept for the next copy.
 
@@ -74,7 +77,7 @@ class Staging:
             # an error may leave a copy under way
             lane[0].synchronize()
             with self._lock:
-                if len(idle) < STREAMS:
+                if len(idle) < FETCHERS:
                     idle.append(lane)
 
     def fetch(self, on_device: Any, array: NDArray[Any]) -> None:
@@ -86,7 +89,7 @@ class Staging:
         host = array.reshape(-1).view(np.uint8)
         there = address(on_device)
         device = cuda.get_current_device().id
-        workers = min(STREAMS, -(-host.size // self.chunk))
+        workers = min(FETCHERS, -(-host.size // self.chunk))
 
         def move(worker: int) -> None:
             with cuda.gpus[device], self.lease(device) as (stream, buffer):
@@ -186,7 +189,7 @@ def on_host(array: Any, stream: Any) -> Any:
 
 
 def _fetch_at_once(on_device: Any, array: NDArray[Any], stream: Any) -> None:
-    """Copy what fits into one pinned buffer."""
+    """Copy an array that fits into one pinned buffer."""
     host = array.reshape(-1).view(np.uint8)
     with STAGING.lease(cuda.get_current_device().id) as (_, buffer):
         part = buffer[: host.size]
@@ -222,9 +225,11 @@ def move(there: Any, to: Any, stream: Any) -> None:
     Both of one dtype, and row by row.
     """
     size = min(there.size, to.size)
+    if not size:
+        return
     if SIMULATOR:
         to.reshape(to.size)[:size].copy_to_device(there.reshape(there.size)[:size])
-    elif size:
+    else:
         copy_bytes(address(to), address(there), size * to.dtype.itemsize, stream)
 
 
@@ -272,7 +277,7 @@ def available_bytes(memory_limit: int, held: int = 0) -> int:
 
 
 def free_bytes() -> int:
-    """Bytes of the current device that are free, or wait for whoever asks next."""
+    """Return the bytes of the current device that are free, or idle in a pool."""
     if SIMULATOR:
         return 1 << 30
     context = cuda.current_context()
@@ -299,8 +304,15 @@ class DeviceGraph:
                 f"in 32 bits: at most {np.iinfo(INDEX).max:,}; use device='cpu'"
             )
         self.number = number
+        #: where searches leave their scratch, for graphs of the same arcs too
+        self.shelf = graph._shared(f"cuda:{number}, scratch", lambda: Shelf(current_pool()))
         self._arrays: dict[str, Any] = {}
         self._lock = threading.Lock()
+
+    @cached_property
+    def stream(self) -> Any:
+        """The stream for work between calls."""
+        return cuda.stream()
 
     @property
     def nbytes(self) -> int:
@@ -312,7 +324,7 @@ class DeviceGraph:
         return self._arrays.get(name)
 
     def array(self, name: str, build: Callable[[], Any]) -> Any:
-        """Return an array by name: what `build` returns the first time, brought to the device."""
+        """Return the device copy of ``build()``, made once for a name."""
         with self._lock:
             if name not in self._arrays:
                 array = build()

@@ -34,7 +34,7 @@ def _magnitude_kernel(values, missing, greatest):
 
 @kernel
 def _narrow_kernel(values, missing, narrow, narrow_missing):
-    """Copy distances or weights to a narrower dtype; what stands for none, or closed, too."""
+    """Copy distances or weights to a narrower dtype, sentinels included."""
     i, stride = cuda.grid(1), cuda.blockDim.x * cuda.gridDim.x
     while i < values.size:
         narrow[i] = narrow_missing if values[i] == missing else narrow.dtype.type(values[i])
@@ -42,9 +42,12 @@ def _narrow_kernel(values, missing, narrow, narrow_missing):
 
 
 def narrow_on_device(
-    flat: Any, asked: np.dtype[Any] | None, stream: Any, extremes: tuple[Any, Any] | None = None
+    flat: Any,
+    asked: np.dtype[Any] | None,
+    stream: Any = None,
+    extremes: tuple[Any, Any] | None = None,
 ) -> Any:
-    """Bring integers to what the call asks for, or to int32 where it leaves it open and all fit.
+    """Convert integers to the dtype that the call asks for; by default to int32 if all fit.
 
     The twin of `sssp.engine.narrow`.
 
@@ -53,7 +56,7 @@ def narrow_on_device(
     flat : device array, one axis
     asked : dtype or None
         What the distances must be.
-    stream : stream
+    stream : stream, optional
     extremes : tuple, optional
         Least and greatest distance, where they are known.
 
@@ -65,6 +68,7 @@ def narrow_on_device(
     wide, target = np.dtype(flat.dtype), asked or INT32
     if wide.kind == "f" or wide.itemsize <= target.itemsize:
         return flat
+    stream = stream or cuda.stream()
     if extremes is None:
         found = cuda.to_device(np.zeros(1, INT64))
         _magnitude_kernel[BLOCKS, THREADS, stream](flat, unreached(wide), found)
@@ -127,7 +131,9 @@ class DeviceForm:
         self._origin: Any = None
 
     def reserve(self) -> None:
-        """Allocate the matrices."""
+        """Allocate the matrices, once."""
+        if self._distances is not None:
+            return
         self._distances = device_array(self.size, self.dtype)
         if self.request.predecessors:
             self._predecessors = device_array(self.tree_size, INDEX)
@@ -137,8 +143,13 @@ class DeviceForm:
         """The matrix of distances, one row behind the other."""
         return self._distances
 
+    @property
+    def flat_tree(self) -> Any:
+        """The matrix of predecessors in the same way, or None."""
+        return self._predecessors
+
     def place(self, rows: range) -> Any:
-        """Where a search writes its distances, if those are what is wanted: into the matrix."""
+        """Return the matrix rows that a search writes its distances to; None if it cannot."""
         return self._part(self._distances, self.shape[1], rows)
 
     def tree_place(self, rows: range) -> Any:
@@ -169,7 +180,7 @@ class DeviceForm:
 
         stream = self.request.stream
         origin = self._origin
-        narrow = narrow_on_device(self._distances, self.request.dtype, cuda.stream())
+        narrow = narrow_on_device(self._distances, self.request.dtype)
         return Answer(
             wrapped(narrow, self.shape, self.pitch),
             wrapped(self._predecessors, self.tree_shape, self.pitch),

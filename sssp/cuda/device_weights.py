@@ -14,72 +14,86 @@ from numba import from_dtype
 from numpy.typing import NDArray
 
 from sssp.cuda.arrays import DeviceArray
-from sssp.cuda.compiler import SIMULATOR, cuda, device_of, kernel, select
-from sssp.cuda.device_memory import device_graph, fetch
-from sssp.cuda.device_output import copy_narrow
-from sssp.cuda.pool import THREADS, blocks_for, device_array
+from sssp.cuda.compiler import SIMULATOR, cuda, device_of, inline, kernel, select
+from sssp.cuda.device_memory import device_graph, fetch, send
+from sssp.cuda.pool import THREADS, device_array
 from sssp.graph.graph import Graph
 from sssp.graph.weights import Extremes, closed_weight, integer_dtype
-from sssp.kernels.dtypes import FLOAT32, FLOAT64, INDEX, INT32, INT64
+from sssp.kernels.dtypes import FLOAT32, FLOAT64, INT32, INT64
 
 #: blocks that look through weights
 BLOCKS = 2 if SIMULATOR else 256
-#: what each of them finds: the least and the greatest open weight, the number of closed arcs, and
-#: whether some weight is one that a graph does not store
-LEAST, GREATEST, CLOSED, ODD, WORDS = 0, 1, 2, 3, 4
+#: what they find: the least and the greatest open weight, the number of closed arcs, whether some
+#: weight is one that a graph does not store, and whether some arc and its twin weigh differently
+LEAST, GREATEST, CLOSED, ODD, DIFFER, WORDS = 0, 1, 2, 3, 4, 5
 
 
 @cache
-def _make_stored_kernel(given: np.dtype[Any], before: np.dtype[Any] | None) -> Any:
-    """Return the kernel that brings weights to the widest dtype that a graph stores.
+def _make_stored_kernel(
+    given: np.dtype[Any], kept: np.dtype[Any], before: np.dtype[Any] | None, mirrored: bool
+) -> Any:
+    """Return the kernel that brings weights to a dtype that a graph stores.
 
     Parameters
     ----------
     given : dtype
         Integers, booleans, or floats of 32 or 64 bits.
+    kept : dtype
+        int32, int64 or float64.
     before : dtype or None
         Of what the arcs weighed, if some were closed: given that again they stay closed.
+    mirrored : bool
+        Whether arcs are compared with their twins.
     """
     wide = _widest(given)
-    number, closed = from_dtype(wide), closed_weight(wide).item()
+    number, stored_as = from_dtype(wide), from_dtype(kept)
+    closed, kept_closed = closed_weight(wide).item(), closed_weight(kept).item()
     keeps = before is not None
     was_closed = closed_weight(before).item() if before is not None else 0
     floats, wraps = wide == FLOAT64, given == np.uint64
     zero = 0.0 if floats else 0
-    least_of_all = -np.inf if floats else np.iinfo(wide).min
+    least_of_all = _least_of_all(wide)
+
+    @inline
+    def read(arc, weights, weights_before):
+        """Return the weight of an arc in the widest dtype."""
+        # (a zero more, and there is no -0.0)
+        weight = number(number(weights[arc]) + zero)
+        if keeps and weight == was_closed and weights_before[arc] == was_closed:
+            weight = number(closed)
+        return weight
 
     @kernel
-    def _stored_kernel(weights, weights_before, stored, found):
-        """Copy weights, a block some of them; find the extremes of the open ones.
+    def _stored_kernel(weights, weights_before, twins, stored, found):
+        """Copy weights; find the extremes of the open ones.
 
-        ============== =============== ============= =======================================
-        argument       shape           dtype         written by
-        ============== =============== ============= =======================================
-        weights        (m,)            given         the caller
-        weights_before (m,)            before        host; not read unless an arc was closed
-        stored         (m,)            int64 float64 here: odd ones are anything
-        found          (BLOCKS, WORDS) int64 float64 here: `WORDS`
-        ============== =============== ============= =======================================
+        ============== ======== ============= =======================================
+        argument       shape    dtype         written by
+        ============== ======== ============= =======================================
+        weights        (m,)     given         the caller
+        weights_before (m,)     before        host; not read unless an arc was closed
+        twins          (m,)     integer       host; not read unless arcs have twins
+        stored         (m,)     kept          here: what does not fit is anything
+        found          (WORDS,) int64 float64 host: of no weights; here: `WORDS`
+        ============== ======== ============= =======================================
         """
-        block, thread = cuda.blockIdx.x, cuda.threadIdx.x
+        thread = cuda.threadIdx.x
         words = cuda.shared.array((WORDS, THREADS), number)
         least, greatest = number(closed), number(least_of_all)
-        shut, odd = number(0), number(0)
+        shut, odd, differ = number(0), number(0), number(0)
         for arc in range(cuda.grid(1), weights.size, cuda.gridsize(1)):
-            # (a zero more, and there is no -0.0)
-            weight = number(number(weights[arc]) + zero)
+            weight = read(arc, weights, weights_before)
             if (floats and not weight > -np.inf) or (wraps and weight < 0):
                 odd = number(1)
-            elif weight == closed or (
-                keeps and weight == was_closed and weights_before[arc] == was_closed
-            ):
-                weight = number(closed)
+            elif weight == closed:
                 shut = number(shut + 1)
             else:
                 least, greatest = min(least, weight), max(greatest, weight)
-            stored[arc] = weight
+            if mirrored and read(twins[arc], weights, weights_before) != weight:
+                differ = number(1)
+            stored[arc] = stored_as(kept_closed if weight == closed else weight)
         words[LEAST, thread], words[GREATEST, thread] = least, greatest
-        words[CLOSED, thread], words[ODD, thread] = shut, odd
+        words[CLOSED, thread], words[ODD, thread], words[DIFFER, thread] = shut, odd, differ
         reach = THREADS // 2
         while reach > 0:
             cuda.syncthreads()
@@ -87,27 +101,25 @@ def _make_stored_kernel(given: np.dtype[Any], before: np.dtype[Any] | None) -> A
                 other = thread + reach
                 words[LEAST, thread] = min(words[LEAST, thread], words[LEAST, other])
                 words[GREATEST, thread] = max(words[GREATEST, thread], words[GREATEST, other])
-                words[CLOSED, thread] += words[CLOSED, other]
-                words[ODD, thread] += words[ODD, other]
+                for word in range(CLOSED, WORDS):
+                    words[word, thread] += words[word, other]
             reach //= 2
         if thread == 0:
-            for word in range(WORDS):
-                found[block, word] = words[word, 0]
+            cuda.atomic.min(found, LEAST, words[LEAST, 0])
+            cuda.atomic.max(found, GREATEST, words[GREATEST, 0])
+            for word in range(CLOSED, WORDS):
+                cuda.atomic.add(found, word, words[word, 0])
 
     return _stored_kernel
-
-
-@kernel
-def _directions_kernel(weights, twins, differ):
-    """Note in ``differ[0]`` that an arc does not weigh what its twin weighs."""
-    for arc in range(cuda.grid(1), weights.size, cuda.gridsize(1)):
-        if weights[arc] != weights[twins[arc]]:
-            differ[0] = 1
 
 
 def _widest(given: np.dtype[Any]) -> np.dtype[Any]:
     """Return the widest dtype that a graph stores such weights in."""
     return FLOAT64 if given.kind == "f" else INT64
+
+
+def _least_of_all(wide: np.dtype[Any]) -> float | int:
+    return -np.inf if wide == FLOAT64 else int(np.iinfo(wide).min)
 
 
 def on_host(array: Any) -> NDArray[Any]:
@@ -158,40 +170,36 @@ def _is_usual(graph: Graph, column: Any) -> bool:
 
 def _reweight(graph: Graph, column: Any, number: int) -> Graph | None:
     """Return the graph with weights of the current device; None: some of them are odd."""
-    stream, own = cuda.stream(), device_graph(graph, number)
-    before = graph._weight_range.dtype if graph.closed_arcs else None
-    there = device_array(graph.m, _widest(column.dtype))
+    own, wide, m = device_graph(graph, number), _widest(column.dtype), graph.m
+    stream, before = own.stream, graph._weight_range.dtype if graph.closed_arcs else None
+    mirrored = not graph.directed
     # (what is not read may be anything)
-    there_before = there
+    there_before = twins = column
     if before is not None:
         there_before = own.array(f"weights, {before}", lambda: graph.weights)
-    look = _make_stored_kernel(column.dtype, before)
-    noted = device_array((BLOCKS, WORDS), there.dtype)
-    look[BLOCKS, THREADS, stream](column, there_before, there, noted)
-    found = np.empty((BLOCKS, WORDS), there.dtype)
-    fetch(noted, found, stream)
-    stream.synchronize()
-    if found[:, ODD].any():
-        return None
-    extremes = _extremes(found, graph.m)
-    if there.dtype == INT64 and integer_dtype(extremes.least, extremes.greatest) == INT32:
-        there = copy_narrow(there, INT32, stream)
-    directed = graph.directed
-    if not directed:
-        differ = cuda.to_device(np.zeros(1, INDEX))
+    if mirrored:
         twins = own.array("twins", lambda: graph._twins)
-        _directions_kernel[blocks_for(graph.m), THREADS, stream](there, twins, differ)
-        directed = bool(differ.copy_to_host(stream=stream)[0])
-    stream.synchronize()
-    reweighted = graph._reweight(DeviceArray(there, (graph.m,), number).to_host, directed=directed)
+    noted, found = device_array(WORDS, wide), np.empty(WORDS, wide)
+    nothing = np.array([closed_weight(wide), _least_of_all(wide), 0, 0, 0], wide)
+    # (most integers fit into 32 bits)
+    for dtype in (INT32, INT64) if wide == INT64 else (FLOAT64,):
+        there = device_array(m, dtype)
+        send(nothing, noted, stream)
+        _make_stored_kernel(column.dtype, dtype, before, mirrored)[BLOCKS, THREADS, stream](
+            column, there_before, twins, there, noted
+        )
+        fetch(noted, found, stream)
+        stream.synchronize()
+        if found[ODD]:
+            return None
+        least, greatest, closed = (found[word].item() for word in (LEAST, GREATEST, CLOSED))
+        extremes = (
+            Extremes(0, 0, m, 0) if closed == m else Extremes(least, greatest, int(closed), 0)
+        )
+        if dtype != INT32 or integer_dtype(extremes.least, extremes.greatest) == INT32:
+            break
+    directed = not mirrored or bool(found[DIFFER])
+    reweighted = graph._reweight(DeviceArray(there, (m,), number).to_host, directed=directed)
     reweighted._keep_extremes(extremes, np.dtype(there.dtype))
     device_graph(reweighted, number).array(f"weights, {there.dtype}", lambda: there)
     return reweighted
-
-
-def _extremes(found: NDArray[Any], arcs: int) -> Extremes:
-    """Put together what blocks have found."""
-    closed = int(found[:, CLOSED].sum())
-    if closed == arcs:
-        return Extremes(0, 0, closed, 0)
-    return Extremes(found[:, LEAST].min().item(), found[:, GREATEST].max().item(), closed, 0)

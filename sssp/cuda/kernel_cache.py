@@ -19,7 +19,7 @@ cuda: Any = _cuda
 
 @cache
 def _toolkit() -> tuple[Any, ...]:
-    """Versions of what makes machine code out of a kernel."""
+    """Return the versions of the tools that compile a kernel."""
     return numba_cuda.__version__, cuda.runtime.get_version(), nvjitlink.version()
 
 
@@ -31,11 +31,11 @@ class DeviceCodeCache(CodeCache):
     array_functions = "numba.cuda.np"
 
     def target(self, context: Any) -> tuple[Any, ...]:
-        """What the code is compiled for, and what compiles it."""
+        """Return the target of the code, and the versions of its compiler."""
         return cuda.get_current_device().compute_capability, _toolkit()
 
     def is_portable(self, code: Any) -> bool:
-        """Whether another launch can use the code: it does not depend on the first one's."""
+        """Return whether another launch can use the code."""
         return not code.launch_config_sensitive
 
     def load_overload(self, signature: Any, context: Any) -> Any:

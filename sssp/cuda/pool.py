@@ -1,4 +1,4 @@
-"""Memory of a device for answers and scratch: what is given back stays there for the next call.
+"""The memory pool of a device, for answers and scratch: freed blocks wait for the next call.
 
 Taking memory from the driver and giving it back costs milliseconds where a call needs hundreds of
 megabytes: more than the GPU works on it. So blocks that are given back wait for whoever asks for
@@ -71,7 +71,7 @@ class Block:
 
 @dataclass(eq=False)
 class Scratch:
-    """What a call has worked in, left for others of its kind.
+    """Scratch of a call, kept for later calls of its kind.
 
     Attributes
     ----------
@@ -108,6 +108,8 @@ class MemoryPool:
         self._lock = threading.Lock()
         #: in the order in which they were given back
         self._idle: list[Block | Scratch] = []
+        #: bytes of these
+        self._waiting = 0
         #: not among them yet: whatever Python collects in the midst of anything gives back here
         self._returned: deque[Block] = deque()
         self._clock = count(1)
@@ -120,7 +122,7 @@ class MemoryPool:
         """Bytes that wait."""
         with self._lock:
             self._sort_in()
-            return self._size()
+            return self._waiting
 
     def take(self, nbytes: int) -> Block:
         """Return a block of at least so many bytes that no work is queued on.
@@ -141,6 +143,7 @@ class MemoryPool:
             if fitting:
                 block = min(fitting, key=lambda block: block.size)
                 self._idle.remove(block)
+                self._waiting -= block.size
         if not fitting:
             return Block(self._allocate_block(size), size)
         now = next(self._clock)
@@ -161,27 +164,29 @@ class MemoryPool:
                 self._lock.release()
 
     def take_scratch(self, shelf: Shelf, key: Any) -> Any:
-        """Return what was left on a shelf under a key, or None."""
+        """Take the scratch that is kept under a key; None if there is none."""
         with self._lock:
             for place, left in enumerate(self._idle):
                 if isinstance(left, Scratch) and left.shelf is shelf and left.key == key:
                     del self._idle[place]
+                    self._waiting -= left.size
                     return left.content
         return None
 
     def leave_scratch(self, scratch: Scratch) -> None:
-        """Leave what nobody uses, and no work is queued on."""
+        """Keep scratch that is not in use, and that no queued work uses."""
         with self._lock:
             self._idle.append(scratch)
+            self._waiting += scratch.size
             self._sort_in()
 
     def release(self) -> None:
-        """Let all go that waits."""
+        """Free all idle memory."""
         with self._lock:
             self._sort_in(0)
 
     def trim(self) -> None:
-        """Let go of what is too much between calls."""
+        """Free the idle memory that exceeds the bound between calls."""
         with self._lock:
             self._sort_in()
 
@@ -192,28 +197,27 @@ class MemoryPool:
             self.release()
             return self._allocate(size)
 
-    def _size(self) -> int:
-        return sum(waiting.size for waiting in self._idle)
-
     def _sort_in(self, most: float | None = None) -> None:
-        """Take in what was returned, and let go what is too much; the lock is held."""
+        """Sort returned blocks into the pool, and free the excess; the lock is held."""
         if most is None:
             most = inf if in_series() else self.most
         self._take_in(len(self._idle))
-        while self._size() > most:
-            del self._idle[0]
+        while self._waiting > most:
+            self._waiting -= self._idle.pop(0).size
             # (the blocks of scratch are as old as it was)
             self._take_in(0)
 
     def _take_in(self, place: int) -> None:
-        """Have what was returned wait before what is at a place."""
+        """Insert a returned block before the one at a place."""
         while self._returned:
-            self._idle.insert(place, self._returned.popleft())
+            block = self._returned.popleft()
+            self._idle.insert(place, block)
+            self._waiting += block.size
             place += 1
 
 
 class Shelf:
-    """Where calls leave what they have worked in for the next of their kind.
+    """A cache of scratch, by kind of call.
 
     Nothing on it is kept from others: it counts as free, and goes for whoever needs the memory.
 
@@ -227,7 +231,7 @@ class Shelf:
         self._pool = pool
 
     def take(self, key: Any) -> Any:
-        """Return what was left under a key; None if nothing is there any more."""
+        """Return the scratch kept under a key; None if it is gone."""
         return self._pool.take_scratch(self, key)
 
     def leave(self, key: Any, nbytes: int, content: Any) -> None:
@@ -240,7 +244,7 @@ _pools: dict[int, MemoryPool] = {}
 
 
 def device_array(shape: int | tuple[int, ...], dtype: DTypeLike) -> Any:
-    """Return an array of the current device whose entries are anything.
+    """Return an uninitialized array of the current device.
 
     When nothing refers to it any more, its memory waits for another one.
 
@@ -306,7 +310,7 @@ def current_pool() -> MemoryPool:
 
 
 def _from_driver(size: int) -> Any:
-    """Return what keeps so many bytes of the current device.
+    """Allocate bytes of the current device; return their owner.
 
     Raises
     ------

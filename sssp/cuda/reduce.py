@@ -105,7 +105,7 @@ def _make_kernels(what: str, integral: bool, targeted: bool) -> tuple[Any, Any]:
 
     @kernel
     def _fold_blocks_kernel(found, column, totals):
-        """Fold what the blocks of a row found, one thread a row.
+        """Combine the results of a row's blocks, one thread a row.
 
         ========= ================= ====== =======================
         argument  shape             dtype  written by
@@ -141,7 +141,7 @@ def _make_ordered_kernel(weighted: bool, targeted: bool) -> Any:
 
     @kernel
     def _add_in_order_kernel(distances, unseen, targets, weights, sums):
-        """Add up what counts of a row, one block for a row and a column of the weights.
+        """Sum a row in order of vertex, one block for a row and a column of the weights.
 
         All threads bring a tile, and one adds it: nothing but additions, in one order. What does
         not count is a 0, which changes no sum.

@@ -24,8 +24,17 @@ from sssp.cuda import reduce
 from sssp.cuda.batch import CLIPPED_ROW, COUNTERS, Batch, Search
 from sssp.cuda.compiler import SIMULATOR, after, cuda, device_number, kernel, select
 from sssp.cuda.device.grid import blocks_at_once
-from sssp.cuda.device_memory import DeviceGraph, available_bytes, device_graph, on_host, upload
+from sssp.cuda.device_memory import (
+    DeviceGraph,
+    available_bytes,
+    device_graph,
+    fetch,
+    move,
+    on_host,
+    send,
+)
 from sssp.cuda.device_output import DeviceForm
+from sssp.cuda.graph_replay import Launches
 from sssp.cuda.pool import THREADS, device_array
 from sssp.cuda.solved_rows import DeviceRows, FormScratch, form_bytes
 from sssp.cuda.tree import Scratch, Tree, allocate_tree, tree_bytes
@@ -52,6 +61,9 @@ BATCH_BYTES = 256 << 20
 FILLING = 3
 #: bytes of a table on the host, and most sources of one
 BLOCK_BYTES, LARGEST_BLOCK = 256 << 20, 1024
+#: bytes of an answer on the device that is copied there; a larger one is found in place, and what
+#: is recorded comes again where it has the memory of one before
+MOVED = 16 << 20
 #: blocks that share the vertices of one row
 BLOCKS = 1 if SIMULATOR else 64
 
@@ -83,6 +95,8 @@ def solve_rows(
     NegativeCycleError
         A source reaches a cycle of negative length.
     """
+    if request.width is not None and request.targets is None:
+        request = replace(request, targets=np.arange(request.width))
     if request.target_offsets is not None:
 
         def solve(table: Request) -> Answer | None:
@@ -98,31 +112,52 @@ def solve_rows(
 
 @dataclass
 class _Lane:
-    """Stream and memory for one batch after the other.
+    """Stream and memory for one batch after the other, also for calls of the same kind after this.
 
     Attributes
     ----------
+    given, asked : pinned array and device array, int64
+        Sources of a batch, targets, and which of the sources belong to which row.
+    sources, targets, firsts : device arrays
+        These, as views of `asked`.
+    counters, counted : device array and pinned array, shape (rows, COUNTERS), int64
+    form_scratch : FormScratch
     distances : device array, shape (rows, columns), or None
-        None where the answer has room for them.
+        None where they are found in the answer.
+    tails : device array, int32, or None
+        Of a search that finds trees, likewise.
     scratch : tuple of device arrays
         Of the search.
-    form_scratch : FormScratch
+    launches : Launches
+        What was launched in this memory.
     tree : Scratch or None
-    tails : device array, shape (rows, n), int32, or None
-        Of a search that finds trees, where the answer has no room for them.
     batch, rows
         The batch that is under way, and which rows it has.
     """
 
     stream: Any
-    distances: Any
+    given: Any
+    asked: Any
+    sources: Any
+    targets: Any
+    firsts: Any
     counters: Any
-    scratch: tuple[Any, ...]
+    counted: Any
     form_scratch: FormScratch
-    tree: Scratch | None
+    distances: Any
     tails: Any
+    scratch: tuple[Any, ...]
+    launches: Launches
+    tree: Scratch | None = None
     batch: Batch | None = None
     rows: range = range(0)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the device that wait with the lane between calls."""
+        parts = self.asked, self.counters, self.distances, self.tails, *self.scratch
+        nbytes = self.form_scratch.nbytes + sum(getattr(part, "nbytes", 0) for part in parts)
+        return int(nbytes)
 
 
 class _Rows:
@@ -160,107 +195,188 @@ class _Rows:
             self.fixed_bytes = self.form.device_bytes
         needs = {"the answer on the host": self.form.nbytes}
         check_memory(needs, NO_LIMIT, "cpu", request.advice, physical_memory())
-        self.in_place = not self.on_host and not self.targeted
+        #: bytes of a row of distances, and of predecessors that come with them
+        self.row_bytes = self.columns * dtype.itemsize
+        if request.wants_tree and search.finds_trees:
+            self.row_bytes += graph.n * INDEX.itemsize
+        most = MOVED // max(self.row_bytes, 1)
+        if search.pitch is not None and search.rows_at_once is not None:
+            most = min(most, search.rows_at_once)
+        self.in_place = not self.on_host and not self.targeted and request.rows > most
 
     def run(self) -> Answer | None:
         """Return the answer, or None after an overflow."""
         request = self.request
-        lanes, self.size = self._plan()
-        if not self.on_host:
+        reduction, self.vertex_weights = request.reduction, None
+        if reduction is not None and self.columns and reduction.vertex_weights is not None:
+            self.vertex_weights = reduce.on_device(reduction, self.dtype)
+        lanes = self._take_lanes()
+        if not self.on_host and (self.in_place or not request.rows):
             self.form.reserve()
-        targets = np.empty(0, np.int64) if request.targets is None else request.targets
-        firsts = [0, request.sources.size] if request.nearest else range(self.size + 1)
-        whole, self.targets = upload(request.sources), upload(targets)
-        self.firsts = upload(np.array(firsts, np.int64))
-        # (whose views cost less than to cut the array)
-        sources = [whole] if request.nearest else whole.split(self.size)
-        reduction = request.reduction
-        if reduction is not None and self.columns == 0:  # (the search has them)
-            reduction = replace(reduction, vertex_weights=None)
-        self.vertex_weights = reduction and reduce.on_device(reduction, self.dtype)
-        idle = [self._lane() for _ in range(lanes)]
+        for lane in lanes:
+            self._prepare(lane)
         if request.stream is not None:
-            after(request.stream, [lane.stream for lane in idle])
-        under_way: deque[_Lane] = deque()
-        with progress_bar(request.rows, request.progress) as advance:
-            for first, own in zip(range(0, request.rows, self.size), sources, strict=False):
-                lane = idle.pop() if idle else under_way.popleft()
-                if not self._finish(lane):
-                    return None
-                advance(len(lane.rows))
-                self._start(lane, range(first, min(first + self.size, request.rows)), own)
-                under_way.append(lane)
-            for lane in under_way:
-                if not self._finish(lane):
-                    return None
-                lane.stream.synchronize()
-                advance(len(lane.rows))
-        for lane in (*idle, *under_way):
-            self.search.release(lane.scratch)
+            after(request.stream, [lane.stream for lane in lanes])
+        try:
+            with progress_bar(request.rows, request.progress) as advance:
+                overflow = not self._pass_all(deque(lanes), advance)
+        finally:
+            # (whatever has happened: the memory may go, or be used by others)
+            for lane in lanes:
+                if lane.batch is not None or self.targeted:
+                    lane.stream.synchronize()
+        if overflow:
+            return None
+        for lane in lanes if not self.search.arcs_travel else ():
+            if self.vertex_weights is not None:
+                lane.form_scratch.weights = None
+            lane.tree, lane.batch, lane.rows = None, None, range(0)
+            self.on_device.shelf.leave(self._key(), lane.nbytes, lane)
         answer: Answer = self.form.answer()
         answer.stats = self.stats
         return answer
 
-    def _plan(self) -> tuple[int, int]:
-        """How many lanes, and how many rows in a batch, so that all fits into memory."""
+    def _pass_all(self, lanes: deque[_Lane], advance: Callable[[int], object]) -> bool:
+        """Find all rows, lane by lane in turn; False after an overflow."""
+        rows = self.request.rows
+        for first in range(0, rows, self.size):
+            lane = lanes.popleft()
+            if not self._finish(lane):
+                return False
+            advance(len(lane.rows))
+            self._start(lane, range(first, min(first + self.size, rows)))
+            lanes.append(lane)
+        for lane in lanes:
+            if not self._finish(lane):
+                return False
+            advance(len(lane.rows))
+        return True
+
+    def _take_lanes(self) -> list[_Lane]:
+        """Return lanes with memory for as many rows as fit; one, if an earlier call has left it."""
         graph, request, search = self.graph, self.request, self.search
-        rows_of = self.columns * self.dtype.itemsize
         row = search.row_bytes + form_bytes(graph.n, request, self.dtype)
         if self.finds_trees:
             row += tree_bytes(graph, request)
-        elif request.wants_tree and self.on_host:
-            row += graph.n * INDEX.itemsize
         if not self.in_place:
-            row += rows_of
-        held = self.on_device.nbytes
-        available = available_bytes(request.memory_limit, held)
+            row += self.row_bytes
+        held, limit = self.on_device.nbytes, request.memory_limit
+        size = search.rows_at_once
+        if size is None:
+            most = max(FILLING * blocks_at_once(), BATCH_BYTES // max(self.row_bytes, 1))
+            size = min(most, LARGEST_BATCH)
+        fixed = self.fixed_bytes + search.fixed_bytes
+        if 0 < request.rows <= size and held + fixed + request.rows * row <= limit:
+            self.size = request.rows
+            lane = self.on_device.shelf.take(self._key())
+            if lane is not None:
+                return [lane]
+        available = available_bytes(limit, held)
         if request.rows:
             parts = {"the graph": held, "the answer": self.fixed_bytes}
             parts["one search"] = row + search.fixed_bytes
-            limit, advice = request.memory_limit, request.advice
-            check_memory(parts, limit, request.device, advice, available + held)
+            check_memory(parts, limit, request.device, request.advice, available + held)
         room = available - self.fixed_bytes
-        filling = FILLING * blocks_at_once()
-        size = min(max(filling, BATCH_BYTES // max(rows_of, 1)), LARGEST_BATCH)
-        size = search.rows_at_once or size
 
         def fitting(lanes: int) -> int:
             return int((room // lanes - search.fixed_bytes) // max(row, 1))
 
         lanes = 1 if request.rows <= min(size, fitting(1)) or fitting(LANES) < 1 else LANES
-        size = max(1, min(size, fitting(lanes), request.rows))
-        return lanes, search.alike(request.rows, size) or 1
+        self.size = max(1, min(size, fitting(lanes), request.rows))
+        if self.size < request.rows:
+            self.size = search.alike(request.rows, self.size)
+        shelf, key = self.on_device.shelf, self._key()
+        return [shelf.take(key) or self._new_lane() for _ in range(lanes)]
 
-    def _lane(self) -> _Lane:
+    def _prepare(self, lane: _Lane) -> None:
+        """Set up a lane with the arrays that all batches of the call share."""
+        request, reduction = self.request, self.request.reduction
+        if self.vertex_weights is not None:
+            lane.form_scratch.weights = self.vertex_weights
+        elif reduction is not None and lane.form_scratch.weights is None:
+            plain = replace(reduction, vertex_weights=None)
+            lane.form_scratch.weights = reduce.on_device(plain, self.dtype)
+        if self.finds_trees:
+            lane.tree = allocate_tree(self.graph, request, self.size, self.dtype)
+        if request.targets is not None:
+            start = lane.sources.size
+            lane.given[start : start + lane.targets.size] = request.targets
+
+    def _new_lane(self) -> _Lane:
         rows, n, request = self.size, self.graph.n, self.request
+        sources = request.sources.size if request.nearest else rows
+        ends = np.cumsum([sources, 0 if request.targets is None else request.targets.size])
+        start, end = ends.tolist()
         # (an empty array cannot be cut)
-        shape = rows, max(1, self.columns)
-        leaves_tails = request.wants_tree and not self.finds_trees and self.on_host
+        firsts = np.array([0, sources]) if request.nearest else np.arange(rows + 1)
+        asked = device_array(end + firsts.size, np.int64)
+        given = cuda.pinned_array(asked.size, np.int64)
+        given[end:] = firsts
+        nothing = device_array(0, np.int64)
+        shape: tuple[int, ...] = (rows, max(1, self.columns))
+        if self.search.pitch is not None:
+            shape = (max(1, n * self.search.pitch),)
+        leaves_tails = request.wants_tree and self.search.finds_trees and not self.in_place
+        if self.search.columns is not None:  # (rows have no other columns)
+            request = replace(request, targets=None)
         return _Lane(
             stream=cuda.stream(),
-            distances=None if self.in_place else device_array(shape, self.dtype),
+            given=given,
+            asked=asked,
+            sources=asked[:start] if start else nothing,
+            targets=asked[start:end] if start < end else nothing,
+            firsts=asked[end:],
             counters=device_array((rows, COUNTERS), np.int64),
+            counted=cuda.pinned_array((rows, COUNTERS), np.int64),
+            form_scratch=FormScratch.allocate(n, request, self.dtype, rows, None),
+            distances=None if self.in_place else device_array(shape, self.dtype),
+            tails=device_array(shape, INDEX) if leaves_tails else None,
             scratch=self.search.allocate(rows),
-            form_scratch=FormScratch.allocate(n, request, self.dtype, rows, self.vertex_weights),
-            tree=allocate_tree(self.graph, request, rows, self.dtype) if self.finds_trees else None,
-            tails=device_array((rows, n), INDEX) if leaves_tails else None,
+            launches=Launches(),
         )
 
-    def _start(self, lane: _Lane, rows: range, sources: Any) -> None:
-        """Launch the search for some rows from their sources."""
+    def _key(self) -> Any:
+        """Return the key of lanes for such calls: all parameters of `_new_lane`."""
+        request, reduction = self.request, self.request.reduction
+        return (
+            type(self.search), self.search.kind, self.size, self.columns, self.dtype.char,
+            self.in_place, self.finds_trees, request.nearest and request.sources.size,
+            request.output, request.predecessors, request.wants_tree,
+            None if request.targets is None else request.targets.size,
+            reduction and (reduction.what, reduction.columns, reduction.decay is None),
+        )  # fmt: skip
+
+    def _start(self, lane: _Lane, rows: range) -> None:
+        """Launch the search for some rows."""
+        sources = self.request.sources
+        if not self.request.nearest:
+            sources = sources[rows.start : rows.stop]
+        lane.given[: sources.size] = sources
         distances = self.form.place(rows) if self.in_place else self._first(lane.distances, rows)
         batch = Batch(
-            len(rows), sources, self.firsts, self.targets, self.bound, self.unseen, distances,
-            self._first(lane.counters, rows), lane.stream,
+            len(rows), self._first(lane.sources, rows), lane.firsts, lane.targets, self.bound,
+            self.unseen, distances, self._first(lane.counters, rows), None,
         )  # fmt: skip
         if self.request.wants_tree and not self.finds_trees:
-            tails = self._first(lane.tails, rows) if self.on_host else self.form.tree_place(rows)
-            batch.tails = tails
+            batch.tails = self.form.tree_place(rows)
+            if lane.tails is not None:
+                batch.tails = self._first(lane.tails, rows)
         lane.batch, lane.rows = batch, rows
-        if not self.search.writes_all:
-            batch.fill(batch.distances, self.unseen)
-        batch.fill(batch.counters, 0)
-        self.search.launch(batch, lane.scratch)
+        if self.search.is_replayed:
+            lane.launches.do(_launch, lane.stream, lane, self.search, batch)
+        else:
+            _launch(lane.stream, lane, self.search, batch)
+        batch.stream = lane.stream
+        if self.on_host or self.in_place:
+            return
+        # (what follows is done while the device works)
+        self.form.reserve()
+        all_rows = len(rows) == self.request.rows
+        if not self.targeted:
+            move(distances, self.form.flat if all_rows else self.form.place(rows), lane.stream)
+        if lane.tails is not None:
+            to = self.form.flat_tree if all_rows else self.form.tree_place(rows)
+            move(batch.tails, to, lane.stream)
 
     def _first(self, array: Any, rows: range) -> Any:
         """Return so many rows of a lane's array, which has them all but for the last batch."""
@@ -274,17 +390,21 @@ class _Rows:
         batch, rows = lane.batch, lane.rows
         if batch is None:
             return True
-        counters = on_host(batch.counters, lane.stream)
+        lane.stream.synchronize()
+        counters = lane.counted[: len(rows)]
         status = counters[:, CLIPPED_ROW]
-        if (status == OVERFLOW).any() or self._is_too_narrow(batch, status):
+        # (of most rows there is nothing to say)
+        suspicious = self.test.dropped_silently or status.any()
+        if suspicious and ((status == OVERFLOW).any() or self._is_too_narrow(batch, status)):
             return False
         for values, own in zip(self.stats.values(), counters.T, strict=False):
             values[rows.start : rows.stop] = own
         self.form.take(self._complete(lane, batch))
+        lane.batch = None
         return True
 
     def _is_too_narrow(self, batch: Batch, status: Any) -> bool:
-        """Whether a distance may be too long for the dtype."""
+        """Return whether a distance may be too long for the dtype."""
         suspects = self.test.concerns(status == CLIPPED)
         if not suspects.any():
             return False
@@ -314,9 +434,20 @@ class _Rows:
         return as_asked
 
 
+def _launch(stream: Any, lane: _Lane, search: Search, batch: Batch) -> None:
+    """Launch a batch, from its sources to its counters on the host."""
+    batch = replace(batch, stream=stream)
+    send(lane.given, lane.asked, stream)
+    if not search.writes_all:
+        batch.fill(batch.distances, batch.unseen)
+    batch.fill(batch.counters, 0)
+    search.launch(batch, lane.scratch)
+    fetch(batch.counters, lane.counted[: batch.rows], stream)
+
+
 @kernel
 def _whole_kernel(distances, targets, unseen, suspects):
-    """Clear the suspicion of a row whose targets are all reached, one block a row."""
+    """Clear the overflow flag of rows with all targets reached, one block a row."""
     row = cuda.blockIdx.x
     missing = cuda.shared.array(1, int64)
     if cuda.threadIdx.x == 0:

@@ -1,4 +1,4 @@
-"""Rows that were solved on a GPU, and what the forms of an answer ask of them.
+"""Rows that were solved on a GPU, as the forms of an answer read them.
 
 Only what an answer holds leaves the device: columns of targets are gathered, reached vertices and
 paths compacted there, and a reduction sends back one number a row.
@@ -78,7 +78,7 @@ def _count_kernel(distances, unseen, counts):
 def _compact_kernel(
     distances, unseen, predecessors, with_tails, with_numbers, offsets, vertices, numbers, tails
 ):
-    """Write down what a tile has reached, in order of vertex, from its offset on.
+    """Write the reached vertices of a tile, in order of vertex, from its offset on.
 
     ============ ============= ======= ==========================================
     argument     shape         dtype   written by
@@ -155,7 +155,7 @@ def _mark_paths_kernel(distances, unseen, targets, predecessors, marks):
 
 @dataclass
 class FormScratch:
-    """Memory of the device for what a form asks of a batch; None where it asks for nothing.
+    """Device memory for a form's view of a batch; None where the form needs none.
 
     Attributes
     ----------
@@ -181,6 +181,14 @@ class FormScratch:
     tails: Any = None
     words: Any = None
     weights: Any = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the device, without the weights."""
+        parts = *vars(self).values(), *(self.words or ())
+        return sum(
+            part.nbytes for part in parts if part is not self.weights and hasattr(part, "nbytes")
+        )
 
     @classmethod
     def allocate(
@@ -302,7 +310,7 @@ class DeviceRows:
         return Entries(counts, columns[0], None, columns[2])
 
     def reduced(self, reduction: Reduction) -> NDArray[Any]:
-        """Return what a step of a reduction makes of each row, as `FinishedRows` says."""
+        """Reduce each row by one step, as `FinishedRows` says."""
         batch = self.batch
         if reduction.decay is not None:
             return self._reduce_on_host(reduction)

@@ -71,7 +71,7 @@ def _finals_kernel(distances, targets, whole, bound, unseen, finals):
 
 @kernel
 def _smallest_tails_kernel(
-    indptr, indices, weights, finals, distances, origin, has_origin, predecessors, ties
+    indptr, indices, weights, finals, distances, origin, has_origin, arrivals, predecessors, ties
 ):
     """Give every final vertex its smallest tight tail; note rows where equal distances tie.
 
@@ -85,6 +85,7 @@ def _smallest_tails_kernel(
     distances    (rows, n) number  the search
     origin       (n,)      int32   `_spread_kernel`; not read without `has_origin`
     has_origin   scalar    boolean host: whether it was a nearest search
+    arrivals     scalar    int32   host: heads below it that lead nowhere close no cycle
     predecessors (rows, n) int32   host: `NONE`; here
     ties         (rows,)   int32   host: 0; here
     ============ ========= ======= ===============================================
@@ -102,7 +103,7 @@ def _smallest_tails_kernel(
             end = distances[row, head]
             if end > final or number(start + weights[arc]) != end:
                 continue
-            if start == end:
+            if start == end and (head >= arrivals or indptr[head] < indptr[head + 1]):
                 ties[row] = 1
             if not has_origin or origin[head] == origin[tail]:
                 cuda.atomic.min(predecessors, (row, head), int32(tail))
@@ -186,7 +187,7 @@ def _fewest_arcs_kernel(
 
 @kernel
 def _root_kernel(sources, distances, origin):
-    """Let every source of distance 0 be its own origin."""
+    """Make every source at distance 0 its own origin."""
     for i in range(cuda.grid(1), sources.size, cuda.gridsize(1)):
         source = sources[i]
         if distances[0, source] == 0:
@@ -223,7 +224,7 @@ def _point_kernel(indptr, indices, weights, finals, tolerances, distances, origi
 
 @kernel
 def _jump_kernel(origin):
-    """Follow some pointers from every vertex; who comes to a root, or to nothing, has arrived."""
+    """Jump a few pointers from every vertex, until it points to a root or to nothing."""
     for vertex in range(cuda.grid(1), origin.size, cuda.gridsize(1)):
         found, hops = origin[vertex], 0
         while hops < HOPS and found != NONE and origin[found] != found:
@@ -446,8 +447,8 @@ class Tree:
         has_origin = origin is not None
         origin = origin if has_origin else scratch.ties
         _smallest_tails_kernel[(BLOCKS, batch.rows), THREADS, batch.stream](
-            *self.arcs, scratch.finals, batch.distances, origin, has_origin, predecessors,
-            scratch.ties,
+            *self.arcs, scratch.finals, batch.distances, origin, has_origin,
+            np.int32(self.graph._arrivals), predecessors, scratch.ties,
         )  # fmt: skip
         every_row = fewest_arcs or self.graph.least_weight < 0
 

@@ -59,7 +59,7 @@ def _arc_into(indptr, tails, head, tail):
 
 @kernel
 def _above_kernel(row_stride, vertex_stride, memory_rows, n, rows, predecessors, above):
-    """Write down what is above every entry; nothing in rows that only fill up memory.
+    """Write the predecessor of every entry; none in rows that only pad memory.
 
     ============= ========== ====== ==========================================================
     argument      shape      dtype  written by
@@ -80,7 +80,7 @@ def _above_kernel(row_stride, vertex_stride, memory_rows, n, rows, predecessors,
 
 @kernel
 def _roots_kernel(sources, first_sources, row_stride, vertex_stride, above):
-    """Tell roots from what is not reached, a thread a row.
+    """Mark roots apart from unreached entries, a thread a row.
 
     ============= =========== ====== =====================================================
     argument      shape       dtype  written by
@@ -147,7 +147,7 @@ def _make_add_kernel(dtype: np.dtype[Any]) -> Any:
     def _add_kernel(
         row_stride, vertex_stride, rows, n, above, sums, further, longer, found
     ):  # fmt: skip
-        """Add the sum of the ancestor that every entry knows, and know that one's.
+        """Add to every entry the sum of its ancestor; then adopt that ancestor's ancestor.
 
         ============= ========== ====== ======================================================
         argument      shape      dtype  written by
@@ -223,7 +223,7 @@ def _volumes_kernel(
 def _give_kernel(
     row_stride, vertex_stride, rows, n, above, flows, further, wider, found
 ):  # fmt: skip
-    """Give what has come together to the ancestor that every entry knows, and know that one's.
+    """Add the flow of every entry to its ancestor; then adopt that ancestor's ancestor.
 
     ============= ========== ====== ==========================================================
     argument      shape      dtype  written by
@@ -343,14 +343,14 @@ class TreeSumsThere:
             return self.predecessors.like(longer)
 
     def upload(self, sums: NDArray[Any]) -> DeviceArray:
-        """Return what the host has found, on the device."""
+        """Copy the results of the host to the device."""
         number = self.predecessors.number
         with select(number):
             flat = cuda.to_device(np.ascontiguousarray(sums).reshape(-1))
         return DeviceArray(flat, sums.shape, number)
 
     def on_host(self, volumes: Any) -> NDArray[Any]:
-        """Return volumes on the host, wherever they are."""
+        """Return volumes as arrays on the host."""
         if isinstance(volumes, np.ndarray):
             return volumes
         if isinstance(volumes, DeviceArray):
@@ -426,11 +426,11 @@ class TreeSumsThere:
 
     @property
     def _layout(self) -> tuple[int, ...]:
-        """What kernels find row and vertex of an entry by."""
+        """The layout by which kernels find row and vertex of an entry."""
         return *self.strides, self.memory_rows, self.graph.n
 
     def _check_memory(self, numbers: int) -> None:
-        """Refuse what does not fit: so many bytes an entry, and two ancestors."""
+        """Refuse a call that does not fit: so many bytes an entry, and two ancestors."""
         needed = self.entries * (numbers + 2 * INDEX.itemsize)
         room = int(free_bytes() * SHARE)
         needs = {"sums along the trees": needed}
@@ -447,7 +447,7 @@ class TreeSumsThere:
         )
 
     def _above(self) -> Any:
-        """Return what is above every entry: its predecessor, `ROOT` or `NOTHING`."""
+        """Return the predecessor of every entry, `ROOT` or `NOTHING`."""
         above = device_array(self.entries, INDEX)
         _above_kernel[blocks_for(self.entries), THREADS, self.stream](
             *self._layout, self.rows, self.predecessors.flat, above

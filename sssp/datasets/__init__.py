@@ -1,7 +1,7 @@
 """Real graphs that tests, benchmarks and users have on their machines, and facts about them.
 
-`fetch` downloads those of the 9th DIMACS Implementation Challenge, nothing else does;
-``data/README.md`` describes them.
+`fetch` downloads those of the 9th DIMACS Implementation Challenge, and test problems of traffic
+assignment, nothing else does; ``data/README.md`` describes them.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sssp.errors import GraphFormatError
+from sssp.errors import GraphFormatError, import_extra
+from sssp.kernels.cache_files import cache_folder, make_absolute, make_folder
 from sssp.kernels.messages import on_terminal
-from sssp.kernels.store import cache_folder, make_absolute, make_folder
 
 __all__ = [
     "CHECKSUMS",
@@ -33,13 +33,13 @@ __all__ = [
 
 logger = logging.getLogger("sssp")
 
-_FORMATS = (".gr", ".co", ".ss", ".p2p", ".sssp")
+_FORMATS = (".gr", ".co", ".ss", ".p2p", ".sssp", ".tntp")
 _COMPRESSIONS = (".gz", ".xz", ".bz2")
 
 
 @dataclass(frozen=True)
 class Reference:
-    """What is known of a graph, to check a reader and a solver against.
+    """Known facts of a graph, to check a reader and a solver against.
 
     Distances are from vertex 0 with parallel arcs reduced to their minimum; every vertex is
     reached.
@@ -79,67 +79,58 @@ class Reference:
 #: the graphs that tests and benchmarks use where they find them
 REFERENCE = {
     "rome99": Reference(
-        file="rome99.gr",
-        n=3_353,
-        arcs_in_file=8_870,
-        m=8_859,
-        least_weight=1,
-        greatest_weight=12_711,
-        distance_sum=116_006_476,
-        largest_distance=69_102,
+        file="rome99.gr", n=3_353, arcs_in_file=8_870, m=8_859, least_weight=1,
+        greatest_weight=12_711, distance_sum=116_006_476, largest_distance=69_102,
         farthest_vertex=2_965,
         sha256="cbc914b1d02327c2ea788b6f68a332995feadbdc97c1c7890c5e6272152f099d",
     ),
     "USA-road-d.NY": Reference(
-        file="USA-road-d.NY.gr.gz",
-        n=264_346,
-        arcs_in_file=733_846,
-        m=730_100,
-        least_weight=1,
-        greatest_weight=36_946,
-        distance_sum=186_686_642_878,
-        largest_distance=1_440_081,
+        file="USA-road-d.NY.gr.gz", n=264_346, arcs_in_file=733_846, m=730_100, least_weight=1,
+        greatest_weight=36_946, distance_sum=186_686_642_878, largest_distance=1_440_081,
         farthest_vertex=90_643,
         sha256="7b2446c7ffe6179efbc42af6812448e8cb782f12968ca2bb1d50d979343056d4",
     ),
     "USA-road-t.NY": Reference(
-        file="USA-road-t.NY.gr.gz",
-        n=264_346,
-        arcs_in_file=733_846,
-        m=730_100,
-        least_weight=2,
-        greatest_weight=92_366,
-        distance_sum=233_812_473_957,
-        largest_distance=1_916_421,
+        file="USA-road-t.NY.gr.gz", n=264_346, arcs_in_file=733_846, m=730_100, least_weight=2,
+        greatest_weight=92_366, distance_sum=233_812_473_957, largest_distance=1_916_421,
         farthest_vertex=90_643,
         sha256="de902573142dbf12c42b065d9a6a679e4794372eb91d2748ee78089720377156",
     ),
     # The topology of USA-road-NE under weights drawn from those of New York.
     "NE-synthetic": Reference(
-        file="NE-synthetic-weights.gr.gz",
-        n=1_524_453,
-        arcs_in_file=3_868_020,
-        m=3_868_020,
-        least_weight=1,
-        greatest_weight=36_946,
-        distance_sum=1_026_698_878_662,
-        largest_distance=1_281_392,
-        farthest_vertex=322_367,
+        file="NE-synthetic-weights.gr.gz", n=1_524_453, arcs_in_file=3_868_020, m=3_868_020,
+        least_weight=1, greatest_weight=36_946, distance_sum=1_026_698_878_662,
+        largest_distance=1_281_392, farthest_vertex=322_367,
         sha256="c280d214a821b45915a2d04a5bf54ac6b0a28030e0ad8cdbbb7250527cd4f838",
     ),
-}
+}  # fmt: skip
 
 #: where the 9th DIMACS Implementation Challenge keeps its graphs
 SITE = "https://www.diag.uniroma1.it/challenge9/data"
 #: parts of the road network of the USA, the smallest first
 REGIONS = ("NY", "BAY", "COL", "FLA", "NW", "NE", "CAL", "LKS", "E", "W", "CTR", "USA")
 
-#: the files that `fetch` knows, and where each is on `SITE`
-PUBLISHED = {"rome99.gr": "rome/rome99.gr"} | {
-    f"USA-road-{kind}.{region}.{form}.gz": f"USA-road-{kind}/USA-road-{kind}.{region}.{form}.gz"
-    for region in REGIONS
-    for kind, form in (("d", "gr"), ("t", "gr"), ("d", "co"))
+#: where the test problems of traffic assignment are kept, for academic research only
+PROBLEM_SITE = "https://raw.githubusercontent.com/bstabler/TransportationNetworks/master"
+#: some of them, and their folders there
+PROBLEMS = {name: name for name in ("SiouxFalls", "Anaheim", "Barcelona", "Winnipeg")} | {
+    "ChicagoSketch": "Chicago-Sketch"
 }
+
+#: the files that `fetch` knows, and where each is on its site
+PUBLISHED = (
+    {"rome99.gr": "rome/rome99.gr"}
+    | {
+        f"USA-road-{kind}.{region}.{form}.gz": f"USA-road-{kind}/USA-road-{kind}.{region}.{form}.gz"
+        for region in REGIONS
+        for kind, form in (("d", "gr"), ("t", "gr"), ("d", "co"))
+    }
+    | {
+        f"{name}_{kind}.tntp": f"{folder}/{name}_{kind}.tntp"
+        for name, folder in PROBLEMS.items()
+        for kind in ("net", "trips", "flow")
+    }
+)
 
 #: sha256 of files, as far as they are known; of others `fetch` keeps the first one beside the file
 CHECKSUMS = {known.file: known.sha256 for known in REFERENCE.values()} | {
@@ -202,12 +193,12 @@ def _checksum_of(path: Path) -> str | None:
     if path.name in CHECKSUMS:
         return CHECKSUMS[path.name]
     try:
-        return _kept_checksum(path).read_text(encoding="utf-8").split()[0]
+        return _checksum_file(path).read_text(encoding="utf-8").split()[0]
     except (OSError, ValueError, IndexError):
         return None
 
 
-def _kept_checksum(path: Path) -> Path:
+def _checksum_file(path: Path) -> Path:
     """Return the file beside a downloaded one that holds its checksum, as sha256sum takes it."""
     return path.with_name(f"{path.name}.sha256")
 
@@ -256,7 +247,10 @@ def fetch(name: str, *, progress: bool | None = None) -> Path:
     name : str
         As for `find`, of a file in `PUBLISHED`: ``"rome99"``, ``"USA-road-d.NY"`` (distances),
         ``"USA-road-t.NY"`` (travel times), ``"USA-road-d.NY.co"`` (coordinates), and so on for BAY,
-        COL, FLA, NW, NE, CAL, LKS, E, W, CTR and USA.
+        COL, FLA, NW, NE, CAL, LKS, E, W, CTR and USA; ``"SiouxFalls_net.tntp"``,
+        ``"SiouxFalls_trips.tntp"`` and ``"SiouxFalls_flow.tntp"``, the best-known flows, and so on
+        for Anaheim, Barcelona, Winnipeg and ChicagoSketch, whose publisher allows academic
+        research only.
     progress : bool, optional
         Show a bar on stderr; by default on a terminal.
 
@@ -300,7 +294,8 @@ def fetch(name: str, *, progress: bool | None = None) -> Path:
         raise FileNotFoundError(
             f"no graph '{name}' is here, and none of that name is published; "
             f"there are rome99 and USA-road-d.{{{','.join(REGIONS)}}}, USA-road-t of the same "
-            "regions, and with .co behind USA-road-d coordinates"
+            "regions, and with .co behind USA-road-d coordinates; _net.tntp, _trips.tntp and "
+            f"_flow.tntp of {', '.join(PROBLEMS)}"
         )
     return _download(file, cache_folder(), on_terminal() if progress is None else progress)
 
@@ -312,22 +307,23 @@ def published_file(name: str) -> str | None:
 
 def _download(file: str, folder: Path, progress: bool) -> Path:
     """Download a published file into a folder, and keep its checksum if that is not known."""
-    from sssp.graph.extras import import_extra
-
     pooch, requests = import_extra("pooch", "data"), import_extra("requests", "data")
     path = folder / file
     make_folder(folder)
-    checksum, urls = _checksum_of(path), [f"{SITE}/{PUBLISHED[file]}"]
+    site = PROBLEM_SITE if file.endswith(".tntp") else SITE
+    checksum, urls = _checksum_of(path), [f"{site}/{PUBLISHED[file]}"]
     if checksum is not None:
         urls.append(urls[0].replace("https:", "http:", 1))
     try:
-        with _without_log(pooch), _bar(file, progress) as bar, _responses() as taken:
-            downloader = pooch.HTTPDownloader(
-                progressbar=bar,
-                chunk_size=CHUNK_BYTES,
-                headers={"Accept-Encoding": "identity"},
-                hooks={"response": taken},
-            )
+        with _without_log(pooch), _bar(file, progress) as bar, ExitStack() as connections:
+
+            def keep(response: Any, **_: Any) -> None:
+                connections.callback(response.close)
+                # or a .gz file is unpacked on the way where the server calls that an encoding
+                response.raw.headers.discard("Content-Encoding")
+
+            options = {"headers": {"Accept-Encoding": "identity"}, "hooks": {"response": keep}}
+            downloader = pooch.HTTPDownloader(bar, CHUNK_BYTES, **options)
             for url in dict.fromkeys(urls):
                 try:
                     pooch.retrieve(url, checksum, fname=file, path=folder, downloader=downloader)
@@ -347,27 +343,14 @@ def _download(file: str, folder: Path, progress: bool) -> Path:
     path.chmod(folder.stat().st_mode & 0o666)
     if checksum is None:
         checksum = _digest(path)
-        _kept_checksum(path).write_text(f"{checksum}  {file}\n", encoding="utf-8")
+        _checksum_file(path).write_text(f"{checksum}  {file}\n", encoding="utf-8")
         logger.warning("the checksum of %s is not known; its sha256 %s is kept", file, checksum)
     return path
 
 
 @contextmanager
-def _responses() -> Iterator[Callable[..., None]]:
-    """Lend a function that takes what servers answer, and close the connections in the end."""
-    with ExitStack() as connections:
-
-        def taken(response: Any, **_: Any) -> None:
-            connections.callback(response.close)
-            # or a .gz file is unpacked on the way where the server calls that an encoding
-            response.raw.headers.discard("Content-Encoding")
-
-        yield taken
-
-
-@contextmanager
 def _without_log(pooch: Any) -> Iterator[None]:
-    """Keep pooch from telling on stderr what it does."""
+    """Silence the messages of pooch on stderr."""
     log = pooch.get_logger()
     level = log.level
     log.setLevel(logging.WARNING)

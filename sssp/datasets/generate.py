@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, INT64
-from sssp.kernels.jit import UNCOUNTED, njit
+from sssp.kernels.jit import njit_inline, njit_uncounted
 
 # Shares are parts of 2^16, as wide as the four fields that a random word is cut into.
 _BITS = 16
@@ -97,13 +97,13 @@ _Arrays = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray
 # than it builds: each function, for each kind of argument, costs as much as a screen of code.
 
 
-@njit(inline="always")
+@njit_inline
 def _spread(amount, share):
-    """A random number between -amount and amount."""
+    """Return a random number between -amount and amount."""
     return amount * (share - _HALF) >> _BITS - 1
 
 
-@njit(inline="always")
+@njit_inline
 def _extent(tail, after, x, y, start):
     """Lower ends and widths of a block along both axes."""
     low_x = high_x = x[tail[start]]
@@ -117,18 +117,18 @@ def _extent(tail, after, x, y, start):
     return low_x, high_x - low_x, low_y, high_y - low_y
 
 
-@njit(inline="always")
+@njit_inline
 def _add_road(tail, twin, degree, a, u, v):
-    """Arcs a and a + 1 between u and v; the caller hangs them into their blocks."""
+    """Write the arcs a and a + 1 between u and v; the caller links them into their blocks."""
     tail[a], tail[a + 1] = u, v
     twin[a], twin[a + 1] = a + 1, a
     degree[u] += 1
     degree[v] += 1
 
 
-@njit(inline="always")
+@njit_inline
 def _divide(tail, twin, after, degree, a, v, onward):
-    """Vertex v on the road of arc a, which ends there from now on; so does its twin.
+    """Put vertex v on the road of arc a, which then ends there; so does its twin.
 
     The rest of the road are arcs `onward` and `onward` + 1.
     """
@@ -141,9 +141,9 @@ def _divide(tail, twin, after, degree, a, v, onward):
     degree[v] = 2
 
 
-@njit(inline="always")
+@njit_inline
 def _junction(tail, after, along, degree, start, middle, reach):
-    """The arc of a block that ends at the junction to continue across it, or -1.
+    """Return the arc of a block that ends at the junction to continue across it, or -1.
 
     A junction (or bend) qualifies if the block's side goes on along the axis there, so that it
     is no corner of the block.
@@ -162,9 +162,9 @@ def _junction(tail, after, along, degree, start, middle, reach):
             return best
 
 
-@njit(inline="always")
+@njit_inline
 def _site(tail, after, x, y, degree, start, bend):
-    """The longest arc of a block, for long roads get bends and side roads; the block's middle."""
+    """Return the longest arc of a block, which gets bends and side roads, and its middle."""
     site, greatest = start, np.int64(-1)
     sum_x = sum_y = vertices = 0
     a = start
@@ -185,7 +185,7 @@ def _site(tail, after, x, y, degree, start, bend):
             return site, sum_x // vertices, sum_y // vertices
 
 
-@njit(**UNCOUNTED)
+@njit_uncounted
 def _build_kernel(tail, twin, after, x, y, degree, shares, starts, budgets):
     """Build all roads, block by block; `starts` and `budgets` are the stack of blocks to do.
 
@@ -289,16 +289,8 @@ def _build_kernel(tail, twin, after, x, y, degree, shares, starts, budgets):
     return arcs
 
 
-def _lengths(ways: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Length of each road in decimetres, rounded up, so that none is 0; `ways` is (2, roads)."""
-    squares = np.einsum("ij,ij->j", ways, ways)
-    # below 2^52 the whole part of a float's root is that of the integer
-    roots: NDArray[np.float64] = np.sqrt(squares * _SQUARE_NUMERATOR // _SQUARE_DENOMINATOR)
-    return 1 + roots.astype(np.int32)
-
-
 def _straight_road(n: int) -> _Arrays:
-    """A road along the equator, for less than the four vertices of a region."""
+    """Make a road along the equator, for fewer than the four vertices of a region."""
     vertices = np.arange(n, dtype=INDEX)
     side = math.isqrt(_AREA_PER_VERTEX)
     weight = 1 + math.isqrt(_AREA_PER_VERTEX * _SQUARE_NUMERATOR // _SQUARE_DENOMINATOR)
@@ -307,7 +299,7 @@ def _straight_road(n: int) -> _Arrays:
 
 
 def _square_of_roads(n: int) -> tuple[NDArray[Any], ...]:
-    """Four roads around the region, with room for all the others."""
+    """Make four roads around the region, with room for all the others."""
     side = math.isqrt(n * _AREA_PER_VERTEX)
     tail, twin, after = (np.empty(4 * n, INDEX) for _ in range(3))
     place, degree = np.empty((2, n), INT64), np.zeros(n, np.int8)
@@ -321,7 +313,7 @@ def _square_of_roads(n: int) -> tuple[NDArray[Any], ...]:
 
 
 def _road_arrays(n: int, seed: int) -> _Arrays:
-    """Tails, heads and weights, one row a road, and the coordinates of the vertices."""
+    """Return tails, heads and weights, one row a road, and the coordinates of the vertices."""
     if n < 4:
         return _straight_road(n)
     tail, twin, after, place, degree = _square_of_roads(n)
@@ -332,7 +324,12 @@ def _road_arrays(n: int, seed: int) -> _Arrays:
     arcs = np.arange(built, dtype=INDEX)
     arcs = arcs[arcs < twin[:built]]
     tails, heads = tail[arcs], tail[twin[arcs]]
-    weights = _lengths(place[:, heads] - place[:, tails])
+    ways = place[:, heads] - place[:, tails]
+    squares = np.einsum("ij,ij->j", ways, ways)
+    # lengths in decimetres, rounded up, so that none is 0; below 2^52 the whole part of a float's
+    # root is that of the integer
+    roots: NDArray[np.float64] = np.sqrt(squares * _SQUARE_NUMERATOR // _SQUARE_DENOMINATOR)
+    weights = 1 + roots.astype(np.int32)
     return tails, heads, weights, np.divide(place.T, 1e6, order="C")
 
 

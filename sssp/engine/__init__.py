@@ -1,1 +1,1 @@
-"""What all calls and all solvers agree on: a checked question, and the forms of its answer."""
+"""The contract of calls and solvers: a checked request, and the forms of its answer."""

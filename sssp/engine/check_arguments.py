@@ -1,4 +1,4 @@
-"""The one place that checks the arguments of calls; what comes out of it is trusted."""
+"""The one place that checks the arguments of calls; solvers trust its results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from sssp.engine.decay import Decay
+from sssp.engine.decay import EXPONENTIAL, POWER, TABLE, Decay
+from sssp.engine.device_names import kind_of
 from sssp.engine.memory import physical_memory
 from sssp.engine.request import REDUCTIONS, Reduction, Request
 from sssp.errors import NegativeWeightError, VertexError
@@ -83,11 +84,9 @@ def as_vertices(value: Any, graph: Graph, what: str) -> tuple[NDArray[np.int64],
     VertexError
         Outside 0..n-1.
     """
-    if type(value) is int:
-        vertices, single = np.array([value], np.object_), True
-        if 0 <= value < graph.n:
-            return vertices.astype(INT64), True
-    elif is_integer(value):
+    if type(value) is int and 0 <= value < graph.n:
+        return np.array([value], INT64), True
+    if is_integer(value):
         vertices, single = np.array([operator.index(value)], np.object_), True
     else:
         vertices, single = _row_of_integers(value, graph, what), False
@@ -120,19 +119,18 @@ def _row_of_integers(value: Any, graph: Graph, what: str) -> NDArray[Any]:
         values = np.asarray(value, np.object_)  # of uint64 and int together NumPy makes floats
     if values.size == 0 and values.ndim == 1:
         return values.astype(INT64)
+    if values.ndim > 1:
+        raise TypeError(
+            f"{_several(what)} must be one row of integers, not of shape {values.shape}"
+            f"{LABELS_HINT}"
+        )
     if values.dtype.kind == "O" and values.ndim == 1:
         # Python integers of any size, but nothing that would have to be cut to one
         odd = next((entry for entry in values.tolist() if not is_integer(entry)), None)
         if odd is not None:
             raise TypeError(_no_integers(odd, graph, what))
-    elif values.dtype.kind not in "iu" or values.ndim > 1:
-        entry = values.reshape(-1)[0] if values.size and values.ndim == 1 else value
-        if values.ndim > 1:
-            raise TypeError(
-                f"{_several(what)} must be one row of integers, not of shape "
-                f"{values.shape}{LABELS_HINT}"
-            )
-        raise TypeError(_no_integers(entry, graph, what))
+    elif values.dtype.kind not in "iu":
+        raise TypeError(_no_integers(values[0] if values.ndim else value, graph, what))
     return values
 
 
@@ -218,7 +216,7 @@ def as_stream(stream: Any, device: str) -> int | None:
     """
     if stream is None:
         return None
-    if device == "cpu":
+    if kind_of(device) != "cuda":
         raise ValueError("stream= orders work on a GPU: it needs device='cuda'")
     handle = stream
     if hasattr(stream, "__cuda_stream__"):
@@ -256,12 +254,12 @@ def as_out(
     if not out.flags.writeable:
         raise ValueError("out is read-only; pass an array that can be written")
     if asked is not None and asked != out.dtype:
-        raise TypeError(f"out holds {out.dtype}, but dtype is {asked}; leave dtype out")
+        raise TypeError(f"out holds {out.dtype}, but dtype is {asked}; omit dtype")
     return out, distance_dtype(out.dtype, weights)
 
 
 def as_reduction(what: Any, vertex_weights: Any, decay: Any, n: int) -> Reduction:
-    """Check what rows are to be reduced to.
+    """Check the arguments of a reduction.
 
     Raises
     ------
@@ -299,8 +297,8 @@ def _as_vertex_weights(vertex_weights: Any, n: int) -> NDArray[Any]:
     odd = np.argwhere(~np.isfinite(weights))
     if odd.size:
         raise ValueError(
-            f"the vertex weight of vertex {odd[0, 0]} is {weights[tuple(odd[0])]}; what is not to "
-            "count weighs 0"
+            f"the vertex weight of vertex {odd[0, 0]} is {weights[tuple(odd[0])]}; use 0 for a "
+            "vertex that should not count"
         )
     return weights.astype(FLOAT64 if weights.dtype.kind == "f" else INT64)
 
@@ -326,8 +324,8 @@ def as_decay(decay: Any) -> Decay:
     if not 0 <= number < math.inf:
         raise ValueError(f"the {names[kind]} of a decay must be 0 or more, not {number}")
     if kind == "step":
-        return Decay.table(np.array([number], FLOAT64), np.ones(1))
-    return Decay.exponential(float(number)) if kind == "exponential" else Decay.power(float(number))
+        return Decay(TABLE, edges=np.array([number], FLOAT64), values=np.ones(1))
+    return Decay(EXPONENTIAL if kind == "exponential" else POWER, float(number))
 
 
 def _as_table(edges: Any, values: Any) -> Decay:
@@ -349,7 +347,7 @@ def _as_table(edges: Any, values: Any) -> Decay:
         )
     if edges[0] < 0 or (np.diff(edges) <= 0).any():
         raise ValueError("the edges of a decay must ascend, from 0 or more")
-    return Decay.table(edges, values)
+    return Decay(TABLE, edges=edges, values=values)
 
 
 def refuse_negative(graph: Graph, method: Method) -> None:
@@ -370,7 +368,7 @@ def refuse_negative(graph: Graph, method: Method) -> None:
 
 
 def refuse_unprepared(network: Graph, request: Request) -> None:
-    """Refuse what no prepared map answers.
+    """Refuse a limit with negative weights, and floats from integer weights.
 
     Raises
     ------

@@ -26,7 +26,7 @@ ROUNDS, SIZE = range(2)
 
 @njit
 def has_cycle(predecessors, vertices, marks):
-    """Whether there is a cycle among the predecessors of `vertices`; ``marks`` int32 is scratch."""
+    """Return whether the predecessors of `vertices` close a cycle; ``marks`` int32 is scratch."""
     for i in range(vertices.size):
         marks[vertices[i]] = -1
     for i in range(vertices.size):
@@ -66,7 +66,7 @@ def _next_cycle_kernel(predecessors, marks, start, cycle):
 
 
 def negative_cycle(graph: Graph, predecessors: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Vertices of a cycle among `predecessors` that is negative; empty if there is none.
+    """Return the vertices of a negative cycle among `predecessors`; empty if there is none.
 
     Parameters
     ----------
@@ -85,9 +85,8 @@ def negative_cycle(graph: Graph, predecessors: NDArray[np.int32]) -> NDArray[np.
 
 def _is_negative(graph: Graph, cycle: NDArray[np.int32]) -> bool:
     arcs = arc_positions(graph.indptr, graph.indices, np.roll(cycle, 1), cycle)
-    weights = graph.weights[arcs].tolist()
-    total = sum(weights) if graph.weights.dtype.kind == "i" else math.fsum(weights)
-    return total < 0
+    add_up = sum if graph.weights.dtype.kind == "i" else math.fsum
+    return add_up(graph.weights[arcs].tolist()) < 0
 
 
 @njit
@@ -125,7 +124,7 @@ def _fall_on_kernel(
 def negative_cycle_below(
     graph: Graph, distances: NDArray[Any], bound: Any, lowest: Any
 ) -> NDArray[np.int32]:
-    """Vertices of a negative cycle that an unfinished row would fall along for ever, else empty.
+    """Relax an unfinished row until it shows a negative cycle; return the cycle, or an empty array.
 
     Threads that lower a vertex at once may leave it the predecessor of one that lost, in every
     round the same, and so hide a cycle from `negative_cycle`. Here one thread goes on with the
@@ -146,20 +145,10 @@ def negative_cycle_below(
     reached = np.flatnonzero(distances != unreached(distances.dtype))
     state[SIZE] = reached.size
     lists[0, : reached.size] = reached
-    weights = graph.weights_as(distances.dtype)
+    arcs = graph.indptr, graph.indices, graph.weights_as(distances.dtype)
+    row = bound, lowest, distances, predecessors
     while state[SIZE] and state[ROUNDS] <= n:
-        _fall_on_kernel(
-            graph.indptr,
-            graph.indices,
-            weights,
-            bound,
-            lowest,
-            distances,
-            predecessors,
-            lists,
-            round_of,
-            state,
-        )
+        _fall_on_kernel(*arcs, *row, lists, round_of, state)
         cycle = negative_cycle(graph, predecessors)
         if cycle.size:
             return cycle
@@ -167,7 +156,7 @@ def negative_cycle_below(
 
 
 def rounding(distances: NDArray[Any], n: int) -> Any:
-    """How far sums over n arcs may lie apart in a row that rounding on a cycle has lowered."""
+    """Return the tolerance of sums over n arcs in a row that rounding on a cycle has lowered."""
     kind = distances.dtype
     reached = distances[distances < np.inf]
     return kind.type(4 * n * np.finfo(kind).eps * np.abs(reached).max(initial=0))
@@ -197,7 +186,7 @@ def error_of(source: int, cycle: NDArray[np.int32]) -> NegativeCycleError:
 
 
 def describe_cycle(cycle: NDArray[np.int32]) -> str:
-    """Return what a message says of a negative cycle."""
+    """Describe a negative cycle for a message."""
     vertices = cycle.tolist()
     shown = ", ".join(map(str, vertices[:10])) + (", ..." if len(vertices) > 10 else "")
     return f"a cycle of negative length with {len(vertices)} vertices ({shown})"

@@ -26,7 +26,8 @@ class Decay(NamedTuple):
     Attributes
     ----------
     kind : int
-        `EXPONENTIAL`, `POWER` or `TABLE`; `ONE` and `DISTANCE` are no decays.
+        `EXPONENTIAL`: ``exp(-number * distance)``; `POWER`: ``max(distance, 1) ** -number``;
+        `TABLE`: constant between edges. `ONE` and `DISTANCE` are not decays.
     number : float
         Rate or exponent.
     edges, values : ndarray, float64
@@ -38,21 +39,6 @@ class Decay(NamedTuple):
     edges: NDArray[np.float64] = _NOTHING
     values: NDArray[np.float64] = _NOTHING
 
-    @classmethod
-    def exponential(cls, rate: float) -> Decay:
-        """Return the decay ``exp(-rate * distance)``."""
-        return cls(EXPONENTIAL, rate)
-
-    @classmethod
-    def power(cls, exponent: float) -> Decay:
-        """Return the decay ``max(distance, 1) ** -exponent``."""
-        return cls(POWER, exponent)
-
-    @classmethod
-    def table(cls, edges: NDArray[np.float64], values: NDArray[np.float64]) -> Decay:
-        """Return a decay that is constant between edges."""
-        return cls(TABLE, 0.0, edges, values)
-
     @property
     def reach(self) -> float:
         """The greatest distance at which a vertex may count."""
@@ -61,7 +47,7 @@ class Decay(NamedTuple):
 
 @njit
 def _factor(kind, number, edges, values, distance):
-    """Return what is added up of a vertex at a distance, a float64."""
+    """Return the summand of a vertex at a distance, a float64."""
     if kind == DISTANCE:
         return distance
     if kind == EXPONENTIAL:
@@ -76,7 +62,7 @@ def _factor(kind, number, edges, values, distance):
 
 @njit
 def _ordered_sums_kernel(distances, unseen, vertices, weights, decay, totals):
-    """Add up what the reached vertices of a row count, times their weights, in order of vertex.
+    """Sum weight times decay over the reached vertices of a row, in order of vertex.
 
     ========= ======== ======= ==============================================================
     argument  shape    dtype   written by
@@ -128,13 +114,13 @@ def ordered_sums(
     ndarray, shape (c,) or (1,), float64
     """
     totals = np.zeros(1 if weights is None else weights.shape[1], FLOAT64)
-    counted = tuple(_counted(decay, weights))
+    counted = tuple(_choose_decay(decay, weights))
     _ordered_sums_kernel(distances, unseen, vertices, weights, counted, totals)
     return totals
 
 
-def _counted(decay: Decay | None, weights: NDArray[np.float64] | None) -> Decay:
-    """Return what is added up of a vertex: what decays, its distance, or 1."""
+def _choose_decay(decay: Decay | None, weights: NDArray[np.float64] | None) -> Decay:
+    """Return the summand of a vertex as a `Decay`: decayed, its distance, or 1."""
     if decay is not None:
         return decay
     return Decay(DISTANCE if weights is None else ONE)
@@ -142,7 +128,7 @@ def _counted(decay: Decay | None, weights: NDArray[np.float64] | None) -> Decay:
 
 @njit
 def _ordered_lanes_kernel(block, start, places, bound, weights, decay, totals):
-    """Add up what reached places count in lanes, times their weights, in order of place.
+    """Sum weight times decay over the reached places of every lane, in order of place.
 
     ======== ============= ======= ============================================
     argument shape         dtype   written by
@@ -205,6 +191,6 @@ def ordered_sums_of_lanes(
     ndarray, shape (rows, c) or (rows, 1), float64
     """
     totals = np.zeros((1 if weights is None else weights.shape[1], rows), FLOAT64)
-    counted = tuple(_counted(decay, weights))
+    counted = tuple(_choose_decay(decay, weights))
     _ordered_lanes_kernel(lanes, start, places, bound, weights, counted, totals)
     return totals.T

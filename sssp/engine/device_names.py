@@ -1,4 +1,4 @@
-"""The names of devices: what ``device=`` and the environment variable ``SSSP_DEVICE`` may say."""
+"""The names of devices, for ``device=`` and the environment variable ``SSSP_DEVICE``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sssp.errors import DeviceError
 #: names the device of calls with device="auto"
 VARIABLE = "SSSP_DEVICE"
 #: of a device
-NAME = re.compile(r"cpu|cuda(:\d+)?")
+NAME = re.compile(r"cpu|(cuda|opencl)(:\d+)?")
 #: names all GPUs
 ALL = "cuda:all"
 
@@ -25,17 +25,18 @@ def named_device(device: Any) -> str:
         The name is none.
     """
     if device != "auto":
-        refuse_several(device)
         if not is_device_name(device):
+            refuse_several(device)
             raise DeviceError(
-                f"unknown device {device!r}; choose 'auto', 'cpu', 'cuda' or 'cuda:N'"
+                f"unknown device {device!r}; choose 'auto', 'cpu', 'cuda', 'cuda:N', "
+                "'opencl' or 'opencl:N'"
             )
         return str(device)
     named = os.environ.get(VARIABLE, "")
     if named and not is_device_name(named):
         raise DeviceError(
-            f"the environment variable {VARIABLE} is {named!r}; set it to cpu, cuda or cuda:N, or "
-            "unset it"
+            f"the environment variable {VARIABLE} is {named!r}; set it to cpu, cuda, cuda:N, "
+            "opencl or opencl:N, or unset it"
         )
     return named or "auto"
 
@@ -55,6 +56,11 @@ def refuse_several(device: Any) -> None:
         )
 
 
+def kind_of(device: str) -> str:
+    """Return the kind of a device: ``"cpu"``, ``"cuda"`` or ``"opencl"``."""
+    return device.partition(":")[0]
+
+
 def is_device_name(device: Any) -> bool:
-    """Whether something names one device."""
+    """Return whether something names one device."""
     return isinstance(device, str) and NAME.fullmatch(device) is not None

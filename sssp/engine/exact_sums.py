@@ -40,14 +40,14 @@ def as_numbers(values: ArrayLike, what: str) -> NDArray[Any]:
 
 
 def may_wrap(values: NDArray[Any], count: int) -> bool:
-    """Whether a sum of `count` of the `values` might leave int64."""
+    """Return whether a sum of `count` of the `values` might leave int64."""
     if values.dtype.kind == "f" or values.size == 0:
         return False
     return is_wide(max(abs(int(values.min())), abs(int(values.max()))), count)
 
 
 def is_wide(greatest: int, count: int) -> bool:
-    """Whether a sum of `count` integers, none of them greater, might leave int64."""
+    """Return whether a sum of `count` integers, none of them greater, might leave int64."""
     return greatest * count >= SAFE
 
 

@@ -67,7 +67,7 @@ class NegativeDiagonalError(Exception):
 
 
 def threshold(dtype: Number, least: Any) -> Any:
-    """T of the module's docstring: entries from here on are unreachable, once that is certain.
+    """Return T of the module's docstring: entries from it on are unreachable, once that is certain.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def threshold(dtype: Number, least: Any) -> Any:
 
 
 def overflowed(dtype: Number, above: Any, greatest: Any, heaviest: Any) -> bool:
-    """Whether a distance may have been taken for unreachable.
+    """Return whether a distance may have been taken for unreachable.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def overflowed(dtype: Number, above: Any, greatest: Any, heaviest: Any) -> bool:
 
 
 def squarings(arcs: int) -> int:
-    """Squarings of a matrix, diagonal included, until walks of `arcs` arcs are in it."""
+    """Return how many squarings a matrix needs to hold walks of `arcs` arcs."""
     return max(0, arcs - 1).bit_length()
 
 
@@ -162,11 +162,11 @@ class MatrixRequest(Resources):
         return squarings(self.n - 1) + (1 if self.negative and self.n > 1 else 0)
 
     def carries_tails(self, dtype: Number) -> bool:
-        """Whether a solver working in `dtype` carries tails along: few float arcs are tight."""
+        """Return whether a solver in `dtype` carries tails along: few arcs of floats are tight."""
         return self.predecessors and dtype.kind == "f"
 
     def bytes_of_matrices(self, dtype: Number, copies: int) -> int:
-        """Bytes of the matrices that a solver works in, and of what it makes of the last one."""
+        """Return the bytes of the matrices that a solver works in, and of the converted result."""
         converted = 0
         if dtype == SHORT:
             converted = INT32.itemsize
@@ -205,7 +205,7 @@ class MatrixRequest(Resources):
 
 
 def _absent(block: NDArray[Any], zero_is_arc: bool) -> NDArray[np.bool_]:
-    """Mask of what is not an arc in rows of a dense matrix (but for the diagonal)."""
+    """Return a mask of the entries in rows of a dense matrix that are no arcs."""
     absent = np.zeros(block.shape, np.bool_) if zero_is_arc else block == 0
     if block.dtype.kind == "f":
         absent |= block == np.inf
@@ -236,7 +236,7 @@ class ClosureRequest(Resources):
     @property
     def words(self) -> int:
         """Words in a row."""
-        return words_for(self.n)
+        return -(-self.n // WORD)
 
     @property
     def squarings(self) -> int:
@@ -278,11 +278,6 @@ class ClosureRequest(Resources):
 
 #: columns in a word
 WORD = 64
-
-
-def words_for(columns: int) -> int:
-    """Words in a row of so many columns."""
-    return -(-columns // WORD)
 
 
 def pack_bits(bits: NDArray[Any], out: NDArray[np.uint64]) -> None:

@@ -1,4 +1,4 @@
-"""Budgets: what a call needs, part by part, against what it may take.
+"""Memory budgets: the bytes that a call needs, part by part, against its limit.
 
 This module refuses only: how many rows are solved at once in what memory there is,
 `sssp.cpu.search_driver` and `sssp.cuda.search_driver` decide.
@@ -33,7 +33,7 @@ SMALLER_BLOCKS_OF_A_JOB = (
 #: of `sssp.reduce`
 FEWER_SOURCES = "ask for fewer sources at a time"
 #: trips
-FEWER_TRIPS = "ask for fewer trips at a time, or leave predecessors out"
+FEWER_TRIPS = "ask for fewer trips at a time, or omit predecessors"
 #: all pairs
 NO_MATRIX = (
     "for a sparse graph sssp.iter_blocks and sssp.reduce keep no whole matrix, and "
@@ -53,7 +53,7 @@ def check_memory(
     limit : int
         Bytes that it may take by its ``memory_limit``.
     device : str
-        ``"cpu"`` or ``"cuda:N"``.
+        ``"cpu"``, ``"cuda:N"`` or ``"opencl:N"``.
     advice : str
         What the caller can do, beside raising that limit; may be empty.
     room : int, optional
@@ -82,7 +82,7 @@ def check_memory(
 
 @cache
 def physical_memory() -> int:
-    """Bytes of memory that the machine has."""
+    """Return the bytes of memory that the machine has."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):  # not every system tells

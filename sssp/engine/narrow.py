@@ -68,13 +68,13 @@ def convert_into(values: NDArray[Any], out: NDArray[Any]) -> None:
 
 
 def bytes_of_entry(dtype: np.dtype[Any], asked: np.dtype[Any] | None) -> int:
-    """Return what a distance found in a dtype takes while it is `narrow`."""
+    """Return the bytes of a distance in a dtype, and of its narrowed copy."""
     narrows = dtype == INT64 and asked != INT64
     return dtype.itemsize + (INT32.itemsize if narrows else 0)
 
 
 def narrow(values: NDArray[Any], asked: np.dtype[Any] | None) -> NDArray[Any]:
-    """Bring integers to what the call asks for, or to int32 where it leaves it open and all fit.
+    """Convert integers to the dtype that the call asks for; by default to int32 if all fit.
 
     Raises
     ------

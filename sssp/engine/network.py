@@ -1,4 +1,4 @@
-"""What answers questions: a graph, or anything that stands where a graph may."""
+"""The protocol of networks: what a plan runs on, a graph or a prepared map."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ N = TypeVar("N", bound="Network")
 
 
 class Network(Protocol):
-    """What the engine asks of whatever a plan runs on."""
+    """The attributes that the engine reads of a graph or a prepared map."""
 
     #: the only methods that answer on it, the fastest first; None: those of graphs
     _methods: ClassVar[dict[str, type[Method]] | None]
@@ -38,7 +38,7 @@ class Network(Protocol):
         """The graph whose arcs the trees are made of."""
 
     def _cached(self, key: str, build: Callable[[], T]) -> T:
-        """Return what `build` makes, made once, then kept."""
+        """Return ``build()``, called once, then kept."""
 
     def free_device(self) -> None:
         """Drop the copies on CUDA devices."""
@@ -50,11 +50,11 @@ def reversed_graph(graph: Graph) -> Graph:
 
 
 def methods_of(network: object) -> dict[str, type[Method]] | None:
-    """Return the methods of a network, whatever else an argument may be."""
+    """Return the methods of a network; None for a graph and any other argument."""
     own: dict[str, type[Method]] | None = getattr(network, "_methods", None)
     return own
 
 
 def open_part(network: N) -> N:
-    """Return what solvers work on: a graph without its closed arcs, a prepared map itself."""
+    """Return a graph without its closed arcs, which solvers work on; a prepared map itself."""
     return network if network._methods else network.without_closed_arcs()  # type: ignore[attr-defined]

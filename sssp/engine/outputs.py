@@ -1,4 +1,4 @@
-"""What becomes of finished rows: the forms that an answer can take, once for all devices.
+"""The output forms: what an answer makes of finished rows, once for all devices.
 
 Solvers hand over rows, one or several at a time. They lie where they were solved, on the host or
 on a GPU, and give away only what a form asks of them: columns, the reached vertices, the paths to
@@ -50,7 +50,7 @@ class Entries(NamedTuple):
 
 
 class FinishedRows(Protocol):
-    """Finished rows, wherever they lie."""
+    """Finished rows, on the host or on a GPU."""
 
     @property
     def rows(self) -> range:
@@ -77,7 +77,7 @@ class FinishedRows(Protocol):
         """Return the vertices on the paths to the targets with their predecessors."""
 
     def reduced(self, reduction: Reduction) -> NDArray[Any]:
-        """Return what a step of a reduction makes of each row.
+        """Reduce each row by one step.
 
         Counts and greatest distances have shape (rows,), the least number of all where nothing
         counts; sums of floats (rows, c), and those of integers (rows, c, 2): sums of their upper
@@ -108,7 +108,7 @@ class Form:
         return None
 
     def take(self, found: FinishedRows) -> None:
-        """Keep what the answer needs of finished rows."""
+        """Keep the parts of finished rows that the answer needs."""
         raise NotImplementedError
 
     def answer(self) -> Answer:
@@ -148,33 +148,31 @@ class DenseForm(Form):
     # the matrices are made when the first row asks for them: after memory was planned
 
     def _rows(self, rows: range) -> NDArray[Any]:
-        if self._distances is None:
-            with self._lock:
-                if self._distances is None:
-                    self._distances = np.empty(self.shape, self.dtype)
+        with self._lock:
+            if self._distances is None:
+                self._distances = np.empty(self.shape, self.dtype)
         return self._distances[rows.start : rows.stop]
 
     def _tree_rows(self, rows: range) -> NDArray[np.int32]:
-        if self._predecessors is None:
-            with self._lock:
-                if self._predecessors is None:
-                    self._predecessors = np.empty((self.request.rows, self.n), INDEX)
+        with self._lock:
+            if self._predecessors is None:
+                self._predecessors = np.empty((self.request.rows, self.n), INDEX)
         return self._predecessors[rows.start : rows.stop]
 
     def place(self, rows: range) -> NDArray[Any] | None:
-        """Rows of the matrix itself, if it has all vertices and the dtype of the search."""
-        if self.request.targets is not None:
+        """Return rows of the matrix itself, if it has all vertices and the dtype of the search."""
+        if self.request.targets is not None or self.shape[1] != self.n:
             return None
         part = self._rows(rows)
         fits = part.dtype == self.dtype and part.flags.c_contiguous and part.flags.aligned
         return part if fits else None
 
     def tree_place(self, rows: range) -> NDArray[np.int32] | None:
-        """Rows of the matrix of predecessors."""
+        """Return rows of the matrix of predecessors."""
         return None if self.request.targets is not None else self._tree_rows(rows)
 
     def take(self, found: FinishedRows) -> None:
-        """Copy what was not written in place."""
+        """Copy the rows that were not written in place."""
         found.copy_distances(self._rows(found.rows))
         if self._paths is not None:
             held = {"the distances": self.nbytes, "the searches": self.reserved_bytes}
@@ -250,7 +248,7 @@ class _Sparse:
                 check_memory(needed, self.request.memory_limit, "cpu", self.request.advice)
 
     def matrices(self, dtype: np.dtype[Any] = INT64) -> tuple[csr_array, csr_array | None]:
-        """Return distances (or vertices alone) and predecessors; what was kept is given up."""
+        """Return the CSR matrices of distances and predecessors; the kept entries are freed."""
         from scipy.sparse import csr_array
 
         kept = [self._kept.pop(first) for first in sorted(self._kept)]
@@ -369,7 +367,7 @@ class ReducedForm(Form):
         return Answer(self._values[:, 0] if self.reduction.one_column else self._values)
 
     def _eccentricity(self, rows: range, greatest: NDArray[Any]) -> NDArray[Any]:
-        """What stands for unreached, where nothing is reached."""
+        """Write the sentinel of unreached where no vertex is reached."""
         dtype = self._values.dtype
         return np.where(greatest == least_number(dtype), unreached(dtype), greatest)
 
@@ -379,6 +377,8 @@ class ReducedForm(Form):
 
     def _closeness(self, rows: range, totals: NDArray[Any], counts: NDArray[np.int64]) -> Any:
         sources, targets = self.request.sources[rows.start : rows.stop], self.request.targets
+        if self.request.asked is not None:
+            sources = self.request.asked._searched_ends(sources)
         own = np.ones(len(rows), bool)
         if targets is not None:  # (they are ascending; np.isin would sort them for every block)
             own = np.searchsorted(targets, sources) < np.searchsorted(targets, sources, "right")

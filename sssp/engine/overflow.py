@@ -23,7 +23,7 @@ ONE = np.uint64(1)
 
 @njit
 def _leads_on_kernel(indptr, indices, weights, distances, reached, unseen, limit):
-    """Whether an arc leads from a reached vertex to an unreached one, within the limit.
+    """Return whether an arc leads from a reached vertex to an unreached one, within the limit.
 
     ``limit`` has the type in which sums are taken: int64, which none of them leaves, or float64.
     """
@@ -75,7 +75,7 @@ class OverflowTest:
             self.dropped_silently = float(weights.greatest) * max(n - 1, 0) > float(largest)
 
     def concerns(self, dropped: Any) -> Any:
-        """Whether a row has to be looked at.
+        """Return whether a row has to be looked at.
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class OverflowTest:
         reached: NDArray[np.integer[Any]],
         row: int = 0,
     ) -> bool:
-        """Whether a wanted vertex of a row may be unreached only because the dtype is too narrow.
+        """Return whether a wanted vertex may be unreached only because the dtype is too narrow.
 
         Over negative arcs every vertex may lie on the way to a wanted one. O(arcs of the reached
         vertices) time.

@@ -19,11 +19,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from sssp.engine import thresholds
+from sssp.engine.device_names import kind_of
 from sssp.engine.memory import physical_memory
 from sssp.engine.narrow import convert_into
 from sssp.engine.network import Network, open_part
@@ -44,21 +45,18 @@ from sssp.kernels.dtypes import (
 )
 from sssp.methods import DeltaStepping, Method
 
-if TYPE_CHECKING:
-    from sssp.engine.network import Network
-
-
 logger = logging.getLogger("sssp")
 Q = TypeVar("Q", bound=Resources)
 T = TypeVar("T")
 #: of a method that looks at no weights
 UNIT_WEIGHTS = WeightRange(INT32, 1, 1)
-#: modules of solvers by name: importlib takes 3 microseconds to find one
-_solvers: dict[str, Any] = {}
+#: importlib takes 3 microseconds to find a module; and waits for another thread that is about to
+#: import it, as sys.modules does not
+_import = cache(import_module)
 
 
 class Plan(NamedTuple, Generic[Q]):
-    """A question, what answers it, and where.
+    """A request, with the network, the method and the place that answer it.
 
     Attributes
     ----------
@@ -110,14 +108,14 @@ class Plan(NamedTuple, Generic[Q]):
         devices = request.devices
         parts: list[Any] = self.split(part_size(request.rows, len(devices)))
 
-        def found(part: Plan[Q], device: str, threads: int) -> Answer | None:
+        def solve_part(part: Plan[Q], device: str, threads: int) -> Answer | None:
             own: Any = part.request
             own = replace(own, device=device, devices=(), threads=threads, progress=False)
             return answer(part._replace(request=own))
 
         answers: list[Answer] = []
         with progress_bar(request.rows, request.progress) as advance:
-            for one in map_over_devices(found, parts, devices, request.threads):
+            for one in map_over_devices(solve_part, parts, devices, request.threads):
                 if one is None:
                     return None
                 if request.out is not None:
@@ -159,12 +157,12 @@ def part_size(rows: int, devices: int) -> int:
 
 
 def weights_of(network: Network, method: Method) -> WeightRange:
-    """Return what a method sees of the weights: nothing but ones if it looks at none."""
+    """Return the range of the weights that a method sees: ones if it ignores weights."""
     return network._weight_range if method.weighted else UNIT_WEIGHTS
 
 
 def is_symmetric(request: Request, n: int, weights: WeightRange) -> bool:
-    """Whether distances are the same, found from their other ends on the reversed graph.
+    """Return whether distances are the same, found from their other ends on the reversed graph.
 
     Sums of integers are. Floats are rounded from the source outward; over negative arcs what a
     source reaches (a negative cycle, what lies within a limit) is no matter of the target; and
@@ -193,15 +191,11 @@ def solver_of(method: Method, device: str) -> Any:
     DeviceError
         The method does not run there.
     """
-    kind = device.partition(":")[0]
+    kind = kind_of(device)
     module = method.solvers.get(kind)
     if module is None:
         raise DeviceError(f"{method.name} does not run on {kind}")
-    solver = _solvers.get(module)
-    if solver is None:
-        # (waits for another thread that is about to import it, as sys.modules does not)
-        solver = _solvers[module] = import_module(module)
-    return solver
+    return _import(module)
 
 
 def merge_answers(answers: Sequence[Answer]) -> Answer:
@@ -214,17 +208,18 @@ def merge_answers(answers: Sequence[Answer]) -> Answer:
         return answers[0]
     first = answers[0]
     return Answer(
-        _stack(_of_one_dtype([answer.distances for answer in answers])),
+        _stack(_widen([answer.distances for answer in answers])),
         None if first.predecessors is None else _stack([a.predecessors for a in answers]),
         first.origin,
         {name: np.concatenate([a.stats[name] for a in answers]) for name in first.stats},
         first.device,
         join_walks([a.walks for a in answers if a.walks is not None]) if first.walks else None,
+        first.searched_by,
     )
 
 
-def _of_one_dtype(parts: list[Any]) -> list[Any]:
-    """Widen integers to the widest, what stands for unreached vertices included."""
+def _widen(parts: list[Any]) -> list[Any]:
+    """Convert integers to the widest dtype among them, sentinels included."""
     widest = np.result_type(*(part.dtype for part in parts))
     if is_sparse(parts[0]) or all(part.dtype == widest for part in parts):
         return parts
@@ -270,27 +265,20 @@ def with_fixed_dtype(plan: Plan[Request]) -> Plan[Request]:
     weights = weights_of(plan.network, plan.method)
     if request.dtype is not None or weights.dtype.kind == "f":
         return plan
-    most = _longest_distance(plan.network, weights)
+    # a shortest path has at most n - 1 arcs; where that many of the heaviest do not fit int32 but
+    # every vertex reaches every other, a way over vertex 0 is a better bound: two searches, kept
+    network = plan.network
+    most = float(weights.largest) * max(network.n - 1, 0)
+    if most > largest_distance(INT32) and weights.least >= 0:
+        most = min(most, network._cached("longest way over vertex 0", lambda: _over_zero(network)))
     if request.limit is not None and weights.least >= 0:  # (no limit keeps distances from falling)
         most = min(most, request.limit)
     dtype = INT32 if most <= largest_distance(INT32) else INT64
     return plan._replace(request=replace(request, dtype=dtype))
 
 
-def _longest_distance(network: Network, weights: WeightRange) -> float:
-    """Bound every distance over integer weights.
-
-    A shortest path has at most n - 1 arcs. Where that many of the heaviest do not fit int32 but
-    every vertex reaches every other, a way over vertex 0 is a better bound: two searches, made
-    once and kept.
-    """
-    bound = float(weights.largest) * max(network.n - 1, 0)
-    if bound <= largest_distance(INT32) or weights.least < 0:
-        return bound
-    return min(bound, network._cached("longest way over vertex 0", lambda: _over_zero(network)))
-
-
 def _over_zero(network: Network) -> float:
+    """Bound every distance by the longest ways to and from vertex 0."""
     total = 0.0
     for graph in (network._tree_graph, network._tree_graph.reverse()):
         answer = Plan(graph, Request(np.zeros(1, np.int64), dtype=INT64), DeltaStepping()).run()

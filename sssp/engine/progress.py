@@ -1,4 +1,4 @@
-"""Progress bars: only where somebody watches, and not for short work.
+"""Progress bars: only on a terminal or in a notebook, and not for short work.
 
 A call that ends before a bar is due costs a look at the clock a step: tqdm is imported, and the
 bar made, when it is shown. It leaves neither a thread nor a lock between processes behind.
@@ -21,7 +21,7 @@ DELAY = 2.0
 
 
 def check_progress(progress: Any) -> bool | None:
-    """Return whether a call wants a bar; None: only where somebody watches.
+    """Return whether a call wants a bar; None: only on a terminal or in a notebook.
 
     Raises
     ------
@@ -34,10 +34,10 @@ def check_progress(progress: Any) -> bool | None:
 @contextmanager
 def progress_bar(
     total: int, wanted: bool | None, unit: str = "source"
-) -> Iterator[Callable[[int], object]]:
-    """Lend a function ``advance(count)`` that moves a bar to `total` on stderr.
+) -> Iterator[Callable[..., object]]:
+    """Lend a function ``advance(count, note="")`` that moves a bar to `total` on stderr.
 
-    Several threads may call it.
+    Several threads may call it. A note stands behind the bar.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def progress_bar(
     if wanted is None:
         wanted = on_terminal() or _in_notebook()
     if total < 2 or not wanted or sys.stderr is None:
-        yield lambda count: None
+        yield lambda count, note="": None
         return
     bar = _LateBar(total, unit)
     try:
@@ -61,7 +61,7 @@ def progress_bar(
 
 
 class _LateBar:
-    """A bar that is made once it is due, by whichever thread comes first."""
+    """A bar that the first thread makes once it is due."""
 
     def __init__(self, total: int, unit: str) -> None:
         self._total, self._unit = total, unit
@@ -70,37 +70,32 @@ class _LateBar:
         self._bar: Any = None
         self._lock = threading.Lock()
 
-    def advance(self, count: int) -> None:
+    def advance(self, count: int, note: str = "") -> None:
         with self._lock:
             self._done += count
             if self._bar is not None:
+                self._bar.set_postfix_str(note, refresh=False)
                 self._bar.update(count)
             elif perf_counter() - self._start >= DELAY and self._done < self._total:
-                self._bar = self._shown()
+                self._bar = self._show()
 
     def close(self) -> None:
         with self._lock:
             if self._bar is not None:
                 self._bar.close()
 
-    def _shown(self) -> Any:
-        bar = _bar_class()(
-            total=self._total, unit=self._unit, miniters=1, delay=DELAY, file=sys.stderr
-        )
+    def _show(self) -> Any:
+        kind = _kind_that_works()
+        # (a subclass: the bars of others are their own business; this one has neither a thread
+        # that watches it nor a lock of processes)
+        ours: Any = type(kind.__name__, (kind,), {"monitor_interval": 0})
+        ours.set_lock(threading.RLock())
+        bar = ours(total=self._total, unit=self._unit, miniters=1, delay=DELAY, file=sys.stderr)
         waited = perf_counter() - self._start
         bar.start_t -= waited
         bar.last_print_t -= waited
         bar.update(self._done)
         return bar
-
-
-def _bar_class() -> Any:
-    """Return a class of bars, with neither a thread that watches them nor a lock of processes."""
-    kind: Any = _kind_that_works()
-    # (a subclass: the bars of others are their own business)
-    ours: Any = type(kind.__name__, (kind,), {"monitor_interval": 0})
-    ours.set_lock(threading.RLock())
-    return ours
 
 
 def _kind_that_works() -> Any:
@@ -120,6 +115,6 @@ def _kind_that_works() -> Any:
 
 
 def _in_notebook() -> bool:
-    """Tell whether an IPython kernel runs this; to have imported ipykernel is not enough."""
+    """Return whether an IPython kernel runs this; to have imported ipykernel is not enough."""
     get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
     return get_shell is not None and hasattr(get_shell(), "kernel")

@@ -7,8 +7,8 @@ call on a small graph takes.)
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,15 @@ from sssp.engine.decay import Decay
 from sssp.engine.memory import FEWER_ROWS, NO_LIMIT
 from sssp.kernels.dtypes import FLOAT64, INT64, largest_distance
 
+if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
+
 REDUCTIONS = ("eccentricity", "sum", "mean", "count", "weight", "closeness")
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """What to keep of a row: one number, or one for every column of vertex weights.
+    """A reduction of a row: to one number, or to one for every column of vertex weights.
 
     Attributes
     ----------
@@ -48,13 +51,13 @@ class Reduction:
 
     @property
     def steps(self) -> tuple[Reduction, ...]:
-        """The reductions that rows are asked for: this one follows from them."""
+        """The steps that rows are reduced by; this reduction is computed from their results."""
         if self.what in ("mean", "closeness"):
             return Reduction("sum"), Reduction("count")
         return (self,)
 
     def is_exact(self, distances: np.dtype[Any]) -> bool:
-        """Whether it only counts, compares or adds integers, where distances have a dtype."""
+        """Return whether only integers are added, for distances of a dtype."""
         if self.what in ("count", "eccentricity"):
             return True
         values = distances if self.vertex_weights is None else self.vertex_weights.dtype
@@ -70,14 +73,14 @@ class Reduction:
 
 @dataclass(kw_only=True)
 class Resources:
-    """Where a call runs, what it may take, and where results go.
+    """The device, threads, memory and output of a call.
 
     Attributes
     ----------
     output : {"host", "device", "sparse"}
         The last for rows of shortest paths only.
     device : str
-        ``"cpu"`` or ``"cuda:N"``.
+        ``"cpu"``, ``"cuda:N"`` or ``"opencl:N"``.
     by_rule : bool
         Whether the rule of ``"auto"`` has chosen a GPU, so that the CPU may take over.
     devices : tuple of str
@@ -104,6 +107,10 @@ class Resources:
     stream: int | None = None
     progress: bool | None = None
 
+    def resources(self) -> dict[str, Any]:
+        """Return these fields by name, for another request that shares them."""
+        return {one.name: getattr(self, one.name) for one in fields(Resources)}
+
 
 @dataclass
 class Request(Resources):
@@ -114,6 +121,11 @@ class Request(Resources):
     sources : ndarray, shape (k,), int64
     targets : ndarray, shape (t,), int64, or None
         None: all vertices.
+    width : int or None
+        Number of the user's vertices, where a row is to have all of these, and the graph that is
+        searched has more: the targets, or without targets its first vertices.
+    asked : Graph or None
+        The user's graph, if it has turns: sources and targets are vertices of its expansion.
     target_offsets : ndarray, shape (k + 1,), int64, or None
         Of trips: source i is asked for ``targets[target_offsets[i]:target_offsets[i + 1]]`` alone,
         and the answer is one row of t distances, with the paths there instead of trees. None:
@@ -154,6 +166,8 @@ class Request(Resources):
 
     sources: NDArray[np.int64]
     targets: NDArray[np.int64] | None = None
+    width: int | None = None
+    asked: Graph | None = None
     target_offsets: NDArray[np.int64] | None = None
     limit: int | float | None = None
     dtype: np.dtype[Any] | None = None
@@ -203,8 +217,10 @@ class Request(Resources):
         return part
 
     def columns(self, n: int) -> int:
-        """Number of distances in a row, of a graph with `n` vertices."""
-        return n if self.targets is None else self.targets.size
+        """Return the number of distances in a row, for a graph with `n` vertices."""
+        if self.targets is not None:
+            return self.targets.size
+        return n if self.width is None else self.width
 
     def targets_of(self, row: int) -> NDArray[np.int64] | None:
         """Return the targets of one row; None: all vertices."""
@@ -213,7 +229,7 @@ class Request(Resources):
         return self.targets[self.target_offsets[row] : self.target_offsets[row + 1]]
 
     def bound(self, dtype: np.dtype[Any]) -> Any:
-        """Greatest distance of interest, as a number of `dtype` that its arithmetic can hold."""
+        """Return the greatest distance of interest, as a number that `dtype` arithmetic holds."""
         largest = largest_distance(dtype)
         if self.limit is None or self.limit >= largest.item():
             return largest
@@ -237,7 +253,7 @@ class Walks(NamedTuple):
 
 @dataclass
 class Answer:
-    """What a solver hands back.
+    """The raw answer of a solver.
 
     Attributes
     ----------
@@ -254,6 +270,8 @@ class Answer:
         Where it was found.
     walks : Walks or None
         Of trips: the path to every target, if wanted.
+    searched_by : str or None
+        The method that answered in place of the sweeps of a prepared map.
     """
 
     distances: Any
@@ -262,3 +280,4 @@ class Answer:
     stats: dict[str, NDArray[np.int64]] = field(default_factory=dict)
     device: str = "cpu"
     walks: Walks | None = None
+    searched_by: str | None = None

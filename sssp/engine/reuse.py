@@ -1,4 +1,4 @@
-"""What a call leaves for the next: objects made once; device memory within a series of calls."""
+"""Objects and device memory that are kept between calls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Derived(dict[str, Any]):
             return self[key]  # type: ignore[no-any-return]  # the key decides the type
 
     def free_device(self) -> None:
-        """Drop what stands on CUDA devices, whose names begin with them."""
+        """Drop the objects on CUDA devices: their keys begin with "cuda"."""
         with self._lock:
             for key in [key for key in self if key.startswith("cuda:")]:
                 del self[key]
@@ -43,7 +43,7 @@ class Keeper(Protocol):
     """Holder of reusable device memory."""
 
     def trim(self) -> None:
-        """Free what is too much to keep between single calls."""
+        """Free the memory that is too much to keep between single calls."""
 
 
 _lock = make_lock()
@@ -52,7 +52,7 @@ _running = 0
 
 
 def in_series() -> bool:
-    """Whether some calls of a series are under way, in any thread."""
+    """Return whether some calls of a series are under way, in any thread."""
     return _running > 0
 
 

@@ -1,4 +1,4 @@
-"""How many threads a call takes: what it asks for, or what the process may use.
+"""The number of threads of a call: given, or the cores that the process may use.
 
 A container's share of the CPU is a quota: so much time in every period, on however many cores it
 likes. Who runs more threads than that has the time used up early in every period and stands still
@@ -50,7 +50,7 @@ def set_threads(n: SupportsIndex | None) -> None:
 
 
 def check_threads(threads: Any) -> int:
-    """Return the number of threads of a call whose argument is `threads`.
+    """Check the argument `threads`; return the number of threads.
 
     Raises
     ------

@@ -10,12 +10,15 @@ from __future__ import annotations
 # ---- Which device: a GPU, or the CPU
 
 #: Rows times vertices and arcs: a smaller call stays on the CPU without an estimate, which takes a
-#: tenth of its time. It takes some 0.1 ms, and the least call on a GPU 2.
+#: tenth of its time. It takes some 0.1 ms, and the least call on a GPU 0.3.
 NOT_ESTIMATED = 10_000
 #: Seconds on the CPU from which on a GPU is faster, upload of the graph included. An H100 against
 #: 16 cores: 64 sources on NY 19 ms and 46, 4 sources on a million vertices 36 and 36; against 2
 #: cores one source on a million vertices 26 and 26.
 WORTH_A_GPU = 0.04
+#: The same for a prepared map that the GPU has: whole calls on NY take an H200 0.3 ms for one tree,
+#: 0.4 and 0.6 for one trip and 1,000, 0.5 for 256 eccentricities.
+WORTH_A_SWEEP = 2e-3
 #: Seconds until a new process can use a GPU.
 LOAD = 1.5
 #: Seconds to compile the kernels of a method on that machine: 5.2 for one source and 3.6 more for
@@ -97,6 +100,10 @@ WEIGHTS_ABOVE, ABOVE_SHARE = 30_000, 8
 #: Triangles that a partial customization may look at: 0.2 s. To look at all takes half as long as
 #: to customize on one core, and as long on two.
 MOST_TRIANGLES_LOOKED_AT = 50_000_000
+#: Triangles up to which one thread customizes a map alone. One thread and two of a busy machine,
+#: CPU time: 0.03 million 0.6 and 2.6 ms, 0.5 million 2.8 and 6.0, 2.5 million 9.9 and 14.0, 6.3
+#: million 23 and 27: to start threads takes some 4 ms.
+CUSTOMIZED_ALONE = 2_000_000
 #: Steps of a kernel for which it pays to start a thread.
 WORTH_A_THREAD = 1 << 24
 
@@ -120,5 +127,7 @@ MOST_LANES = 64
 LANES_BYTES = 256 << 20
 #: Sources in one call of a kernel for trips with paths: some milliseconds, in which Ctrl-C waits.
 TRIPS_TOGETHER = 64
+#: Bytes of volumes that `load` and its like keep side by side for the next version of a map.
+KEPT_LANES = 256 << 20
 #: Bytes of scratch that a graph keeps between calls; beyond it workers allocate anew.
 KEPT_SCRATCH = 256 << 20

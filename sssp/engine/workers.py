@@ -1,4 +1,4 @@
-"""Work in pieces on all cores, whose results come in the order of the pieces."""
+"""Parallel maps over pieces of work, with results in the order of the pieces."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Pool(ThreadPoolExecutor):
 
 
 def ordered_map(work: Callable[[T], R], pieces: Iterable[T], threads: int) -> Iterator[R]:
-    """Yield ``work(piece)`` of every piece, in their order, whichever thread is done first.
+    """Yield ``work(piece)`` of every piece, in their order, from several threads.
 
     So what is made of the results does not depend on the number of threads.
 
@@ -87,7 +87,7 @@ def ordered_map(work: Callable[[T], R], pieces: Iterable[T], threads: int) -> It
 def map_over_devices(
     work: Callable[[T, str, int], R], pieces: Iterable[T], devices: Sequence[str], threads: int
 ) -> Iterator[R]:
-    """Yield what devices make of pieces, in order; each takes the next as it gets to it.
+    """Yield the results of pieces in order; each device takes the next piece when it is idle.
 
     Parameters
     ----------

@@ -100,14 +100,12 @@ def unsigned_arcs(
 
     Unsigned, because Numba tests every signed index for a wrap-around from the end.
     """
-    return graph._cached(
-        f"unsigned arcs, {dtype.char}",
-        lambda: (
-            graph.indptr.view(np.uint64),
-            graph.indices.view(np.uint32),
-            graph.weights_as(dtype),
-        ),
-    )
+
+    def build() -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]:
+        ends = graph.indptr.view(np.uint64), graph.indices.view(np.uint32)
+        return *ends, graph.weights_as(dtype)
+
+    return graph._cached(f"unsigned arcs, {dtype.char}", build)
 
 
 class ArcsByHead(NamedTuple):
@@ -146,7 +144,6 @@ def arcs_by_head(graph: Graph, dtype: np.dtype[Any]) -> ArcsByHead:
     All but the weights is shared by graphs that differ in weights alone.
     """
     indptr, tails, order = order_of_heads(graph)
-    weights = graph._cached(
-        f"weights by head, {dtype}", lambda: freeze(pick(graph.weights_as(dtype), order))
-    )
+    key = f"weights by head, {dtype}"
+    weights = graph._cached(key, lambda: freeze(pick(graph.weights_as(dtype), order)))
     return ArcsByHead(indptr, tails, weights)

@@ -1,4 +1,4 @@
-"""Checks of what a graph is made from and asked for: vertices, coordinates, positions of arcs."""
+"""Checks of arguments of graphs: vertices, coordinates, positions of arcs."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def is_sparse(matrix: Any) -> bool:
 
 
 def is_integer(value: Any) -> bool:
-    """Whether a value is an integer of any type; no truth value and no span of time is."""
+    """Return whether a value is an integer of any type; no truth value and no span of time is."""
     return isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64)
 
 
 def is_real(value: Any) -> bool:
-    """Whether a value is a number of any type; no truth value and no span of time is."""
+    """Return whether a value is a number of any type; no truth value and no span of time is."""
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_ | np.timedelta64)
 
 
@@ -55,7 +55,7 @@ def as_flag(value: Any, name: str) -> bool:
 
 
 def refuse_mask(values: Any, name: str) -> None:
-    """Raise for a masked array, whose mask NumPy drops without a word.
+    """Raise for a masked array: NumPy would drop its mask.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def vertex_column(values: ArrayLike, name: str, advice: str) -> Array:
 def vertex_count(
     n: SupportsIndex | None, tails: Array, heads: Array, coordinates: ArrayLike | None, labels: Any
 ) -> int:
-    """Return the number of vertices: `n` if given, else what the other arguments imply."""
+    """Return the number of vertices: `n` if given, else that of the other arguments."""
     if n is not None:
         if isinstance(n, bool | np.bool_) or not hasattr(n, "__index__"):
             raise TypeError(f"n must be an integer, not {n!r}")
@@ -193,9 +193,8 @@ def arc_column(values: ArrayLike, m: int) -> NDArray[np.int64]:
     if column.size == 0:
         return np.empty(0, OFFSET)
     if column.dtype.kind not in "iu":
-        remedy = (
-            "numpy.flatnonzero(mask) are those of a mask" if column.dtype.kind == "b" else OF_ENDS
-        )
+        of_mask = "numpy.flatnonzero(mask) are those of a mask"
+        remedy = of_mask if column.dtype.kind == "b" else OF_ENDS
         raise TypeError(f"arcs must be positions, integers, not {column.dtype}; {remedy}")
     outside = (column < 0) | (column >= m)
     if outside.any():

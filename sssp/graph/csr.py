@@ -1,4 +1,4 @@
-"""From a list of arcs to CSR arrays, and what can be told of these, in O(n + m); input rows.
+"""From a list of arcs to CSR arrays, and facts about these, in O(n + m); input rows.
 
 Two stable counting-sort passes, by head and then by tail, bring the arcs into order; parallel ones
 stand side by side then, and merge. Whoever calls has checked the arrays.
@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.kernels.dtypes import INDEX, OFFSET
-from sssp.kernels.jit import UNCOUNTED, njit
+from sssp.kernels.jit import njit, njit_uncounted
 
 Array = NDArray[Any]
 
 
-@njit(**UNCOUNTED)
+@njit_uncounted
 def arc_position(indptr, indices, tail, head):
     """Position of the arc from `tail` to `head`, -1 if there is none.
 
@@ -367,7 +367,7 @@ def move(positions: Array, places: Array) -> Array:
 
 
 def rows_are_own(row_arc: Array, arc_origin: Array) -> bool:
-    """Tell whether every arc is that of its row, so that no row stands for two arcs."""
+    """Return whether every arc is that of its row, so that no row stands for two arcs."""
     # (rows are within; to make sure of it takes NumPy half as long again)
     arcs = row_arc.take(arc_origin, mode="clip")
     return np.array_equal(arcs, np.arange(arcs.size, dtype=arcs.dtype))

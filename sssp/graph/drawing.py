@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sssp.errors import import_extra
 from sssp.graph.csr import seal, twins_of
-from sssp.graph.extras import import_extra
 from sssp.graph.sphere import HOW_TO_LOCATE, Box, require_degrees
 from sssp.graph.weights import closed_weight
 from sssp.kernels.jit import njit
@@ -150,14 +150,9 @@ def _ink_kernel(points, tails, heads, shades, colors, widths, west, north, acros
                 t = begin + (end - begin) * (drop + 0.5) / drops
                 # the centre of a pixel is half a pixel from its corner
                 _drop(
-                    ink,
-                    x + t * dx - aside * dy + edge - 0.5,
-                    y + t * dy + aside * dx + edge - 0.5,
-                    colors[shade, 0],
-                    colors[shade, 1],
-                    colors[shade, 2],
-                    amount,
-                )
+                    ink, x + t * dx - aside * dy + edge - 0.5, y + t * dy + aside * dx + edge - 0.5,
+                    colors[shade, 0], colors[shade, 1], colors[shade, 2], amount,
+                )  # fmt: skip
 
 
 class Streets(NamedTuple):
@@ -238,22 +233,21 @@ class Map:
             raise ValueError(f"this graph has no coordinates to draw it by; {HOW_TO_LOCATE}")
         whole = require_degrees(coordinates)
         self.coordinates = coordinates
-        self.box = (
-            _box_around(coordinates[around], whole) if extent is None else _given(extent, whole)
-        )
+        if extent is None:
+            self.box = _box_around(coordinates[around], whole)
+        else:
+            self.box = _check_extent(extent, whole)
         latitude = min(abs(self.box.south + self.box.north) / 2, MOST_LATITUDE)
         #: of a degree of latitude to one of longitude
         self.aspect = 1 / math.cos(math.radians(latitude))
-        self.ax = self._new_axes(beside) if ax is None else ax
+        if ax is None:
+            longest = max(self._sides)
+            wide, high = (max(SHORT_SIDE, LONG_SIDE * side / longest) for side in self._sides)
+            pyplot = import_extra("matplotlib.pyplot", "plot")
+            _, ax = pyplot.subplots(figsize=(wide + beside, high), layout="constrained")
+            ax.set_axis_off()
+        self.ax: Axes = ax
         self._show_box()
-
-    def _new_axes(self, beside: float) -> Axes:
-        wide, high = (max(SHORT_SIDE, LONG_SIDE * side / max(self._sides)) for side in self._sides)
-        pyplot = import_extra("matplotlib.pyplot", "plot")
-        ax: Axes
-        _, ax = pyplot.subplots(figsize=(wide + beside, high), layout="constrained")
-        ax.set_axis_off()
-        return ax
 
     def _show_box(self) -> None:
         self.ax.set_aspect(self.aspect)
@@ -295,7 +289,7 @@ class Map:
         return min(max(BOLDNESS * self.thin(lines), LEAST_BOLD_WIDTH), MOST_WIDTH)
 
     def draw(self, streets: Streets, pen: Pen, grades: Array | None = None) -> None:
-        """Draw lines, over what was drawn before.
+        """Draw lines over earlier ones.
 
         Parameters
         ----------
@@ -313,27 +307,21 @@ class Map:
     def _draw_lines(self, streets: Streets, pen: Pen, grades: Array) -> None:
         order = np.argsort(grades, kind="stable")
         ends = [self.coordinates[vertices[order]] for vertices in streets]
-        lines = import_extra("matplotlib.collections", "plot").LineCollection(
-            np.stack(ends, axis=1),
-            colors=pen.colors[grades[order]],
-            linewidths=pen.widths[grades[order]],
-            capstyle="round",
-            zorder=NETWORK_ORDER,
-        )
-        self.ax.add_collection(lines, autolim=False)
+        look: dict[str, Any] = {"capstyle": "round", "zorder": NETWORK_ORDER}
+        look |= {"colors": pen.colors[grades[order]], "linewidths": pen.widths[grades[order]]}
+        collection = import_extra("matplotlib.collections", "plot").LineCollection
+        self.ax.add_collection(collection(np.stack(ends, axis=1), **look), autolim=False)
 
     def _draw_image(self, streets: Streets, pen: Pen, grades: Array) -> None:
         longest = max(self._inches)
         dots = min(DOTS_PER_INCH, MOST_PIXELS / longest)
         wide, high = (max(1, round(side * dots)) for side in self._inches)
         widths = pen.widths * dots / POINTS_PER_INCH
-        image = rasterize(
-            self.coordinates, *streets, grades, pen.colors, widths, self.box, (wide, high)
-        )
+        look = grades, pen.colors, widths
+        image = rasterize(self.coordinates, *streets, *look, self.box, (wide, high))
         west, south, east, north = self.box
-        self.ax.imshow(
-            image, extent=(west, east, south, north), aspect=self.aspect, zorder=NETWORK_ORDER
-        )
+        extent = (west, east, south, north)
+        self.ax.imshow(image, extent=extent, aspect=self.aspect, zorder=NETWORK_ORDER)
 
     def mark(self, vertices: Array, **style: Any) -> None:
         """Set dots on vertices."""
@@ -345,9 +333,12 @@ class Map:
         """Set a scale of colours beside the map."""
         norm = import_extra("matplotlib.colors", "plot").Normalize(least, greatest)
         scale = import_extra("matplotlib.cm", "plot").ScalarMappable(norm, cmap)
-        self.ax.figure.colorbar(
-            scale, ax=self.ax, label=label, shrink=0.7, format=lambda tick, _: amount(tick)
-        )
+        look: dict[str, Any] = {
+            "label": label,
+            "shrink": 0.7,
+            "format": lambda tick, _: amount(tick),
+        }
+        self.ax.figure.colorbar(scale, ax=self.ax, **look)
 
     def legend(self, colors: Any, widths: Sequence[float], labels: Sequence[str]) -> None:
         """Set a legend of lines into a corner."""
@@ -403,9 +394,14 @@ def draw_flows(
     max_width: float | None,
     unit: str,
 ) -> Axes:
-    """Draw lines as wide as what they carry, over a network in grey; as `Graph.plot_flows`."""
+    """Draw flows as line widths over a network in grey; as `Graph.plot_flows`."""
     flows = _check_flows(flow, graph.input_arcs)
-    widest, colors = check_width(max_width) or MOST_FLOW_WIDTH, scale_of_flows(cmap)
+    widest = check_width(max_width) or MOST_FLOW_WIDTH
+    if cmap is None:  # from grey to the darkest of viridis
+        viridis = import_extra("matplotlib", "plot").colormaps["viridis"]
+        colors = _blend([GREY, *viridis([0.5, 0.25, 0.0])])
+    else:
+        colors = scale_of_distances(cmap)
     arcs, twins = street_arcs(graph)
     streets = Streets(graph.tails[arcs], graph.indices[arcs])
     # rows that lost to a parallel one count too
@@ -427,12 +423,13 @@ def draw_flows(
     which = seen & loaded
     pen = Pen.scale(colors, widest)._replace(widths=widths)
     drawn.draw(streets.some(which), pen, grade_values(on_streets[which], 0, greatest))
-    shown = _round_numbers(greatest)
-    drawn.legend(
-        [colors(load / greatest) for load in shown],
-        [max(widest * load / greatest, thin) for load in shown],
-        [amount(load, unit) for load in shown],
-    )
+    # some numbers up to the greatest, of one digit: 1, 2 or 5 and zeros
+    power = 10.0 ** math.floor(math.log10(greatest))
+    steps = [factor * power * scale for scale in (0.01, 0.1, 1) for factor in (1, 2, 5)]
+    shown = [step for step in steps if step <= greatest][-1 : -2 * SHOWN_LOADS : -2][::-1]
+    line_widths = [max(widest * load / greatest, thin) for load in shown]
+    shades = [colors(load / greatest) for load in shown]
+    drawn.legend(shades, line_widths, [amount(load, unit) for load in shown])
     return drawn.ax
 
 
@@ -450,10 +447,8 @@ def _check_flows(flow: ArrayLike, rows: int) -> NDArray[np.float64]:
     if flows.dtype.kind not in "iuf":
         raise TypeError(f"flow must be numbers, not {flows.dtype}")
     if flows.shape != (rows,):
-        raise ValueError(
-            f"expected a flow for every input row, as load returns: shape ({rows},), not "
-            f"{flows.shape}"
-        )
+        expected = f"expected a flow for every input row, as load returns: shape ({rows},)"
+        raise ValueError(f"{expected}, not {flows.shape}")
     wrong = ~(np.isfinite(flows) & (flows >= 0))
     if wrong.any():
         first = int(np.argmax(wrong))
@@ -494,25 +489,10 @@ def scale_of_distances(cmap: Any) -> Any:
     return _blend(colormaps["viridis"](np.linspace(0, VISIBLE_PART, GRADES)))
 
 
-def scale_of_flows(cmap: Any) -> Any:
-    """Return a map of colours of Matplotlib; None: from grey to the darkest of viridis."""
-    if cmap is not None:
-        return scale_of_distances(cmap)
-    viridis = import_extra("matplotlib", "plot").colormaps["viridis"]
-    return _blend([GREY, *viridis([0.5, 0.25, 0.0])])
-
-
 def _blend(colors: Any) -> Any:
     """Return the map of colours that leads from each to the next."""
     maps = import_extra("matplotlib.colors", "plot").LinearSegmentedColormap
     return maps.from_list("sssp", colors, GRADES)
-
-
-def _round_numbers(greatest: float) -> list[float]:
-    """Return some numbers up to `greatest` of one digit: 1, 2 or 5 and zeros."""
-    power = 10.0 ** math.floor(math.log10(greatest))
-    steps = [factor * power * scale for scale in (0.01, 0.1, 1) for factor in (1, 2, 5)]
-    return [step for step in steps if step <= greatest][-1 : -2 * SHOWN_LOADS : -2][::-1]
 
 
 def _box_around(points: Array, whole: Box) -> Box:
@@ -524,7 +504,7 @@ def _box_around(points: Array, whole: Box) -> Box:
     return Box(*(low - margins).tolist(), *(high + margins).tolist())
 
 
-def _given(extent: Sequence[float], whole: Box) -> Box:
+def _check_extent(extent: Sequence[float], whole: Box) -> Box:
     """Return the box that a caller asks for, of which some is in that of the graph."""
     sides = np.asarray(extent)
     if sides.shape != (4,) or sides.dtype.kind not in "iuf" or not np.isfinite(sides).all():
@@ -545,15 +525,9 @@ def _given(extent: Sequence[float], whole: Box) -> Box:
 
 
 def rasterize(
-    points: Array,
-    tails: Array,
-    heads: Array,
-    shades: Array,
-    colors: Array,
-    widths: Array,
-    box: Box,
-    size: tuple[int, int],
-) -> NDArray[np.float32]:
+    points: Array, tails: Array, heads: Array, shades: Array, colors: Array, widths: Array,
+    box: Box, size: tuple[int, int],
+) -> NDArray[np.float32]:  # fmt: skip
     """Return an image of straight lines.
 
     Parameters
@@ -601,7 +575,7 @@ def rasterize(
 
 
 def as_html(text: str, graph: Any, draw: Callable[[Axes], Any] | None) -> str:
-    """Return what a notebook shows.
+    """Return the HTML for a notebook.
 
     Parameters
     ----------

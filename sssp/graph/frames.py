@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
+from functools import partial
 from itertools import count
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.errors import GraphFormatError
-from sssp.graph.extras import import_extra
+from sssp.errors import GraphFormatError, VertexError, import_extra
+from sssp.graph.labels import label_hint
 from sssp.graph.sphere import HOW_TO_LOCATE, require_degrees
 from sssp.kernels.dtypes import FLOAT64, INT64
 
@@ -77,8 +78,10 @@ def arcs_of(
     GraphFormatError
         The frames do not hold what is needed; the message names the rows.
     """
+    from pandas.api.types import is_hashable
+
     for name, what in ((tail, "tail"), (head, "head"), (weight, "weight")):
-        if not _is_hashable(name):
+        if not is_hashable(name):
             raise TypeError(
                 f"{what} is the name of a column of edges, not a {type(name).__name__}: "
                 "edges.assign(name=values) adds a column, and nodes go in as nodes="
@@ -95,30 +98,28 @@ def arcs_of(
     ids = np.empty(known + 2 * len(edges), INT64 if are_numbers else object)
     ids[:known], ids[known::2], ids[known + 1 :: 2] = node_ids, tail_ids, head_ids
     try:
-        numbers, distinct = _numbered(ids)
+        numbers, distinct = _number_ids(ids)
     except TypeError:
         texts = (f"edges, {tail!r}:", f"edges, {head!r}:", "nodes, the index:")
+        complaint = "have an id that cannot be hashed, as no list can; .map(tuple) makes tuples"
         for column, where in zip((tail_ids, head_ids, node_ids), texts, strict=True):
-            _refuse_unhashable(column, where)
+            odd = [not is_hashable(name) for name in column.tolist()]
+            _refuse(odd, partial(_shown, column), where, complaint)
         raise
     # an id that stands for a second time is not numbered by its row
     twins = np.zeros(known, bool)
     twins[1:] = numbers[1:known] <= np.maximum.accumulate(numbers[: known - 1]) if known else False
-    _refuse(
-        twins,
-        lambda row: _shown(node_ids, row),
-        "nodes:",
-        "have an id that an earlier row has; drop them with nodes[~nodes.index.duplicated()]",
+    complaint = (
+        "have an id that an earlier row has; drop them with nodes[~nodes.index.duplicated()]"
     )
+    _refuse(twins, partial(_shown, node_ids), "nodes:", complaint)
     tails, heads = numbers[known::2], numbers[known + 1 :: 2]
     if nodes is not None:
-        unknown = (tails >= known) | (heads >= known)
-        _refuse(
-            unknown,
-            lambda row: _shown(tail_ids if tails[row] >= known else head_ids, row),
-            "edges:",
-            "have an end that is not in the index of nodes; nodes.set_index(...) brings ids there",
+        ends = np.where(tails >= known, tail_ids, head_ids)
+        complaint = (
+            "have an end that is not in the index of nodes; nodes.set_index(...) brings ids there"
         )
+        _refuse((tails >= known) | (heads >= known), partial(_shown, ends), "edges:", complaint)
     return tails, heads, weights, distinct
 
 
@@ -147,9 +148,8 @@ def node_coordinates(nodes: Any) -> Array | None:
     else:
         for name, other in (DEGREES, DEGREES[::-1]):
             if name in nodes.columns:
-                raise GraphFormatError(
-                    f"nodes has a column {name!r}, but no column {other!r}: one says no place"
-                )
+                message = f"nodes has a column {name!r}, but no column {other!r}: one says no place"
+                raise GraphFormatError(message)
         return None
     pairs = np.stack(columns, axis=1)
     system = None if names == DEGREES else getattr(points, "crs", None)
@@ -198,6 +198,43 @@ def label_column(labels: Array | None, vertices: Array, missing: Array | None = 
     return column
 
 
+def vertex_table(graph: Any, values: Any, vertices: Any) -> Any:
+    """Return values of vertices beside their labels; as `Graph.to_dataframe`."""
+    pandas = import_extra("pandas", "geo")
+    chosen = np.arange(graph.n)
+    if vertices is not None:
+        chosen = np.atleast_1d(vertices)
+        if chosen.size and chosen.dtype.kind not in "iu":
+            raise TypeError(
+                f"vertices must be integers, not {chosen.dtype}; g.vertices(ids) makes them"
+            )
+        chosen = chosen.astype(INT64)
+        outside = chosen[(chosen < 0) | (chosen >= graph.n)]
+        if outside.size:
+            raise VertexError(
+                f"{outside[0]} is not a vertex of this graph: vertices are 0..{graph.n - 1}"
+                f"{label_hint(graph, outside[0])}"
+            )
+    columns = values if isinstance(values, Mapping) else {"value": values}
+    table = {"vertex": label_column(graph.labels, chosen)}
+    for name, column in columns.items():
+        table[name] = np.asarray(column)
+        if table[name].shape != chosen.shape:
+            raise ValueError(
+                f"{name} has shape {table[name].shape}, and there are {chosen.size} vertices: give "
+                "a value for each, and several columns as {'name': values, ...}"
+            )
+    return pandas.DataFrame(table)
+
+
+def require_coordinates(coordinates: Array | None) -> Array:
+    """Return the coordinates of a graph; ValueError if it has none, or none in degrees."""
+    if coordinates is None:
+        raise ValueError(f"this graph has no coordinates, so it has no lines; {HOW_TO_LOCATE}")
+    require_degrees(coordinates)
+    return coordinates
+
+
 def arc_lines(graph: Any, arcs: Array, tails: Array, heads: Array, **values: Array) -> Any:
     """Return arcs as straight lines in a GeoDataFrame.
 
@@ -217,12 +254,10 @@ def arc_lines(graph: Any, arcs: Array, tails: Array, heads: Array, **values: Arr
         No coordinates, or no degrees.
     """
     geopandas, shapely = import_extra("geopandas", "geo"), import_extra("shapely", "geo")
-    if graph.coordinates is None:
-        raise ValueError(f"this graph has no coordinates, so it has no lines; {HOW_TO_LOCATE}")
-    require_degrees(graph.coordinates)
+    coordinates = require_coordinates(graph.coordinates)
     ends = {"tail": tails, "head": heads}
     table = {"arc": arcs} | {name: label_column(graph.labels, ends[name]) for name in ends} | values
-    lines = shapely.linestrings(graph.coordinates[np.stack([tails, heads], axis=1)])
+    lines = shapely.linestrings(coordinates[np.stack([tails, heads], axis=1)])
     return geopandas.GeoDataFrame(table, geometry=lines, crs=WGS84)
 
 
@@ -273,9 +308,8 @@ def _weights(column: Any, where: str) -> Array:
             "pandas.to_numeric(column) makes numbers of texts and objects, .astype('int64') of "
             "booleans, .dt.total_seconds() of spans of time"
         )
-        raise GraphFormatError(
-            f"{where}: weights must be integers or floats, not {column.dtype}; {remedy}"
-        )
+        message = f"{where}: weights must be integers or floats, not {column.dtype}; {remedy}"
+        raise GraphFormatError(message)
     # (of columns that are nullable, sparse or of Arrow, NumPy's would be objects)
     plain = isinstance(column.dtype, np.dtype)
     weights = column.to_numpy() if plain else column.to_numpy(dtype=f"{kind}8")
@@ -285,7 +319,7 @@ def _weights(column: Any, where: str) -> Array:
     return np.asarray(weights)
 
 
-def _numbered(ids: Array) -> tuple[Array, Array]:
+def _number_ids(ids: Array) -> tuple[Array, Array]:
     """Return the number of each id, by first appearance, and the distinct ids.
 
     Raises
@@ -304,20 +338,6 @@ def _numbered(ids: Array) -> tuple[Array, Array]:
     return numbers, np.fromiter(number_of, object, len(number_of))
 
 
-def _is_hashable(name: Any) -> bool:
-    try:
-        hash(name)
-    except TypeError:  # (pandas has a method for it, which says so)
-        return False
-    return True
-
-
-def _refuse_unhashable(ids: Array, where: str) -> None:
-    odd = [not _is_hashable(name) for name in ids.tolist()]
-    complaint = "have an id that cannot be hashed, as no list can; .map(tuple) makes tuples"
-    _refuse(odd, lambda row: _shown(ids, row), where, complaint)
-
-
 def _numbers(column: Any, name: str) -> Array:
     if len(column) and column.dtype.kind not in "iuf":
         raise GraphFormatError(f"nodes, {name!r}: coordinates must be numbers, not {column.dtype}")
@@ -325,7 +345,7 @@ def _numbers(column: Any, name: str) -> Array:
 
 
 def _shown(ids: Any, row: int) -> str:
-    """Return how an id looks in Python, whatever NumPy would add to it."""
+    """Return the Python form of an id, without NumPy's type."""
     return repr(ids[row : row + 1].tolist()[0])
 
 
@@ -338,7 +358,7 @@ def _refuse(chosen: Any, show: Callable[[int], str] | None, where: str, complain
 
 
 def excerpt(chosen: Any, what: str, show: Callable[[int], str]) -> str:
-    """Say how many rows, or what else, are chosen, of how many, and show the first ones."""
+    """Describe how many rows of all are chosen, and show the first ones."""
     places = np.flatnonzero(chosen)
     shown = ", ".join(map(show, places[:_EXAMPLES].tolist()))
     more = ", ..." if places.size > _EXAMPLES else ""

@@ -16,6 +16,7 @@ from sssp.errors import GraphFormatError, quote
 from sssp.graph.check_arrays import MOST_VERTICES, is_integer
 from sssp.graph.csr import rows_are_own, twins_of
 from sssp.graph.labels import Labels, are_plain, as_labels
+from sssp.graph.turns import unpack_turns
 from sssp.graph.weights import closed_count
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, OFFSET
 
@@ -25,10 +26,12 @@ _KIND = "graph"
 _COUNTS = ("input_arcs", "parallel_arcs", "self_loops")
 _ARC_ARRAYS = ("indptr", "indices", "weights", "arc_origin")
 _ALL_ARRAYS = (*_ARC_ARRAYS, "row_arc")
+#: what the names of the columns of the input begin with, and of the texts that codes stand for
+_INPUT, _TEXTS = "input:", "texts:"
 
 
 def _are_in_order(indptr: Array, indices: Array) -> bool:
-    """Whether `indptr` leads through all arcs, and those of a vertex stand in order of head.
+    """Return whether `indptr` leads through all arcs, and those of a vertex stand in order of head.
 
     That is so if every head is above the one before it but where another vertex' arcs begin.
     """
@@ -52,18 +55,34 @@ def pack(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
     meta = {name: fields[name] for name in ("directed", *_COUNTS)}
     # Files of older releases do not have it: there the greatest number is a weight.
     meta |= {"kind": _KIND, "closed_arcs": closed_count(fields["weights"])}
+    meta["about"] = fields["about"]
     arrays = {name: fields[name] for name in _ARC_ARRAYS}
+    for name, column in fields["input"].items():
+        if column.dtype == object:
+            codes: dict[str, int] = {}
+            column = np.array([codes.setdefault(text, len(codes)) for text in column], INDEX)
+            arrays[_TEXTS + name] = np.array(list(codes), str)
+        arrays[_INPUT + name] = column
     for name in ("row_arc", "coordinates"):
         if fields[name] is not None:
             arrays[name] = fields[name]
+    if fields["turns"] is not None:
+        turns_meta, turns_arrays = fields["turns"].pack()
+        meta, arrays = meta | turns_meta, arrays | turns_arrays
     labels = fields["labels"]
     if isinstance(labels, range):
         meta["first_label"] = labels.start
     elif labels is not None and labels.dtype.kind in "iU":
         arrays["labels"] = labels
     elif labels is not None:
-        texts = isinstance(labels[0], str)
-        odd = next(label for label in labels.tolist() if not _can_be_held(label, texts))
+        limits = np.iinfo(INT64)
+
+        def fits(label: Any) -> bool:
+            if isinstance(labels[0], str):
+                return type(label) in (str, np.str_) and not label.endswith("\0")
+            return is_integer(label) and limits.min <= int(label) <= limits.max
+
+        odd = next(label for label in labels.tolist() if not fits(label))
         raise TypeError(
             "a file holds labels that are all integers (of 64 bits) or all strings, not like "
             f"{odd!r}; relabel the vertices first"
@@ -74,7 +93,7 @@ def pack(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
 def unpack(
     path: str | PathLike[str], meta: dict[str, Any], arrays: dict[str, Array]
 ) -> dict[str, Any]:
-    """Turn what `pack` made back into the fields of a graph; `path` is for messages.
+    """Return the fields of a graph from the arrays of `pack`; `path` is for messages.
 
     Raises
     ------
@@ -95,8 +114,7 @@ def unpack(
         if name not in arrays:
             raise GraphFormatError(f"the array {name} is missing", path=path)
     fields = {name: meta[name] for name in ("directed", *_COUNTS)}
-    fields |= {name: arrays[name] for name in _ARC_ARRAYS}
-    fields["row_arc"] = arrays.get("row_arc")
+    fields |= {name: arrays.get(name) for name in _ALL_ARRAYS}
     weights = arrays["weights"]
     if "closed_arcs" not in meta and weights.dtype == INT32 and np.iinfo(INT32).max in weights:
         # in a file of an older release the greatest number is a weight
@@ -113,11 +131,30 @@ def unpack(
     ):
         raise GraphFormatError(f"the coordinates are not those of {n} vertices", path=path)
     fields["labels"] = _unpack_labels(path, n, meta, arrays)
+    fields["input"] = _unpack_input(path, arrays)
+    fields["about"] = meta.get("about", {})
+    if type(fields["about"]) is not dict:
+        raise GraphFormatError("about is not what it should be", path=path)
+    fields["turns"] = unpack_turns(path, meta, arrays, fields["indptr"], fields["indices"])
     return fields
 
 
+def _unpack_input(path: str | PathLike[str], arrays: dict[str, Array]) -> dict[str, Array]:
+    """Return the columns of the input, texts as objects: each text is there once."""
+    columns = {}
+    for key in filter(lambda key: key.startswith(_INPUT), arrays):
+        name, column = key.removeprefix(_INPUT), arrays[key]
+        texts = arrays.get(_TEXTS + name)
+        if texts is not None:
+            if not (_is(column, (column.size,), INDEX) and _are_within(0, texts.size, column)):
+                raise GraphFormatError(f"the column {quote(name)} has no such texts", path=path)
+            column = texts.astype(object)[column]
+        columns[name] = column
+    return columns
+
+
 def _shape_fault(fields: dict[str, Any]) -> str | None:
-    """Say which array has a shape or a dtype that it must not have."""
+    """Name the first array of a wrong shape or dtype."""
     indptr, indices, weights, arc_origin, row_arc = (fields[name] for name in _ALL_ARRAYS)
     n, m = indptr.size - 1, indices.size
     right = {
@@ -132,7 +169,7 @@ def _shape_fault(fields: dict[str, Any]) -> str | None:
 
 
 def _value_fault(fields: dict[str, Any]) -> str | None:
-    """Say which array of the right shape holds what it must not hold."""
+    """Name the first array with a value that is not allowed."""
     indptr, indices, weights, arc_origin, row_arc = (fields[name] for name in _ALL_ARRAYS)
     if not _are_within(0, indptr.size - 1, indices):
         return "a head is not a vertex"
@@ -155,7 +192,7 @@ def _are_within(least: int, end: int, numbers: Array) -> bool:
 
 
 def _rows_fault(fields: dict[str, Any]) -> str | None:
-    """Say what is wrong with the rows of arcs, and the arcs of rows."""
+    """Describe a fault in the rows of arcs, or the arcs of rows."""
     indptr, indices, weights, arc_origin, row_arc = (fields[name] for name in _ALL_ARRAYS)
     own = row_arc is None or rows_are_own(row_arc, arc_origin)
     if fields["directed"] and own:
@@ -176,14 +213,6 @@ def _rows_fault(fields: dict[str, Any]) -> str | None:
 
 def _is(array: Array, shape: tuple[int, ...], *dtypes: np.dtype[Any]) -> bool:
     return array.shape == shape and array.dtype in dtypes
-
-
-def _can_be_held(label: Any, texts: bool) -> bool:
-    """Whether a file can hold a label: a string, or else an integer of 64 bits."""
-    if texts:
-        return type(label) in (str, np.str_) and not label.endswith("\0")
-    limits = np.iinfo(INT64)
-    return is_integer(label) and limits.min <= int(label) <= limits.max
 
 
 def _unpack_labels(

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.errors import GraphFormatError
+from sssp.errors import GraphFormatError, import_extra
 from sssp.graph.check_arrays import is_sparse
-from sssp.graph.extras import import_extra
 from sssp.graph.frames import COORDINATE_COLUMNS, DEGREES, MOST_DEGREES, excerpt
 from sssp.graph.weights import too_large, weight_column
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64

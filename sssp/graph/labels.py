@@ -87,7 +87,7 @@ def take_labels(labels: Labels, vertices: Array) -> Labels:
 
 
 def lookup_of(labels: Labels, n: int) -> Lookup:
-    """Return what finds the vertices of a graph by their labels."""
+    """Return the lookup from labels to vertices."""
     if labels is None:
         return _RangeLookup(range(n), f"no vertex {{}} in a graph of {n} vertices, counted from 0")
     if isinstance(labels, range):
@@ -99,7 +99,7 @@ def lookup_of(labels: Labels, n: int) -> Lookup:
 
 
 def are_labels(values: Array, labels: Labels, n: int) -> bool:
-    """Tell whether all `values` are labels of a graph of `n` vertices that has labels."""
+    """Return whether all `values` are labels of a graph of `n` vertices that has labels."""
     if labels is None:
         return False
     try:
@@ -110,7 +110,7 @@ def are_labels(values: Array, labels: Labels, n: int) -> bool:
 
 
 def label_hint(graph: Any, value: Any) -> str:
-    """Return what to do about a value that is not a vertex but a label; empty if it is neither.
+    """Return a hint for a value that is a label instead of a vertex; empty if it is neither.
 
     To be put behind a message.
     """
@@ -129,7 +129,7 @@ def label_hint(graph: Any, value: Any) -> str:
 
 
 def are_plain(labels: range) -> bool:
-    """Tell whether a range counts up by one and stays, end included, within int64."""
+    """Return whether a range counts up by one and stays, end included, within int64."""
     return labels.step == 1 and _INT64.min <= labels.start and labels.stop <= _INT64.max
 
 
@@ -197,9 +197,8 @@ def _as_integers(labels: ArrayLike) -> NDArray[np.int64]:
     if array.ndim == 1 and (kind == "O" or (kind == "f" and isinstance(labels, list | tuple))):
         array = _integers_among(np.asarray(labels, object).tolist(), array)
     if array.dtype.kind not in "iu":
-        raise TypeError(
-            f"the vertices of this graph go by integers, not by an array of {array.dtype}"
-        )
+        message = f"the vertices of this graph go by integers, not by an array of {array.dtype}"
+        raise TypeError(message)
     if array.dtype.kind == "u" and array.max() > _INT64.max:
         raise VertexError(f"no vertex has the label {array.max()}")
     return array.astype(np.int64)
@@ -284,9 +283,8 @@ class _HashLookup:
         if vertex is None:
             shown = join_briefly(map(quote, self._labels[:_EXAMPLES].tolist()))
             more = ", ..." if self._labels.size > _EXAMPLES else ""
-            raise VertexError(
-                f"no vertex has the label {quote(label)}; the labels are {shown}{more}"
-            )
+            message = f"no vertex has the label {quote(label)}; the labels are {shown}{more}"
+            raise VertexError(message)
         return vertex
 
     def find_all(self, labels: Iterable[Any]) -> NDArray[np.int64]:

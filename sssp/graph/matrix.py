@@ -1,4 +1,4 @@
-"""Dense matrices as input: what they mean, and the graph that they describe."""
+"""Dense matrices as input, and the graph that they describe."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class MatrixGraph(Graph):
         """
         self = object.__new__(cls)
         fields = {"n": len(matrix), "_matrix": matrix, "_zero_is_arc": zero_is_arc}
-        fields |= {"_derived": {}, "_lock": make_lock()}
+        fields |= {"_derived": {}, "_lock": make_lock(), "turns": None}
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         return self
@@ -114,7 +114,7 @@ class MatrixGraph(Graph):
         return sum(int(np.count_nonzero(self._arcs_of(rows))) for _, rows in _blocks(self._matrix))
 
     def without_closed_arcs(self) -> MatrixGraph:
-        """Return itself: of a matrix only what is an arc is taken."""
+        """Return itself: a matrix has no closed arcs."""
         return self
 
     def __getattr__(self, name: str) -> Any:
@@ -124,7 +124,7 @@ class MatrixGraph(Graph):
         with self._lock:
             made = self._made()
             for slot in Graph.__slots__:
-                if slot not in ("__weakref__", "_derived", "_lock", "n"):
+                if slot not in ("__weakref__", "_derived", "_lock", "n", "turns"):
                     object.__setattr__(self, slot, getattr(made, slot))
         return object.__getattribute__(self, name)
 

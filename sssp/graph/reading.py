@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import Any, overload
 
+import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import GraphFormatError
@@ -13,7 +14,7 @@ from sssp.graph.csr import pick
 from sssp.graph.graph import Graph
 from sssp.graph.graph_file import unpack
 from sssp.kernels.dtypes import OFFSET
-from sssp.loaders import ArcList, read_any, read_co, read_weights
+from sssp.loaders import ArcList, RoadNetwork, read_any, read_co, read_weights
 
 Array = NDArray[Any]
 
@@ -48,8 +49,9 @@ def read_graph(
     Parameters
     ----------
     path : path-like
-        A DIMACS ``.gr`` file or a ``.sssp`` file written by `Graph.save`, plain or compressed
-        (gzip, xz, bzip2). Which one it is shows in its first bytes, not in its name. It is read
+        A DIMACS ``.gr`` file, a ``.sssp`` file written by `Graph.save`, or an OpenStreetMap file,
+        which is read as by `read_osm` with its defaults; plain or compressed (gzip, xz, bzip2).
+        Which one it is shows in its first bytes, not in its name. It is read
         once, from the beginning to the end, so a pipe will do: ``/dev/stdin``, or a shell's
         ``<(zcat x.gr.gz)``.
     coordinates : path-like, optional
@@ -103,7 +105,7 @@ def read_graph(
 
 
 def graph_of(
-    content: ArcList | tuple[dict[str, Any], dict[str, Array]],
+    content: ArcList | RoadNetwork | tuple[dict[str, Any], dict[str, Array]],
     path: str | PathLike[str],
     coordinates: str | PathLike[str] | None,
 ) -> Graph:
@@ -111,6 +113,10 @@ def graph_of(
 
     A text file must not claim more vertices than it can mean.
     """
+    if isinstance(content, RoadNetwork):
+        if coordinates is not None:
+            raise ValueError(f"{path} has coordinates of its own: omit coordinates")
+        return graph_of_roads(content)
     if not isinstance(content, ArcList):
         graph = Graph._from_csr(**unpack(path, *content))
     else:
@@ -129,3 +135,16 @@ def graph_of(
     if coordinates is not None:
         graph = graph._changed(coordinates=read_co(coordinates, graph.n))
     return graph
+
+
+def graph_of_roads(roads: RoadNetwork, weight: str = "seconds", turns: bool = True) -> Graph:
+    """Return the graph of the roads of an OpenStreetMap file, in seconds or metres."""
+    weights = roads.columns["length"] if weight == "metres" else roads.seconds
+    columns = roads.tails, roads.heads, weights
+    ids = roads.ids
+    graph = Graph.from_arcs(*columns, ids.size, coordinates=roads.coordinates, labels=ids)
+    graph = graph._changed(input=roads.columns, about=roads.report | {"weight": weight})
+    pairs, chains = roads.turns
+    if not turns or not (pairs.size or chains):
+        return graph
+    return graph.with_turns((*pairs.T, np.full(len(pairs), np.inf)), ways=chains)

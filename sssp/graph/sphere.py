@@ -55,10 +55,8 @@ class Box(NamedTuple):
         return inside & (lat >= self.south - margin) & (lat <= self.north + margin)
 
     def __str__(self) -> str:
-        return (
-            f"longitude {self.west:.6g} to {self.east:.6g} and latitude {self.south:.6g} to "
-            f"{self.north:.6g}"
-        )
+        west, south, east, north = (f"{side:.6g}" for side in self)
+        return f"longitude {west} to {east} and latitude {south} to {north}"
 
 
 class Sphere:

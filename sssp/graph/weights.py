@@ -23,7 +23,7 @@ Array = NDArray[Any]
 
 
 def closed_weight(dtype: np.dtype[Any]) -> Any:
-    """Return what a closed arc weighs: what an unreached vertex is far."""
+    """Return the sentinel weight of a closed arc, which is that of an unreached vertex."""
     return unreached(dtype)
 
 
@@ -52,7 +52,7 @@ def weight_column(values: ArrayLike) -> Array:
 
 
 def _exact(column: Array, values: Any) -> Array:
-    """Catch what NumPy makes of plain Python numbers: floats of large integers, and of nothing."""
+    """Refuse floats that NumPy makes of large Python integers, and of empty lists."""
     if column.size == 0:
         return column.astype(INT64)
     if column.dtype.kind not in "fO":
@@ -77,7 +77,7 @@ def too_large(values: Iterable[Any], dtype: np.dtype[Any]) -> DistanceOverflowEr
 
 
 def _are_integers(values: Any) -> bool:
-    """Tell whether all finite ones among Python numbers are integers, and there are such."""
+    """Return whether all finite ones among Python numbers are integers, and there are such."""
     others = [value for value in values if not isinstance(value, Integral)]
     infinite = all(isinstance(value, Real) and value == math.inf for value in others)
     return infinite and len(others) < len(values)
@@ -110,12 +110,8 @@ def as_stored(column: Array, before: Array | None = None) -> Array:
     if before is not None:
         closed = closed_weight(before.dtype)
         stays = (before == closed) & (column == closed)
-    if column.dtype.kind == "f":
-        return _stored_floats(column, stays)
-    return _stored_integers(column, stays)
-
-
-def _stored_floats(column: Array, stays: Array | None) -> Array:
+    if column.dtype.kind != "f":
+        return _store_integers(column, stays)
     with np.errstate(over="ignore"):
         weights = column.astype(FLOAT64)
     weights += 0.0
@@ -132,10 +128,11 @@ def _stored_floats(column: Array, stays: Array | None) -> Array:
     return weights
 
 
-def _stored_integers(column: Array, stays: Array | None) -> Array:
+def _store_integers(column: Array, stays: Array | None) -> Array:
     if column.size == 0:
         return column.astype(INT32)
-    least, greatest = int(column.min()), int(column.max())
+    greatest = int(column.max())
+    least = 0 if column.dtype.itemsize <= INT32.itemsize else int(column.min())
     if greatest > _INT64.max:
         raise DistanceOverflowError(f"weight {greatest} does not fit int64")
     closed = stays
@@ -166,7 +163,7 @@ def converted(weights: Array, dtype: np.dtype[Any]) -> Array:
 
 
 class Extremes(NamedTuple):
-    """What there is to know of weights at a glance.
+    """Extremes and counts of a column of weights.
 
     Attributes
     ----------
@@ -186,9 +183,10 @@ def extremes_of(weights: Array, loops: Array) -> Extremes:
     """Look through weights; `loops` are the positions of the self-loops among them."""
     if weights.size == 0:
         return Extremes(0, 0, 0, 0)
-    closed = closed_mask(weights)
+    greatest = weights.max()
+    closed = weights == greatest if greatest == closed_weight(weights.dtype) else None
     if closed is None and not loops.size:
-        return Extremes(weights.min().item(), weights.max().item(), 0, 0)
+        return Extremes(weights.min().item(), greatest.item(), 0, 0)
     taken = np.ones(weights.size, np.bool_) if closed is None else ~closed
     idle = loops[taken[loops] & (weights[loops] >= 0)]
     count = weights.size - int(np.count_nonzero(taken))
@@ -201,6 +199,8 @@ def extremes_of(weights: Array, loops: Array) -> Extremes:
 
 def last_of_each(places: Array, values: Array) -> tuple[Array, Array]:
     """Return places, each once and ascending, and of the values that each was given the last."""
+    if places.size == 1:
+        return places.copy(), values.copy()
     places, last = np.unique(places[::-1], return_index=True)
     return places, values[::-1][last]
 

@@ -1,1 +1,1 @@
-"""What every compiled kernel stands on: the decorator, dtypes and sentinels, status codes."""
+"""The base of all kernels: the decorator, dtypes and sentinels, status codes."""

@@ -1,7 +1,7 @@
 """Compiled code is kept on disk, and is never stale.
 
 An entry is named by all that it was compiled from and by: the sources of the package
-(`sssp.kernels.store`), the types of the arguments, the options of the decorator and of the
+(`sssp.kernels.cache_files`), the types of the arguments, the options of the decorator and of the
 environment, the versions of the compiler, and what a function made by another function has from
 there: closures are digested with the constants and helpers that they see, as they are now.
 
@@ -27,7 +27,7 @@ from numba import config
 from numba.core.caching import CompileResultCacheImpl
 from numba.core.serialize import dumps
 
-from sssp.kernels import store
+from sssp.kernels import cache_files
 from sssp.kernels.locks import make_lock
 from sssp.kernels.messages import COMPILING, warn_once
 
@@ -69,17 +69,17 @@ class CodeCache:
     def cache_path(self) -> str:
         """Where the code is kept, for the statistics of the dispatcher; empty for nowhere."""
         try:
-            return str(store.cache_folder())
+            return str(cache_files.cache_folder())
         except OSError:
             return ""
 
     def target(self, context: Any) -> tuple[Any, ...]:
-        """What the code is compiled for, and what compiles it."""
+        """Return the target of the code, and the versions of its compiler."""
         settings = [str(getattr(config, name, None)) for name in SETTINGS]
         return (*context.codegen().magic_tuple(), settings, llvmlite.__version__)
 
     def is_portable(self, code: Any) -> bool:
-        """Whether another process can use the code: it holds no addresses of this one."""
+        """Return whether another process can use the code: it holds no addresses of this one."""
         return not (code.library.has_dynamic_globals or any(code.lifted))
 
     def load_overload(self, signature: Any, context: Any) -> Any:
@@ -87,7 +87,7 @@ class CodeCache:
         load_array_functions(self.array_functions)
         context.refresh()
         try:
-            data = store.read(self._entry(signature, context))
+            data = cache_files.read(self._entry(signature, context))
             if data is not None:
                 code = self.packer.rebuild(context, pickle.loads(data))
                 COUNTS["found"] += 1
@@ -105,11 +105,11 @@ class CodeCache:
             return
         entry = self._entry(signature, code.target_context)
         try:
-            store.write(entry, self.dumps(self.packer.reduce(code)))
+            cache_files.write(entry, self.dumps(self.packer.reduce(code)))
         except OSError as error:
             warn_once(
                 "compiled code is not kept, so every process compiles again (%s); "
-                f"set {store.VARIABLE} to a folder of yours to avoid this",
+                f"set {cache_files.VARIABLE} to a folder of yours to avoid this",
                 error,
             )
 
@@ -123,7 +123,7 @@ class CodeCache:
 
 
 def _words(function: Any, seen: dict[int, int]) -> Iterator[str]:
-    """Yield what a function is made of: its code, and the values that it sees by name."""
+    """Yield the parts of a function for a digest: its code, and the values that it sees by name."""
     code, scope = function.__code__, function.__globals__
     seen[id(function)] = len(seen)
     for part in (code, *(value for value in code.co_consts if isinstance(value, types.CodeType))):
@@ -140,7 +140,7 @@ def _words(function: Any, seen: dict[int, int]) -> Iterator[str]:
 
 
 def _value(value: Any, seen: dict[int, int]) -> Iterator[str]:
-    """Yield what a value is made of that a kernel sees."""
+    """Yield the parts of a value that a kernel sees, for a digest."""
     function = getattr(value, "py_func", value)
     if not isinstance(function, types.FunctionType):
         yield repr(value)

@@ -28,7 +28,7 @@ ROUNDED = "dtype='float64', or a graph with float weights, for distances that ar
 
 @cache
 def infinity(dtype: Number) -> Any:
-    """Bound of a solver's arithmetic: every distance it holds is below this.
+    """Return the bound of a solver's arithmetic: every distance it holds is below this.
 
     2^30 - 1 and 2^62 - 1, so that the sum of a distance and a weight, both below it, never
     wraps; 2^15 - 1 for `SHORT`; infinity for floats.
@@ -60,7 +60,7 @@ def safe_length(dtype: Number) -> float:
 
 @cache
 def unreached(dtype: Number) -> Any:
-    """Return what stands for the distance of an unreached vertex: ``iinfo.max`` or ``inf``."""
+    """Return the sentinel of an unreached vertex: ``iinfo.max`` or ``inf``."""
     kind: Number = np.dtype(dtype)
     if kind.kind == "f" or kind == SHORT:
         return infinity(kind)
@@ -99,7 +99,7 @@ def distance_dtype(
 
 
 class WeightRange(NamedTuple):
-    """What solvers need to know of the weights of a graph before they start.
+    """The dtype and the range of the weights of a graph.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class WeightRange(NamedTuple):
 
     @lru_cache  # noqa: B019  # a few numbers each
     def working_dtypes(self, asked: Number | None) -> tuple[Number, ...]:
-        """Dtypes that a solver may work in, the next where the previous overflows.
+        """Return the dtypes that a solver may work in, the next where the previous overflows.
 
         Parameters
         ----------

@@ -8,7 +8,7 @@ constants across files.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numba
 from numba import config as _config
@@ -17,21 +17,12 @@ from sssp.kernels.cache import CodeCache
 
 config: Any = _config
 
-#: options of functions that allocate nothing and are called for every vertex, from several threads
-#: or from a loop that LLVM does not merge with their own: no references to arrays are counted, an
-#: atomic operation each, whose counters would travel from core to core besides
-UNCOUNTED: dict[str, Any] = {"_nrt": False}
 
-
-def njit(
-    function: Callable[..., Any] | None = None, *, slp_vectorize: bool = False, **options: Any
-) -> Any:
-    """`numba.njit` that releases the GIL and keeps compiled code on disk where it can.
+def njit_with(*, slp_vectorize: bool = False, **options: Any) -> Callable[[Any], Any]:
+    """Return `numba.njit` with options, releasing the GIL and keeping compiled code on disk.
 
     Parameters
     ----------
-    function : callable, optional
-        The function to compile; absent where options are given, as in ``@njit(inline=...)``.
     slp_vectorize : bool
         Let the compiler gather operations on neighbouring entries, written one by one, into
         vector operations; Numba's own switch holds for a whole process.
@@ -40,19 +31,20 @@ def njit(
 
     Returns
     -------
-    dispatcher or decorator
-        The compiled function, or the decorator that makes one.
+    callable
+        The decorator, which makes a dispatcher of a function.
     """
-    if function is None:
-        return lambda f: njit(f, slp_vectorize=slp_vectorize, **options)
-    options.setdefault("nogil", True)
     # a way in from C, which nobody takes
-    options.setdefault("no_cfunc_wrapper", True)
-    dispatcher = numba.njit(**options)(function)
-    if slp_vectorize:
-        _switch_slp_on(dispatcher._compiler)
-    dispatcher._cache = CodeCache(function, repr((slp_vectorize, sorted(options.items()))))
-    return dispatcher
+    options = {"nogil": True, "no_cfunc_wrapper": True} | options
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        dispatcher: Any = numba.njit(**options)(function)
+        if slp_vectorize:
+            _switch_slp_on(dispatcher._compiler)
+        dispatcher._cache = CodeCache(function, repr((slp_vectorize, sorted(options.items()))))
+        return dispatcher
+
+    return decorate
 
 
 def _switch_slp_on(compiler: Any) -> None:
@@ -68,3 +60,17 @@ def _switch_slp_on(compiler: Any) -> None:
             config.SLP_VECTORIZE = before
 
     compiler.compile = compile_vectorized
+
+
+if TYPE_CHECKING:  # the types within a kernel are Numba's business
+    from typing import no_type_check as njit
+    from typing import no_type_check as njit_inline
+    from typing import no_type_check as njit_uncounted
+    from typing import no_type_check as njit_vectorized
+else:
+    njit, njit_inline = njit_with(), njit_with(inline="always")
+    njit_vectorized = njit_with(slp_vectorize=True)
+    # for functions that allocate nothing and are called for every vertex, from several threads or
+    # from a loop that LLVM does not merge with their own: no references to arrays are counted, an
+    # atomic operation each, whose counters would travel from core to core besides
+    njit_uncounted = njit_with(_nrt=False)

@@ -1,4 +1,4 @@
-"""What a person is told of compilation: what takes so long, and what is not kept."""
+"""Messages on compilation: that it takes long, or is not kept."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import threading
 from contextlib import suppress
 
-from sssp.kernels.store import cache_folder
+from sssp.kernels.cache_files import cache_folder
 
 #: seconds of compilation after which a person at a terminal is told
 PATIENCE = 2.0
@@ -17,7 +17,7 @@ _warned: set[str] = set()
 
 
 def on_terminal() -> bool:
-    """Tell whether stderr is a terminal."""
+    """Return whether stderr is a terminal."""
     try:
         return sys.stderr.isatty()
     except (AttributeError, ValueError):  # there is none, or it is closed
@@ -25,7 +25,7 @@ def on_terminal() -> bool:
 
 
 class Compiling:
-    """Tells a person at a terminal what takes so long, once a process."""
+    """Prints on a terminal, once a process, that compilation takes long."""
 
     def __init__(self) -> None:
         self._timer: threading.Timer | None = None

@@ -1,4 +1,4 @@
-"""The order of a prepared map and what follows from it alone: no weights, no device.
+"""Elimination order and structure of a prepared map: no weights, no device.
 
 - `nested_dissection`: an elimination order, by cuts of least size (`max_flow`) after vertices of
   `low_degree`;

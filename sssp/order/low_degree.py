@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sssp.kernels.jit import UNCOUNTED, njit
+from sssp.kernels.jit import njit, njit_uncounted
 
 # Kernels of this folder use unsigned numbers of vertices and arcs: Numba tests every signed index
 # for one that counts from the end, and a breadth-first search without that takes half the time.
@@ -109,9 +109,9 @@ def list_arcs_kernel(first, last, indptr, indices, vertices, heads, following, s
             record = arc
 
 
-@njit(**UNCOUNTED)
+@njit_uncounted
 def _replace_kernel(vertex, gone, x, y, spare, vertices, heads, following):
-    """In the list of a vertex, put x and y in place of a neighbour, as far as they are not there.
+    """Replace a neighbour of a vertex by x and y, unless they are neighbours already.
 
     x or y may be `NONE`. The record ``spare`` is taken if one more is needed.
     """
@@ -144,9 +144,9 @@ def _replace_kernel(vertex, gone, x, y, spare, vertices, heads, following):
         following[mine] = spare
 
 
-@njit(**UNCOUNTED)
+@njit_uncounted
 def _neighbours_kernel(v, vertices, heads, following):
-    """Neighbours of a vertex of low degree, the last three after `NONE`; if one is a hub: none."""
+    """Return the last three neighbours of a vertex of low degree, or `NONE`; none beside a hub."""
     a = b = c = NONE
     record = vertices[v, START]
     while record != NONE:
@@ -215,7 +215,7 @@ def rounds_kernel(first, last, vertices, heads, following, listed, eliminated, s
 
 @njit
 def core_kernel(vertices, heads, following, core, starts, core_heads, stop):
-    """Collect what is left, numbered in the order of breadth-first searches; return its arcs.
+    """Collect the core, numbered by breadth-first searches; return its number of arcs.
 
     So vertices that lie together stand together, whatever the graph's numbering.
 

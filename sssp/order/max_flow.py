@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.kernels.jit import UNCOUNTED, njit
+from sssp.kernels.jit import njit, njit_uncounted
 from sssp.order.low_degree import NONE, POLL, VERTEX
 
 #: sides of a separator, and the separator
@@ -28,7 +28,7 @@ SINK, MIDDLE, SOURCE = np.uint32(2**32 - 3), np.uint32(2**32 - 2), np.uint32(2**
 CLEARLY = 1 + 1e-9
 
 
-class Scratch(NamedTuple):
+class FlowScratch(NamedTuple):
     """Memory of a task for pieces of up to n vertices and m arcs, uint32.
 
     Attributes
@@ -50,10 +50,10 @@ class Scratch(NamedTuple):
     stack: NDArray[np.uint32]
 
 
-def new_scratch(n: int, m: int) -> Scratch:
+def new_scratch(n: int, m: int) -> FlowScratch:
     """Return memory for pieces of up to n vertices and m arcs."""
     shapes = (n, n + 1, (n, FLOW_COLUMNS), m, 2 * n + 2)
-    return Scratch(*(np.empty(shape, VERTEX) for shape in shapes))
+    return FlowScratch(*(np.empty(shape, VERTEX) for shape in shapes))
 
 
 # -------------------------------------------------------------------------- directions
@@ -61,7 +61,7 @@ def new_scratch(n: int, m: int) -> Scratch:
 
 @njit
 def _hops_kernel(starts, heads, source, hops, queue, stop):
-    """Breadth-first search; return how many vertices it comes to.
+    """Search breadth-first; return how many vertices are reached.
 
     - ``hops`` uint32, shape (n,): arcs from the source, `NONE` for vertices it does not come to.
     - ``queue`` uint32, shape (n + 1,): vertices by distance.
@@ -89,7 +89,7 @@ def _hops_kernel(starts, heads, source, hops, queue, stop):
 
 @njit
 def landmarks_kernel(starts, heads, hops, queue, stop):
-    """Hop distances from four vertices that lie far apart; False: the piece is not connected.
+    """Find hop distances from four vertices far apart; return False if the piece is not connected.
 
     b is farthest from a, x from both, and y from x and from them.
 
@@ -202,7 +202,7 @@ def _terminals_kernel(n, hops, direction, count, place, keys):
 
 @njit
 def _band_kernel(starts, heads, place, queue, flow, arcs, stop):
-    """Number what lies between the terminals, by distance from the sinks, with its borders.
+    """Number the vertices between the terminals, with both borders, by distance from the sinks.
 
     Arcs within a border are left out. Return how many vertices the band has, and how many of them
     are sinks, which come first.
@@ -261,7 +261,7 @@ def _band_kernel(starts, heads, place, queue, flow, arcs, stop):
     return size, sinks
 
 
-@njit(**UNCOUNTED)
+@njit_uncounted
 def _path_kernel(source, turn, flow, arcs, stack):
     """Search depth-first for a path of augmentation; return how many states it has, 0 for none.
 
@@ -313,7 +313,7 @@ def _path_kernel(source, turn, flow, arcs, stack):
     return 0
 
 
-@njit(**UNCOUNTED)
+@njit_uncounted
 def _augment_kernel(size, flow, stack):
     """Send one unit along a path: new flow where it goes on, none where it went back."""
     source = stack[0] >> 1
@@ -400,26 +400,26 @@ def _from_sinks_kernel(size, turn, flow, arcs, stack):
         first += 1
 
 
-@njit(**UNCOUNTED)
+@njit_uncounted
 def _side_by_sources(flow, row, turn):
-    """Side of a vertex of the band, where the cut is nearest to the sources."""
+    """Return the side of a vertex of the band, for the cut nearest to the sources."""
     if flow[row, OUT] == turn:
         return NEAR
     return BETWEEN if flow[row, IN] == turn or flow[row, KIND] == SOURCE else FAR
 
 
-@njit(**UNCOUNTED)
+@njit_uncounted
 def _side_by_sinks(flow, row, turn):
-    """Side of a vertex of the band, where the cut is nearest to the sinks."""
+    """Return the side of a vertex of the band, for the cut nearest to the sinks."""
     out = flow[row, OUT] == turn
     if flow[row, IN] == turn or (out and flow[row, BEFORE] == NONE):
         return FAR
     return BETWEEN if out or flow[row, KIND] == SINK else NEAR
 
 
-@njit(**UNCOUNTED)
+@njit_uncounted
 def _side_beyond(kind):
-    """Side of a vertex that is not in the band; what only sources lead to is theirs."""
+    """Return the side of a vertex outside the band: far for sinks, near for all others."""
     return FAR if kind == SINK else NEAR
 
 
@@ -433,7 +433,7 @@ def cut_kernel(starts, heads, hops, direction, share, best, scratch, part, stop)
     - ``hops``: of `landmarks_kernel`.
     - ``share``: part of the piece that is terminal, at either end.
     - ``best`` float64, shape (1,): of this piece, shared by all its directions.
-    - ``scratch``: a `Scratch`.
+    - ``scratch``: a `FlowScratch`.
     - ``part`` uint8, shape (n or more,): `NEAR`, `FAR` or `BETWEEN`; written.
     """
     n = starts.size - 1

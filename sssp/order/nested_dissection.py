@@ -44,21 +44,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.engine.workers import POLL_SECONDS, Pool
+from sssp.graph.csr import seal
 from sssp.kernels.dtypes import INDEX
-from sssp.kernels.jit import UNCOUNTED, njit
-from sssp.order.low_degree import (
-    ARC,
-    LISTED,
-    NONE,
-    ONE,
-    TOUCHED,
-    VERTEX,
-    VERTEX_COLUMNS,
-    core_kernel,
-    list_arcs_kernel,
-    peel_kernel,
-    rounds_kernel,
-)
+from sssp.kernels.jit import njit, njit_uncounted
+from sssp.order import low_degree
+from sssp.order.low_degree import ARC, NONE, ONE, VERTEX
 from sssp.order.max_flow import (
     BETWEEN,
     DIRECTIONS,
@@ -117,7 +107,7 @@ class Core(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """What is being dissected; pieces of even depth are in row 0 of each array, of odd in row 1.
+    """The pieces of a dissection: those of even depth in row 0 of each array, of odd in row 1.
 
     Attributes
     ----------
@@ -145,7 +135,7 @@ class Pieces(NamedTuple):
 
 @njit
 def _split_kernel(starts, heads, names, part, numbers, starts_below, heads_below, names_below):
-    """Divide a piece into what lies on either side, in turn, and the separator.
+    """Divide a piece into its near side, its far side, and the separator, in this order.
 
     Return the numbers of vertices on the near side and in the separator.
 
@@ -204,9 +194,9 @@ def _spread_kernel(names, order):
 # ------------------------------------------------------------------------ small pieces
 
 
-@njit(**UNCOUNTED)
+@njit_uncounted
 def _ones(word):
-    """Bits of a word that are set; the compiler knows this way of counting them."""
+    """Count the bits of a word that are set, in a form that the compiler recognises."""
     word = word - ((word >> ONE) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + (
         (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
@@ -217,7 +207,7 @@ def _ones(word):
 
 @njit
 def _neighbours_kernel(core, starts, heads, names):
-    """Neighbours of the vertices of a piece in the core, a row of bits for each.
+    """Return the neighbours of a piece's vertices in the core, a row of bits for each.
 
     Bits of the piece come first; neighbours in separators have the others, in the order in which
     they are met, by a hash table.
@@ -263,7 +253,7 @@ def _neighbours_kernel(core, starts, heads, names):
 
 @njit
 def _minimum_degree_kernel(core, starts, heads, names, order):
-    """Eliminate a piece by minimum degree; of equal ones the one whose degree changed last."""
+    """Eliminate a piece by minimum degree; ties go to the vertex that changed last."""
     n = names.size
     rows = _neighbours_kernel(core, starts, heads, names)
     words = rows.shape[1]
@@ -427,31 +417,31 @@ class _Elimination:
         self.vertices = self.order = np.empty(0, VERTEX)
 
     def reduce(self) -> Routine:
-        """Eliminate what has low degree, and start to dissect the rest."""
+        """Eliminate vertices of low degree, and start to dissect the core."""
         n, m = self.indptr.size - 1, self.indices.size
-        table = np.empty((n, VERTEX_COLUMNS), VERTEX)
+        table = np.empty((n, low_degree.VERTEX_COLUMNS), VERTEX)
         eliminated, listed = np.empty(n, VERTEX), np.zeros((2, n), VERTEX)
         graph = self.indptr, self.indices
-        counts = yield [(peel_kernel, *graph, table, listed[0], eliminated, self.stop)]
+        counts = yield [(low_degree.peel_kernel, *graph, table, listed[0], eliminated, self.stop)]
         self._place_low(eliminated, 0, counts[0])
         heads, following = np.empty((2, m), VERTEX)
         lists = table, heads, following
         memory = listed, eliminated, self.stop
         chunks = max(1, n // CHUNK)
         ranges = list(pairwise(n * i // chunks for i in range(chunks + 1)))
-        yield [(list_arcs_kernel, *range_, *graph, *lists, self.stop) for range_ in ranges]
-        counts = yield [(rounds_kernel, *range_, *lists, *memory) for range_ in ranges]
+        yield [(low_degree.list_arcs_kernel, *some, *graph, *lists, self.stop) for some in ranges]
+        counts = yield [(low_degree.rounds_kernel, *some, *lists, *memory) for some in ranges]
         for (first, _), count in zip(ranges, counts, strict=True):
             self._place_low(eliminated, first, count)
         if chunks > 1:
             # now those at the borders
-            table[:, [TOUCHED, LISTED]] = 0
-            counts = yield [(rounds_kernel, 0, n, *lists, *memory)]
+            table[:, [low_degree.TOUCHED, low_degree.LISTED]] = 0
+            counts = yield [(low_degree.rounds_kernel, 0, n, *lists, *memory)]
             self._place_low(eliminated, 0, counts[0])
         left = n - sum([part.size for part in self.low])
         core, starts = np.empty(left, VERTEX), np.empty(left + 1, ARC)
         core_heads = np.empty(m, VERTEX)
-        counts = yield [(core_kernel, *lists, core, starts, core_heads, self.stop)]
+        counts = yield [(low_degree.core_kernel, *lists, core, starts, core_heads, self.stop)]
         self.vertices, self.order = core, np.empty(left, VERTEX)
         self.core = Core(starts, core_heads[: counts[0]].copy())
         rows = starts, self.core.heads, np.arange(left, dtype=VERTEX)
@@ -504,17 +494,13 @@ class _Elimination:
         self.tasks.go_on(self._dissect(first, middle, row))
         self.tasks.go_on(self._dissect(middle, end, row))
 
-    def _dissect_alone(self, first: int, last: int, row: int) -> tuple[int, int]:
-        """Order a piece; return what `_dissect_kernel` does."""
-        n = last - first
-        starts = self.pieces.starts[row]
+    def _dissect_alone(self, first: int, last: int, row: int) -> Any:
+        """Order a piece in one task; return the result of `_dissect_kernel`."""
+        n, starts = last - first, self.pieces.starts[row]
         scratch = new_scratch(n, int(starts[last] - starts[first]))
         hops, part = np.empty((4, n), VERTEX), np.empty((2, n), np.uint8)
-        too_wide: tuple[int, int] = _dissect_kernel(
-            self.core, self.pieces, first, last, row, self.widest, hops, scratch, part, self.order,
-            self.stop,
-        )  # fmt: skip
-        return too_wide
+        rest = self.widest, hops, scratch, part, self.order, self.stop
+        return _dissect_kernel(self.core, self.pieces, first, last, row, *rest)
 
     def _check(self, piece: int, separator: int) -> None:
         if separator > self.widest:
@@ -565,20 +551,9 @@ def elimination_order(
     if indices.size >= NONE:
         raise ValueError(f"an order takes fewer than {NONE} arcs, not {indices.size}")
     with _Tasks(threads) as tasks:
-        making = _Elimination(
-            _read_only(indptr, ARC),
-            _read_only(indices, VERTEX),
-            n if widest is None else widest,
-            advance or (lambda count: None),
-            tasks,
-        )
+        graph = seal(indptr.view(ARC)), seal(indices.view(VERTEX))
+        accepted = n if widest is None else widest
+        making = _Elimination(*graph, accepted, advance or (lambda count: None), tasks)
         tasks.go_on(making.reduce())
         tasks.run()
     return np.concatenate([*making.low, making.vertices[making.order]]).view(INDEX)
-
-
-def _read_only(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
-    """See an array as unsigned; whether it may be written makes no second type of kernels."""
-    view: NDArray[Any] = np.ascontiguousarray(array).view(dtype)
-    view.flags.writeable = False
-    return view

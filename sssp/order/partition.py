@@ -1,4 +1,4 @@
-"""An elimination tree, cut into what the thread blocks of a GPU sweep.
+"""Partition of an elimination tree into bundles for the thread blocks of a GPU.
 
 A launch for every level of the tree would leave a GPU idle: there are hundreds of levels, and few
 vertices on most of them. So the tree is cut from below into tiers of *bundles*. A bundle is some
@@ -79,7 +79,7 @@ class Bundles(NamedTuple):
 
 @njit
 def _tier_kernel(parent, first, limit, number, tiers, left):
-    """Give a tier to maximal subtrees of what is left; return how many vertices it has.
+    """Assign maximal subtrees of the remaining tree to a tier; return its number of vertices.
 
     Arguments
     ---------

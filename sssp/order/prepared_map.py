@@ -1,4 +1,4 @@
-"""What solvers ask of a prepared map, and when a search on its graph answers in place of sweeps."""
+"""The protocol of prepared maps, and when a search on the graph replaces sweeps."""
 
 from __future__ import annotations
 
@@ -38,8 +38,11 @@ class PreparedMap(Network, Protocol):
     def _slots(self) -> NDArray[np.uint32]:
         """Positions of the graph's arcs among the directed chordal arcs."""
 
-    def _layered(self, dtype: np.dtype[Any]) -> Any:
+    def _layered(self, dtype: np.dtype[Any], threads: int | None = None) -> Any:
         """Return the customized weights in one dtype, computed on the CPU."""
+
+    def _trip_labels(self, dtype: np.dtype[Any]) -> Any:
+        """Return the labels that are kept for trips in one dtype, or None."""
 
 
 def solve_by_sweeps(
@@ -66,6 +69,7 @@ def search_graph(
     flat = WITH_NEGATIVE_WEIGHTS if graph.least_weight < 0 else FLAT
     answer: Answer | None = solver_of(flat, request.device).solve(graph, request, flat, dtype)
     if answer is not None:
+        answer.searched_by = flat.name
         answer.stats = {name: np.zeros(request.rows, INT64) for name in method.statistics}
     return answer
 
@@ -76,8 +80,6 @@ def weigh_targets(request: Request) -> Request:
     if reduction is None or reduction.vertex_weights is None or targets is None:
         return request
     whole = reduction.vertex_weights
-    return replace(
-        request,
-        reduction=replace(reduction, vertex_weights=whole[targets]),
-        reserved_bytes=request.reserved_bytes + whole.nbytes,
-    )
+    reduction = replace(reduction, vertex_weights=whole[targets])
+    held = request.reserved_bytes + whole.nbytes
+    return replace(request, reduction=reduction, reserved_bytes=held)

@@ -22,6 +22,7 @@ from sssp.errors import GraphFormatError
 from sssp.graph.graph import Graph
 from sssp.graph.graph_file import unpack
 from sssp.graph.reading import graph_of
+from sssp.graph.turns import Expansion
 from sssp.kernels.dtypes import INDEX
 from sssp.loaders import read_any
 from sssp.order.nested_dissection import TooWide, elimination_order
@@ -103,14 +104,16 @@ def prepare(
     workers = check_threads(threads)
     limit = as_memory_limit(memory_limit)
     wanted = check_progress(progress)
-    around = neighbours(graph)
-    with progress_bar(graph.n, wanted, "vertex") as advance:
+    searched = graph._searched
+    around = neighbours(searched)
+    streets = graph if graph.turns is None else _streets_of(searched, graph.turns.expansion)
+    with progress_bar(streets.n, wanted, "vertex") as advance:
         try:
             # a separator becomes a clique
             order = elimination_order(
-                *around,
+                *(around if streets is searched else neighbours(streets)),
                 threads=workers,
-                widest=int(np.cbrt(6.0 * _most_triangles(graph))),
+                widest=int(np.cbrt(6.0 * _most_triangles(searched))),
                 advance=advance,
             )
         except TooWide as error:
@@ -118,7 +121,37 @@ def prepare(
                 f"this is no road network: {error.separator:,} vertices have to go to cut "
                 f"{error.piece:,} into halves, and would be joined by an arc each to each; {ADVICE}"
             ) from None
+    if graph.turns is not None:
+        order = _order_of_streets(searched, graph.turns.expansion, order)
     return _build(graph, around, order, workers, limit)
+
+
+def _numbers_of_streets(expansion: Expansion) -> NDArray[np.int64]:
+    """Return for each vertex of an expansion a number, the same for both ways along a street."""
+    numbers: NDArray[np.int64] = np.unique(expansion.street, return_inverse=True)[1]
+    return numbers
+
+
+def _streets_of(searched: Graph, expansion: Expansion) -> Graph:
+    """Return an expansion where both ways along a street are one vertex.
+
+    Its separators are cuts through streets, as in Buchhold, Wagner, Zeitz and Zuendorf,
+    "Customizable contraction hierarchies with turn costs" (ATMOS 2020).
+    """
+    numbers = _numbers_of_streets(expansion)
+    ends = numbers[searched.tails], numbers[searched.indices]
+    return Graph.from_arcs(*ends, np.ones(searched.m, INDEX), int(numbers.max(initial=-1)) + 1)
+
+
+def _order_of_streets(
+    searched: Graph, expansion: Expansion, order: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Return the order of an expansion from that of its streets; what leads nowhere comes first."""
+    rank = np.empty(order.size, np.int64)
+    rank[order] = np.arange(order.size)
+    leads = np.bincount(searched.indices, minlength=searched.n) > 0
+    leads &= np.diff(searched.indptr) > 0
+    return np.lexsort((rank[_numbers_of_streets(expansion)], leads)).astype(INDEX)
 
 
 def read_hierarchy(
@@ -192,7 +225,7 @@ def read_network(
 
 
 def _holds_hierarchy(content: Any) -> bool:
-    """Tell whether a file holds what `Hierarchy.save` writes, as `read_any` has read it."""
+    """Return whether a file, as `read_any` has read it, was written by `Hierarchy.save`."""
     return isinstance(content, tuple) and content[0].get("kind") in (WITH_GRAPH, ALONE)
 
 
@@ -212,23 +245,23 @@ def _hierarchy_in(
     if meta["kind"] == WITH_GRAPH:
         own = Graph._from_csr(**unpack(path, *content))
         graph = graph or own
-        same = graph is own or topology_digest(graph) == topology_digest(own)
+        same = graph is own or topology_digest(graph._searched) == topology_digest(own._searched)
     elif graph is None:
         raise TypeError(
             f"{path} holds the structure of a hierarchy alone, without weights; pass the "
             "graph whose weights count, read_hierarchy(path, graph=g)"
         )
     else:
-        same = topology_digest(graph) == meta.get("topology")
+        same = topology_digest(graph._searched) == meta.get("topology")
     if not same:
         raise GraphFormatError(
             "the hierarchy is that of a graph with other vertices or arcs; closed arcs keep their "
             "places (g.without_arcs), whatever else changes needs sssp.prepare(g)",
             path=path,
         )
-    order = _order_in(arrays, path, graph.n)
+    order = _order_in(arrays, path, graph._searched.n)
     workers, limit = check_threads(threads), as_memory_limit(memory_limit)
-    return _build(graph, neighbours(graph), order, workers, limit)
+    return _build(graph, neighbours(graph._searched), order, workers, limit)
 
 
 def _order_in(arrays: dict[str, Any], path: str | PathLike[str], n: int) -> NDArray[np.int32]:
@@ -255,17 +288,18 @@ def _build(
     limit: int,
 ) -> Hierarchy:
     """Return the hierarchy that an order makes, unless that is too much work or memory."""
+    searched = graph._searched
 
     def accept(arcs: int, triangles: int) -> None:
-        if triangles > _most_triangles(graph) or arcs > MOST_ARCS:
+        if triangles > _most_triangles(searched) or arcs > MOST_ARCS:
             raise ValueError(
-                f"this is no road network: its hierarchy would have {arcs / graph.n:,.0f} arcs "
-                f"and {triangles / graph.n:,.0f} triangles a vertex (some 4 and 25 are usual), "
+                f"this is no road network: its hierarchy would have {arcs / searched.n:,.0f} arcs "
+                f"and {triangles / searched.n:,.0f} triangles a vertex (some 4 and 25 are usual), "
                 f"{triangles:,} in all; {ADVICE}"
             )
-        arc_bytes = ARC_BYTES + WEIGHT_BYTES * graph.weights.dtype.itemsize
+        arc_bytes = ARC_BYTES + WEIGHT_BYTES * searched.weights.dtype.itemsize
         parts: dict[str, Any] = {
-            "the graph's vertices and arcs": VERTEX_BYTES * graph.n + INPUT_BYTES * graph.m,
+            "the graph's vertices and arcs": VERTEX_BYTES * searched.n + INPUT_BYTES * searched.m,
             f"{arcs:,} chordal arcs": arc_bytes * arcs,
         }
         check_memory(parts, limit, "cpu", ADVICE)

@@ -1,7 +1,8 @@
-"""What calls return, and sums along shortest-path trees."""
+"""The results of calls, and sums along shortest-path trees."""
 
 from sssp.results.facilities import NearestFacilities
+from sssp.results.flow_results import Flows
 from sssp.results.trees import ShortestPaths
-from sssp.results.trip_results import Trips
+from sssp.results.trip_results import Alternatives, Trips
 
-__all__ = ["NearestFacilities", "ShortestPaths", "Trips"]
+__all__ = ["Alternatives", "Flows", "NearestFacilities", "ShortestPaths", "Trips"]

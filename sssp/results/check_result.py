@@ -1,4 +1,4 @@
-"""Whether a result has the form that it must have, before anybody asks whether it is right."""
+"""Checks of a result's form: shapes, dtypes and ranges, before it is certified."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sssp.errors import VerificationError
-from sssp.graph.check_arrays import is_sparse
+from sssp.graph.check_arrays import is_real, is_sparse
 from sssp.kernels.dtypes import FLOAT32, FLOAT64, INDEX, INT16, INT32, INT64, unreached
 
 if TYPE_CHECKING:
@@ -15,13 +15,8 @@ if TYPE_CHECKING:
     from sssp.results.trees import ShortestPaths
 
 
-def is_real(value: Any) -> bool:
-    """Whether a value is a number and no truth value; NaN and infinities are."""
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-
-
 def check_form(g: Graph, result: ShortestPaths) -> None:
-    """Refuse a result on the host whose parts cannot belong together, or not to `g`.
+    """Refuse a result on the host with parts that do not belong together, or not to `g`.
 
     Raises
     ------
@@ -37,7 +32,7 @@ def check_form(g: Graph, result: ShortestPaths) -> None:
             f"{'missing' if result.nearest else 'there'}"
         )
     if result.origin is not None:
-        _check_array("origin", result.origin, [(g.n,)], [INDEX], g, result)
+        _check_array("origin", result.origin, [(g.n,)], [INDEX])
 
 
 def _check_question(g: Graph, result: ShortestPaths) -> None:
@@ -68,14 +63,14 @@ def _check_distances(g: Graph, result: ShortestPaths) -> None:
     if is_sparse(matrix):
         if result.targets is not None:
             raise VerificationError("distances to targets are never sparse")
-        _check_csr("distances", matrix, (result.rows, columns), dtypes, g, result)
+        _check_csr("distances", matrix, (result.rows, columns), dtypes)
         if (matrix.data == unreached(matrix.dtype)).any():
             raise VerificationError("distances store an entry for a vertex that is unreached")
         return
     shapes = [(*_row_axes(result), columns)]
     if columns == 1 and result.targets is not None:
         shapes.append(_row_axes(result))  # of a call with one target, given as an int
-    _check_array("distances", matrix, shapes, [INT16, *dtypes], g, result)
+    _check_array("distances", matrix, shapes, [INT16, *dtypes])
 
 
 def _check_predecessors(g: Graph, result: ShortestPaths) -> None:
@@ -85,9 +80,9 @@ def _check_predecessors(g: Graph, result: ShortestPaths) -> None:
     if not is_sparse(matrix):
         if is_sparse(distances):
             raise VerificationError("predecessors of sparse distances must be sparse too")
-        _check_array("predecessors", matrix, [(*_row_axes(result), g.n)], [INDEX], g, result)
+        _check_array("predecessors", matrix, [(*_row_axes(result), g.n)], [INDEX])
         return
-    _check_csr("predecessors", matrix, (result.rows, g.n), [INDEX], g, result)
+    _check_csr("predecessors", matrix, (result.rows, g.n), [INDEX])
     if result.targets is not None:
         return
     if not is_sparse(distances):
@@ -102,62 +97,42 @@ def _row_axes(result: ShortestPaths) -> tuple[int, ...]:
 
 
 def _check_array(
-    name: str,
-    array: Any,
-    shapes: list[tuple[int, ...]],
-    dtypes: list[np.dtype[Any]],
-    g: Graph,
-    result: ShortestPaths,
+    name: str, array: Any, shapes: list[tuple[int, ...]], dtypes: list[np.dtype[Any]]
 ) -> None:
     if not isinstance(array, np.ndarray):
         raise VerificationError(f"{name} must be an array, not {type(array).__name__}")
-    _check_dtype(name, array.dtype, dtypes)
-    if array.shape not in shapes:
-        raise _wrong_shape(name, array.shape, g, result)
+    _check_dtype_and_shape(name, array, shapes, dtypes)
 
 
-def _check_csr(
-    name: str,
-    matrix: Any,
-    shape: tuple[int, int],
-    dtypes: list[np.dtype[Any]],
-    g: Graph,
-    result: ShortestPaths,
-) -> None:
+def _check_csr(name: str, matrix: Any, shape: tuple[int, int], dtypes: list[np.dtype[Any]]) -> None:
     """Refuse rows that do not store their columns once each and in order."""
     if matrix.format != "csr":
         raise VerificationError(f"{name} must be in CSR format, not {matrix.format}")
-    _check_dtype(name, matrix.dtype, dtypes)
-    if matrix.shape != shape:
-        raise _wrong_shape(name, matrix.shape, g, result)
+    _check_dtype_and_shape(name, matrix, [shape], dtypes)
     indptr, indices = matrix.indptr, matrix.indices
-    broken = VerificationError(f"the rows of {name} are no CSR rows with ascending columns")
-    if any(part.ndim != 1 for part in (indptr, indices, matrix.data)):
-        raise broken
-    if indptr.dtype.kind != "i" or indices.dtype.kind != "i" or indptr.size != shape[0] + 1:
-        raise broken
-    if indptr[0] != 0 or (np.diff(indptr) < 0).any():
-        raise broken
-    if not indptr[-1] == indices.size == matrix.data.size:
-        raise broken
-    if ((indices < 0) | (indices >= shape[1])).any():
-        raise broken
-    begins = np.zeros(indices.size + 1, np.bool_)
-    begins[indptr] = True
-    if not (begins[1:-1] | (np.diff(indices) > 0)).all():
-        raise broken
-
-
-def _check_dtype(name: str, dtype: np.dtype[Any], dtypes: list[np.dtype[Any]]) -> None:
-    if dtype not in dtypes:
-        expected = " or ".join(map(str, dtypes))
-        raise VerificationError(f"{name} must be {expected}, not {dtype}")
-
-
-def _wrong_shape(
-    name: str, shape: tuple[int, ...], g: Graph, result: ShortestPaths
-) -> VerificationError:
-    return VerificationError(
-        f"{name} of shape {shape} do not belong to {result.rows} searches in a graph of {g.n} "
-        "vertices"
+    broken = (
+        any(part.ndim != 1 for part in (indptr, indices, matrix.data))
+        or indptr.dtype.kind != "i"
+        or indices.dtype.kind != "i"
+        or indptr.size != shape[0] + 1
+        or indptr[0] != 0
+        or (np.diff(indptr) < 0).any()
+        or not indptr[-1] == indices.size == matrix.data.size
+        or ((indices < 0) | (indices >= shape[1])).any()
     )
+    if not broken:
+        begins = np.zeros(indices.size + 1, np.bool_)
+        begins[indptr] = True
+        broken = not (begins[1:-1] | (np.diff(indices) > 0)).all()
+    if broken:
+        raise VerificationError(f"the rows of {name} are not CSR rows with ascending columns")
+
+
+def _check_dtype_and_shape(
+    name: str, array: Any, shapes: list[tuple[int, ...]], dtypes: list[np.dtype[Any]]
+) -> None:
+    for what, given, expected in (("dtype", array.dtype, dtypes), ("shape", array.shape, shapes)):
+        if given not in expected:
+            raise VerificationError(
+                f"{what} of {name} must be {' or '.join(map(str, expected))}, not {given}"
+            )

@@ -1,16 +1,18 @@
-"""`NearestFacilities`: what a call of `nearest` returns."""
+"""`NearestFacilities`: the result of `nearest`."""
 
 from __future__ import annotations
 
 import math
 import operator
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import VertexError
+from sssp.methods import BreadthFirst
 from sssp.results import result_frames as frames
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
 
+@dataclass(eq=False, repr=False)
 class NearestFacilities:
     """The k nearest facilities of every vertex.
 
@@ -46,28 +49,16 @@ class NearestFacilities:
         Counters of the method by name, ints, of all searches together.
     """
 
-    def __init__(
-        self,
-        graph: Graph,
-        facilities: NDArray[np.int64],
-        distances: NDArray[Any],
-        index: NDArray[np.int32],
-        *,
-        direction: str,
-        limit: int | float | None,
-        method: str,
-        device: str,
-        stats: dict[str, int],
-    ) -> None:
-        self.graph = graph
-        self.facilities = facilities
-        self.distances = distances
-        self.index = index
-        self.direction = direction
-        self.limit = limit
-        self.method = method
-        self.device = device
-        self.stats = stats
+    graph: Graph
+    facilities: NDArray[np.int64]
+    distances: NDArray[Any]
+    index: NDArray[np.int32]
+    _: KW_ONLY
+    direction: str
+    limit: int | float | None
+    method: str
+    device: str
+    stats: dict[str, int]
 
     @property
     def reached(self) -> NDArray[np.bool_]:
@@ -111,6 +102,50 @@ class NearestFacilities:
             pandas is not installed.
         """
         return frames.facility_table(self.graph, self.facilities, self.distances, self.index)
+
+    def service_areas(self, *, width: float = 60) -> Any:
+        """Return for every facility where it is the nearest, in a `geopandas.GeoDataFrame`.
+
+        An area is all points within a width of the streets that the facility is nearest to, and
+        nearer to them than to other facilities' streets. A street is cut where two facilities
+        meet, or where the limit of the call falls on it.
+
+        Parameters
+        ----------
+        width : float
+            In metres, 1 to 100,000, on either side of a street.
+
+        Returns
+        -------
+        geopandas.GeoDataFrame
+            A row for each facility, in order. Columns: ``facility``, a label if the graph has
+            some; ``geometry``, a valid `shapely.MultiPolygon`, which is empty where others are
+            as near everywhere. In degrees (EPSG:4326). Areas do not overlap; between two that
+            meet there may be gaps no larger than the grid.
+
+        Raises
+        ------
+        MissingExtraError
+            GeoPandas is not installed.
+        ValueError, NegativeWeightError, TypeError
+            As `ShortestPaths.isochrone_areas`, whose notes hold here, too.
+
+        Examples
+        --------
+        >>> import sssp
+        >>> places = [[8.50, 47.0], [8.51, 47.0], [8.52, 47.0]]
+        >>> g = sssp.Graph.from_arcs([0, 1], [1, 2], [5, 15], directed=False, coordinates=places)
+        >>> areas = sssp.nearest(g, [0, 2]).service_areas(width=60)
+        >>> areas.facility.tolist(), (areas.to_crs(32632).area / 1e6).round(2).tolist()
+        ([0, 2], [0.13, 0.07])
+        """
+        from sssp.results.areas import Streets, service_areas
+
+        g, distances = self.graph, np.ascontiguousarray(self.distances[:, 0])
+        weights = np.ones(g.m) if self.method == BreadthFirst.name else g.weights
+        streets = Streets.of(g, distances, weights, towards=self.direction == "to")
+        nearest = np.ascontiguousarray(self.index[:, 0])
+        return service_areas(g, streets, self.facilities, nearest, self.limit, width)
 
     def plot(
         self,
@@ -159,7 +194,4 @@ class NearestFacilities:
     def _repr_html_(self) -> str:
         from sssp.graph.drawing import as_html
 
-        return as_html(repr(self), self.graph, self._draw)
-
-    def _draw(self, ax: Axes) -> Axes:
-        return self.plot(ax=ax)
+        return as_html(repr(self), self.graph, lambda ax: self.plot(ax=ax))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sssp.errors import import_extra
 from sssp.graph.drawing import (
     BAR_WIDTH,
     GREY,
@@ -19,7 +20,6 @@ from sssp.graph.drawing import (
     grade_values,
     scale_of_distances,
 )
-from sssp.graph.extras import import_extra
 from sssp.kernels.dtypes import unreached
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.tree_sums import arcs_between
+from sssp.errors import import_extra
 from sssp.graph.check_arrays import is_sparse
-from sssp.graph.extras import import_extra
-from sssp.graph.frames import arc_lines, label_column
+from sssp.graph.frames import label_column, require_coordinates
 from sssp.kernels.dtypes import INT64, unreached
 
 if TYPE_CHECKING:
@@ -34,38 +34,35 @@ def long_table(
     origin : ndarray, shape (t,), or None
         The source of every column, -1 for none, where one row is that of all sources.
     """
-    pandas = import_extra("pandas", "geo")
     if is_sparse(distances):
         rows = np.repeat(np.arange(distances.shape[0]), np.diff(distances.indptr))
         columns, found = distances.indices, distances.data.copy()
     else:
         rows = np.repeat(np.arange(sources.size if origin is None else 1), targets.size)
         columns, found = np.tile(np.arange(targets.size), len(distances)), distances.flatten()
-    reached = found != unreached(found.dtype)
     if origin is None:
         starts = label_column(graph.labels, sources).take(rows)
     else:
         starts = label_column(graph.labels, origin, origin < 0).take(columns)
-    table = {
-        "source": starts,
-        "target": label_column(graph.labels, targets).take(columns),
-        "distance": _missing_where(~reached, found),
-        "reached": reached,
-    }
-    return pandas.DataFrame(table, copy=False)
+    return _pair_table(starts, label_column(graph.labels, targets).take(columns), found)
 
 
 def trip_table(graph: Graph, sources: Array, targets: Array, distances: Array) -> Any:
     """Return a row for every trip; all arrays have shape (p,)."""
-    pandas = import_extra("pandas", "geo")
+    starts, ends = (label_column(graph.labels, vertices) for vertices in (sources, targets))
+    return _pair_table(starts, ends, distances.copy())
+
+
+def _pair_table(sources: Any, targets: Any, distances: Array) -> Any:
+    """Return a row for every pair; the distances are the caller's to change."""
     reached = distances != unreached(distances.dtype)
     table = {
-        "source": label_column(graph.labels, sources),
-        "target": label_column(graph.labels, targets),
-        "distance": _missing_where(~reached, distances.copy()),
+        "source": sources,
+        "target": targets,
+        "distance": _missing_where(~reached, distances),
         "reached": reached,
     }
-    return pandas.DataFrame(table, copy=False)
+    return import_extra("pandas", "geo").DataFrame(table, copy=False)
 
 
 def facility_table(graph: Graph, facilities: Array, distances: Array, index: Array) -> Any:
@@ -104,10 +101,23 @@ def wide_table(graph: Graph, sources: Array, targets: Array, distances: Any) -> 
     return pandas.DataFrame(values, index, columns, copy=False)
 
 
-def tree_lines(graph: Graph, tails: Array, heads: Array, distances: Array) -> Any:
-    """Return the arcs of a tree, with the distances of their heads, as a GeoDataFrame."""
-    arcs = arcs_between(graph, tails, heads)
-    return arc_lines(graph, arcs, tails, heads, distance=distances)
+def walk_lines(graph: Graph, firsts: Array, vertices: Array) -> Array:
+    """Return paths as an array of `shapely.LineString`, None for those without a vertex.
+
+    Parameters
+    ----------
+    firsts : ndarray, shape (t + 1,), int64
+        Path i is ``vertices[firsts[i]:firsts[i + 1]]``.
+    """
+    shapely = import_extra("shapely", "geo")
+    coordinates = require_coordinates(graph.coordinates)
+    sizes = np.diff(firsts)
+    # (a line has two points, even where there is one vertex)
+    copies = np.repeat(np.where(sizes == 1, 2, 1), sizes)
+    path = np.repeat(np.repeat(np.cumsum(sizes > 0) - 1, sizes), copies)
+    lines = np.full(sizes.size, None, object)
+    lines[sizes > 0] = shapely.linestrings(coordinates[np.repeat(vertices, copies)], indices=path)
+    return lines
 
 
 def tree_lengths(graph: Graph, tails: Array, vertices: Array, weights: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Rows of a result's arrays, whatever their form.
+"""Rows of a result's arrays, dense or sparse.
 
 A call may drop the axis of the sources, that of the targets, or both; sparse rows store what a
 search reached (distances), or what a tree holds (predecessors), in order of vertex.
@@ -6,17 +6,22 @@ search reached (distances), or what a tree holds (predecessors), in order of ver
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.errors import DistanceOverflowError
 from sssp.graph.check_arrays import is_sparse
+
+if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
 
 
 def stored_row(matrix: Any, row: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the columns that a row of a CSR matrix stores, ascending, and what stands there."""
+    """Return the stored columns of a row of a CSR matrix, ascending, and their values."""
     stored = slice(int(matrix.indptr[row]), int(matrix.indptr[row + 1]))
     return matrix.indices[stored], matrix.data[stored]
 
@@ -43,7 +48,7 @@ def dense_row(matrix: Any, row: int, rows: int, missing: Any) -> NDArray[Any]:
 
 
 def entries(matrix: Any, row: int, rows: int, missing: Any) -> Callable[[int], Any]:
-    """Return what gives an entry of what `dense_row` would return, as a Python number.
+    """Return a function from a column to its entry of `dense_row`, as a Python number.
 
     In O(log) time of what is stored.
     """
@@ -59,3 +64,42 @@ def entries(matrix: Any, row: int, rows: int, missing: Any) -> Callable[[int], A
         return stored.item(place) if is_stored else missing
 
     return find
+
+
+def rows_of_turns(graph: Graph) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    """Return what brings numbers of turns to the rows of the table that has named some.
+
+    Raises
+    ------
+    ValueError
+        The graph has no turns.
+    """
+    turns = graph.turns
+    if turns is None:
+        raise ValueError("this graph has no turns: g.with_turns names some")
+    row_turn = turns.row_turn
+    return lambda numbers: np.append(numbers, numbers.dtype.type(0))[row_turn]
+
+
+def as_index(value: Any, what: str) -> int:
+    """Return an integer of any type (a NumPy scalar, an array without axes) as an int."""
+    if isinstance(value, bool | np.bool_):
+        raise TypeError(f"{what} is an int, not True or False")
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} is an int, not {value!r} ({type(value).__name__})") from None
+
+
+def refuse_sum(values: NDArray[Any], arcs: NDArray[np.int64], where: str) -> NoReturn:
+    """Raise the error for a sum of values over the arcs of a path that does not fit the result."""
+    odd = arcs[~np.isfinite(values[arcs])]
+    if odd.size:
+        raise ValueError(
+            f"the value of arc {odd[0]} {where} is {values[odd[0]]}; every value on a path must be "
+            "a finite number"
+        )
+    raise DistanceOverflowError(
+        f"the sum of values {where} does not fit {values.dtype}, whose greatest number stands for "
+        "unreached"
+    )

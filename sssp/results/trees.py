@@ -1,9 +1,8 @@
-"""`ShortestPaths`: what a call of `shortest_paths` returns."""
+"""`ShortestPaths`: the result of `shortest_paths`."""
 
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from importlib import import_module
 from os import PathLike
@@ -17,13 +16,21 @@ from sssp.engine.exact_sums import as_numbers, carry, join_parts, may_wrap, part
 from sssp.engine.request import Answer, Request
 from sssp.engine.threads import default_threads
 from sssp.engine.workers import ordered_map
-from sssp.errors import DistanceOverflowError, UnreachableError, VertexError
-from sssp.graph.check_arrays import is_sparse
+from sssp.errors import UnreachableError, VertexError
+from sssp.graph.check_arrays import as_flag, is_sparse
+from sssp.graph.frames import arc_lines
 from sssp.graph.labels import label_hint
 from sssp.kernels.dtypes import FLOAT64, INT64, unreached
 from sssp.methods import BreadthFirst
 from sssp.results import result_frames as frames
-from sssp.results.row_access import dense_row, entries, stored_row
+from sssp.results.row_access import (
+    as_index,
+    dense_row,
+    entries,
+    refuse_sum,
+    rows_of_turns,
+    stored_row,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,13 +83,7 @@ class ShortestPaths:
     """
 
     def __init__(
-        self,
-        graph: Graph,
-        request: Request,
-        answer: Answer,
-        *,
-        method: str,
-        device: str,
+        self, graph: Graph, request: Request, answer: Answer, *, method: str, device: str
     ) -> None:
         self.graph = graph
         self.sources = request.sources
@@ -108,7 +109,7 @@ class ShortestPaths:
             asked.append(f"to {_count(self.targets.size, 'target')}")
         if self.limit is not None:
             asked.append(f"limit {self.limit}")
-        if self.predecessors is not None:
+        if self.has_paths:
             asked.append("with predecessors")
         reached = self._count_reached()
         if reached is not None:
@@ -124,10 +125,7 @@ class ShortestPaths:
         knows_all = self.targets is None and not self._on_device and self.rows > 0
         from sssp.graph.drawing import as_html
 
-        return as_html(repr(self), self.graph, self._draw if knows_all else None)
-
-    def _draw(self, ax: Axes) -> Axes:
-        return self.plot(ax=ax)
+        return as_html(repr(self), self.graph, (lambda ax: self.plot(ax=ax)) if knows_all else None)
 
     def _from_whom(self) -> str:
         if self.nearest:
@@ -151,12 +149,17 @@ class ShortestPaths:
         """Return the result with its arrays on the host; itself if they are there already."""
         if not self._on_device:
             return self
-        host = object.__new__(ShortestPaths)
+        host = object.__new__(type(self))
         host.__dict__.update(self.__dict__)
         for name in ("distances", "predecessors", "origin"):
             array = getattr(self, name)
             setattr(host, name, array.to_host() if _is_on_device(array) else array)
         return host
+
+    @property
+    def has_paths(self) -> bool:
+        """Whether the call asked for predecessors, so that there are paths."""
+        return self.predecessors is not None
 
     @property
     def rows(self) -> int:
@@ -226,6 +229,10 @@ class ShortestPaths:
         if math.isinf(self.distance(vertex, row)):
             within = "" if self.limit is None else f" within the limit of {self.limit}"
             raise UnreachableError(f"vertex {vertex} is not reached from {self._from(row)}{within}")
+        return self._walk_to(vertex, row)
+
+    def _walk_to(self, vertex: int, row: int) -> NDArray[np.int64]:
+        """Return the vertices on the way to a vertex that is reached."""
         path, tail_of = [], entries(self.predecessors, row, self.rows, -1)
         while vertex >= 0:
             path.append(vertex)
@@ -290,13 +297,14 @@ class ShortestPaths:
         trees = self._tree_sums(arc_values.dtype)
         sums = np.empty((self.rows, self._width), arc_values.dtype)
         wide = may_wrap(arc_values, self.graph.n)
-        parts = [trees.by_head(part) for part in parts_of(arc_values, wide)]
+        parts = [trees.by_head(part) for part in parts_of(self._values_along(arc_values), wide)]
 
         def fill(rows: range) -> None:
             odd = _skim(trees, rows, parts, sums[rows.start : rows.stop])
             if odd is not None:
-                vertex = self._vertices_of(np.array(odd[1:]))
-                self._refuse_sum(arc_values, int(vertex[0]), rows.start + odd[0])
+                row, vertex = rows.start + odd[0], int(self._vertices_of(np.array(odd[1:]))[0])
+                where = f"on the path from {self._from(row)} to vertex {vertex}"
+                refuse_sum(arc_values, self.path_arcs(vertex, row), where)
 
         for _ in ordered_map(fill, trees.blocks(), default_threads()):
             pass
@@ -333,16 +341,60 @@ class ShortestPaths:
         """
         if self._on_device:
             return self._load_there(volumes)
+        loads = self._loads(volumes)
+        return flow_on_input(self.graph, [self._loads_of_arcs(load) for load in loads])
+
+    def load_turns(self, volumes: ArrayLike) -> NDArray[Any]:
+        """Load flows onto the turns that were named.
+
+        Parameters
+        ----------
+        volumes : array_like
+            As of `load`.
+
+        Returns
+        -------
+        ndarray, shape (rows of the table of `Graph.with_turns`,), int64 or float64
+            Flow from the arc before to the arc behind; 0 for rows that met no turn.
+
+        Raises
+        ------
+        ValueError
+            The graph has no turns; as `load`.
+        UnreachableError, TypeError, DistanceOverflowError
+            As `load`.
+        """
+        named = rows_of_turns(self.graph)
+        loads = [self._loads_of_turns(load) for load in self._loads(volumes)]
+        return named(join_parts(loads, "volumes on a turn"))
+
+    def _values_along(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values of the arcs that trees are made of."""
+        return values
+
+    def _loads_of_arcs(self, load: NDArray[Any]) -> NDArray[Any]:
+        """Return the loads of the graph's arcs, of those that trees are made of."""
+        return load
+
+    def _loads_of_turns(self, load: NDArray[Any]) -> NDArray[Any]:
+        """Return the loads of all turns."""
+        raise AssertionError
+
+    def _loads(self, volumes: ArrayLike) -> list[NDArray[Any]]:
+        """Return the loads of the arcs that trees are made of, in parts."""
         flows = as_numbers(volumes, "volumes")
         self._check_volumes_shape(flows.shape)
         self._require_predecessors()
-        flows = flows.reshape(self.rows, self._width)
+        return self._load_arcs(flows.reshape(self.rows, self._width))
+
+    def _load_arcs(self, flows: NDArray[Any]) -> list[NDArray[Any]]:
+        """Load flows, shape (rows, width), onto the arcs that trees are made of; in parts."""
         wide = may_wrap(flows, flows.size)
-        g = self.graph
         trees = self._tree_sums(flows.dtype)
+        m = trees.graph.m
 
         def loads_of(rows: range) -> tuple[NDArray[Any], ...]:
-            loads = parts_of(np.zeros(g.m, flows.dtype), wide)
+            loads = parts_of(np.zeros(m, flows.dtype), wide)
             volumes = flows[rows.start : rows.stop]
             for part, load in zip(parts_of(volumes, wide), loads, strict=True):
                 lost = trees.load(rows, part, load)
@@ -350,12 +402,12 @@ class ShortestPaths:
                     self._refuse_volumes(flows, rows.start + lost)
             return loads
 
-        loads = parts_of(np.zeros(g.m, flows.dtype), wide)
-        for more in ordered_map(loads_of, trees.blocks(4 * g.m), default_threads()):
+        loads = parts_of(np.zeros(m, flows.dtype), wide)
+        for more in ordered_map(loads_of, trees.blocks(4 * m), default_threads()):
             for load, part in zip(loads, more, strict=True):
                 load += part
             carry(loads)
-        return flow_on_input(g, [trees.by_tail(load) for load in loads])
+        return [trees.by_tail(load) for load in loads]
 
     def to_float(self) -> Any:
         """Distances for arithmetic: float64, inf where unreached, of the same shape.
@@ -459,10 +511,8 @@ class ShortestPaths:
         if is_sparse(self.predecessors):
             vertices, tails = stored_row(self.predecessors, row)
         else:
-            vertices, tails = (
-                np.arange(self.graph.n),
-                dense_row(self.predecessors, row, self.rows, -1),
-            )
+            vertices = np.arange(self.graph.n)
+            tails = dense_row(self.predecessors, row, self.rows, -1)
         if self.targets is None:
             missing = unreached(self.distances.dtype)
             distances = dense_row(self.distances, row, self.rows, missing)[vertices]
@@ -470,7 +520,9 @@ class ShortestPaths:
             weights = self._weights_of_distances()
             distances = frames.tree_lengths(self.graph, tails, vertices, weights)
         inner = tails >= 0
-        return frames.tree_lines(self.graph, tails[inner], vertices[inner], distances[inner])
+        tails, heads = tails[inner], vertices[inner]
+        arcs = arcs_between(self.graph, tails, heads)
+        return arc_lines(self.graph, arcs, tails, heads, distance=distances[inner])
 
     def plot(
         self,
@@ -570,8 +622,81 @@ class ShortestPaths:
         style = Style(ax, extent, cmap, linewidth, unit)
         return draw_isochrones(self.graph, distances, self._sources_of(row), bands, style)
 
+    def isochrone_areas(
+        self,
+        limits: ArrayLike,
+        *,
+        width: float = 60,
+        row: SupportsIndex = 0,
+        rings: bool = False,
+    ) -> Any:
+        """Return what is within limits as areas, in a `geopandas.GeoDataFrame`.
+
+        An area is all points within a width of the reached parts of streets: a street is cut
+        where the limit falls on it.
+
+        Parameters
+        ----------
+        limits : array_like of numbers, shape (b,)
+            How far each area reaches, in units of the weights, inclusive: ``[10, 20, 30]``.
+        width : float
+            In metres, 1 to 100,000, on either side of a street. Blocks between streets become
+            part of the area where they are narrower than twice the width.
+        row : int
+            Which source, for calls with several.
+        rings : bool, default False
+            Leave out of each area what is within the limit before. By default areas are nested:
+            each covers the one before.
+
+        Returns
+        -------
+        geopandas.GeoDataFrame
+            A row for each limit, ascending. Columns: ``limit``; ``geometry``, a valid
+            `shapely.MultiPolygon` (empty below 0). In degrees (EPSG:4326).
+
+        Raises
+        ------
+        MissingExtraError
+            GeoPandas is not installed.
+        ValueError
+            As `plot_isochrones`; coordinates beyond 85 degrees of latitude; no such width; a graph
+            with turns.
+        NegativeWeightError
+            A negative weight.
+        VertexError, TypeError
+            No such row; limits or a width that are not numbers.
+
+        Notes
+        -----
+        Boundaries are drawn on a grid with a sixth of the width between its points, by linear
+        interpolation: within 1% of the width where streets are straight or end, and without what
+        is narrower than the grid. Widths are right on the ground at every latitude.
+
+        Time in the number of reached streets and in the square of their length by the width; New
+        York's areas within 10, 20 and 30 minutes (158,050 vertices) take some 2.6 s of CPU.
+
+        Examples
+        --------
+        >>> import sssp
+        >>> places = [[8.50, 47.0], [8.51, 47.0], [8.52, 47.0]]
+        >>> g = sssp.Graph.from_arcs([0, 1], [1, 2], [5, 10], directed=False, coordinates=places)
+        >>> areas = sssp.shortest_paths(g, 0).isochrone_areas([5, 10], width=60)
+        >>> (areas.to_crs(32632).area / 1e6).round(2).tolist()  # square kilometres
+        [0.1, 0.15]
+        """
+        from sssp.results.areas import Streets, isochrone_areas
+        from sssp.results.plots import check_limits
+
+        row, distances = self._distances_to_all(row)
+        bands = check_limits(limits, self.limit)
+        streets = Streets.of(self.graph, distances, self._weights_of_distances())
+        sources = self._sources_of(row)
+        return isochrone_areas(
+            self.graph, streets, sources, bands, width, rings=as_flag(rings, "rings")
+        )
+
     def plot_flows(self, volumes: ArrayLike, **style: Any) -> Axes:
-        """Draw what flows on the network when volumes travel: `load`, then `Graph.plot_flows`.
+        """Draw the flows of volumes on the network: `load`, then `Graph.plot_flows`.
 
         Parameters
         ----------
@@ -671,7 +796,7 @@ class ShortestPaths:
         return self.sources if self.nearest else self.sources[row : row + 1]
 
     def _weights_of_distances(self) -> NDArray[Any]:
-        """Return what the distances are sums of, one an arc."""
+        """Return the lengths of arcs that the distances are sums of."""
         dtype = self.distances.dtype
         if self.method == BreadthFirst.name:
             return np.ones(self.graph.m, dtype)
@@ -693,11 +818,11 @@ class ShortestPaths:
         self._require_trees()
 
     def _require_trees(self) -> None:
-        if self.predecessors is None:
+        if not self.has_paths:
             raise ValueError("this needs predecessors: call shortest_paths(predecessors=True)")
 
     def _skim_there(self, values: NDArray[Any]) -> Any:
-        """Skim where the trees are; what does not go there, on the host."""
+        """Skim on the trees' device if it can, else on the host."""
         trees, sums = self._trees_there(), None
         if self.predecessors.size and not may_wrap(values, self.graph.n):
             sums = trees.skim(values)
@@ -706,7 +831,7 @@ class ShortestPaths:
         return sums.reshape(self._shape())
 
     def _load_there(self, volumes: Any) -> NDArray[Any]:
-        """Load where the trees are; what does not go there, on the host."""
+        """Load on the trees' device if it can, else on the host."""
         there = _is_on_device(volumes)
         flows = volumes if there else as_numbers(volumes, "volumes")
         self._check_volumes_shape(tuple(flows.shape))
@@ -760,12 +885,6 @@ class ShortestPaths:
             )
         return int(columns[0])
 
-    def _reached_columns(self, row: int) -> NDArray[Any]:
-        if self._sparse:
-            return stored_row(self.distances, row)[0]
-        missing = unreached(self.distances.dtype)
-        return np.flatnonzero(dense_row(self.distances, row, self.rows, missing) != missing)
-
     def _check_volumes_shape(self, shape: tuple[int, ...]) -> None:
         if shape != self._shape():
             what = "rows and vertices" if self._sparse else "the distances"
@@ -775,7 +894,7 @@ class ShortestPaths:
             )
 
     def _refuse_volumes(self, flows: NDArray[Any], row: int) -> NoReturn:
-        """Say which volumes of a row, of those that are not 0, cannot travel."""
+        """Raise for the first volume of a row that cannot travel."""
         columns = np.flatnonzero(flows[row])
         volumes = flows[row, columns]
         wrong = ~np.isfinite(volumes)
@@ -786,27 +905,11 @@ class ShortestPaths:
                 f"{self._vertices_of(columns[[first]])[0]} is {volumes[first]}; where nothing "
                 "travels write 0"
             )
-        reached = np.zeros(self._width, np.bool_)
-        reached[self._reached_columns(row)] = True
-        lost = columns[~reached[columns]]
+        missing = unreached(self.distances.dtype)
+        lost = columns[dense_row(self.distances, row, self.rows, missing)[columns] == missing]
         raise UnreachableError(
             f"volumes lead from {self._from(row)} to {lost.size} vertices that are not "
             f"reached, vertex {self._vertices_of(lost)[0]} first; set them to 0"
-        )
-
-    def _refuse_sum(self, values: NDArray[Any], vertex: int, row: int) -> NoReturn:
-        """Say why the sum of values on the way to a vertex is not a number of the result."""
-        arcs = self.path_arcs(vertex, row)
-        where = f"on the path from {self._from(row)} to vertex {vertex}"
-        odd = arcs[~np.isfinite(values[arcs])]
-        if odd.size:
-            raise ValueError(
-                f"the value of arc {odd[0]}, {where}, is {values[odd[0]]}; every value on a path "
-                "must be a finite number"
-            )
-        raise DistanceOverflowError(
-            f"the sum of values {where} does not fit {values.dtype}, whose greatest number stands "
-            "for unreached"
         )
 
     def _from(self, row: int) -> str:
@@ -815,16 +918,16 @@ class ShortestPaths:
         return f"source {self.sources[row]}"
 
     def _row(self, row: SupportsIndex) -> int:
-        index = _as_index(row, "a row")
+        index = as_index(row, "a row")
         if not -self.rows <= index < self.rows:
             raise VertexError(f"row {index} does not exist: the call had {self.rows} sources")
         return index % self.rows
 
     def _vertex(self, vertex: SupportsIndex) -> int:
-        """Return a vertex as an int; what is not a vertex but a label is told so."""
+        """Return a vertex as an int; for a label the error says so."""
         g = self.graph
         try:
-            index = _as_index(vertex, "a vertex")
+            index = as_index(vertex, "a vertex")
         except TypeError as error:
             raise TypeError(f"{error}{label_hint(g, vertex)}") from None
         if not 0 <= index < g.n:
@@ -853,16 +956,6 @@ def _skim(
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _as_index(value: Any, what: str) -> int:
-    """Return an integer of any type (a NumPy scalar, an array without axes) as an int."""
-    if isinstance(value, bool | np.bool_):
-        raise TypeError(f"{what} is an int, not True or False")
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{what} is an int, not {value!r} ({type(value).__name__})") from None
 
 
 def _is_on_device(array: Any) -> bool:

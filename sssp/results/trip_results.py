@@ -1,9 +1,10 @@
-"""`Trips`: what a call of `pairs` returns."""
+"""`Trips`: the result of `pairs`."""
 
 from __future__ import annotations
 
 import math
-import operator
+from collections.abc import Callable
+from dataclasses import KW_ONLY, InitVar, dataclass
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
@@ -18,9 +19,11 @@ from sssp.cpu.tree_sums import (
 )
 from sssp.engine.exact_sums import as_numbers, carry, join_parts, may_wrap, parts_of
 from sssp.engine.request import Walks
-from sssp.errors import DistanceOverflowError, UnreachableError, VertexError
+from sssp.errors import UnreachableError, VertexError, import_extra
+from sssp.graph.frames import WGS84
 from sssp.kernels.dtypes import FLOAT64, unreached
 from sssp.results import result_frames as frames
+from sssp.results.row_access import as_index, refuse_sum, rows_of_turns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,6 +36,7 @@ GLANCE = 1 << 24
 LINE_WIDTH = 3.0
 
 
+@dataclass(eq=False, repr=False)
 class Trips:
     """Distances of trips, each from a source of its own to a target of its own, and their paths.
 
@@ -56,31 +60,22 @@ class Trips:
         trip. Trips that were found together have the same.
     """
 
-    def __init__(
-        self,
-        graph: Graph,
-        sources: NDArray[np.int64],
-        targets: NDArray[np.int64],
-        distances: NDArray[Any],
-        *,
-        limit: int | float | None,
-        walks: Walks | None,
-        walk_of: NDArray[np.int64] | None,
-        method: str,
-        device: str,
-        stats: dict[str, NDArray[np.int64]],
-    ) -> None:
-        self.graph = graph
-        self.sources = sources
-        self.targets = targets
-        self.distances = distances
-        self.limit = limit
-        self.method = method
-        self.device = device
-        self.stats = stats
+    graph: Graph
+    sources: NDArray[np.int64]
+    targets: NDArray[np.int64]
+    distances: NDArray[Any]
+    _: KW_ONLY
+    limit: int | float | None
+    walks: InitVar[Walks | None]
+    walk_of: InitVar[NDArray[np.int64]]
+    method: str
+    device: str
+    stats: dict[str, NDArray[np.int64]]
+
+    def __post_init__(self, walks: Walks | None, walk_of: NDArray[np.int64]) -> None:
         # trips with the same ends share a path: trip i has path ``_walk_of[i]``
         self._walks = walks
-        self._walk_of = np.empty(0, np.int64) if walk_of is None or walks is None else walk_of
+        self._walk_of = np.empty(0, np.int64) if walks is None else walk_of
         self._arcs: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
@@ -96,8 +91,8 @@ class Trips:
         if p <= GLANCE:
             asked.append(f"{np.count_nonzero(self.reached):,} reached")
         return (
-            f"<Trips {', '.join(asked)}; distances {self.distances.dtype}; by {self.method} on "
-            f"{self.device}>"
+            f"<{type(self).__name__} {', '.join(asked)}; distances {self.distances.dtype}; by "
+            f"{self.method} on {self.device}>"
         )
 
     def _repr_html_(self) -> str:
@@ -159,8 +154,28 @@ class Trips:
         """
         return frames.trip_table(self.graph, self.sources, self.targets, self.distances)
 
+    def to_geodataframe(self) -> Any:
+        """Return a line for every trip, in order, as a `geopandas.GeoDataFrame`.
+
+        Returns
+        -------
+        geopandas.GeoDataFrame
+            The columns of `to_dataframe`, and ``geometry``: the path, straight from vertex to
+            vertex, missing where ``reached`` is False. In degrees (EPSG:4326).
+
+        Raises
+        ------
+        MissingExtraError
+            GeoPandas is not installed.
+        ValueError
+            The call did not ask for predecessors; a graph without coordinates in degrees.
+        """
+        geopandas, walks = import_extra("geopandas", "geo"), self._require_walks()
+        lines = frames.walk_lines(self.graph, walks.firsts, walks.vertices)[self._walk_of]
+        return geopandas.GeoDataFrame(self.to_dataframe(), geometry=lines, crs=WGS84)
+
     def plot_flows(self, volumes: ArrayLike, **style: Any) -> Axes:
-        """Draw what flows on the network when volumes travel: `load`, then `Graph.plot_flows`.
+        """Draw the flows of volumes on the network: `load`, then `Graph.plot_flows`.
 
         Parameters
         ----------
@@ -254,7 +269,8 @@ class Trips:
         missing = unreached(arc_values.dtype)
         wrong = self.reached & ((along == missing) | ~np.isfinite(along))
         if wrong.any():
-            self._refuse_sum(arc_values, int(np.argmax(wrong)))
+            trip = int(np.argmax(wrong))
+            refuse_sum(arc_values, self.path_arcs(trip), f"on the path of {self._named(trip)}")
         return np.where(self.reached, along, missing)
 
     def load(self, volumes: ArrayLike) -> NDArray[Any]:
@@ -282,6 +298,12 @@ class Trips:
         DistanceOverflowError
             A flow (or a volume) that does not fit the result; integers are exact.
         """
+        return flow_on_input(self.graph, self._loads(volumes, self._path_arcs, self.graph.m))
+
+    def _loads(
+        self, volumes: ArrayLike, steps_of: Callable[[Walks], NDArray[np.int64]], size: int
+    ) -> list[NDArray[Any]]:
+        """Return the loads of what lies along the paths, in parts."""
         flows = as_numbers(volumes, "volumes")
         if flows.shape != (len(self),):
             raise ValueError(
@@ -289,14 +311,49 @@ class Trips:
             )
         walks = self._require_walks()
         self._check_volumes(flows)
-        g = self.graph
-        wide = may_wrap(flows, flows.size)
+        wide, steps = may_wrap(flows, flows.size), steps_of(walks)
         loads = []
         for part in parts_of(flows, wide):
-            loads.append(np.zeros(g.m, flows.dtype))
-            load_kernel(walks.firsts, self._path_arcs(walks), self._walk_of, part, loads[-1])
+            loads.append(np.zeros(size, flows.dtype))
+            load_kernel(walks.firsts, steps, self._walk_of, part, loads[-1])
         carry(loads)
-        return flow_on_input(g, loads)
+        return loads
+
+    def load_turns(self, volumes: ArrayLike) -> NDArray[Any]:
+        """Load flows onto the turns that were named.
+
+        Parameters
+        ----------
+        volumes : array_like, shape (p,)
+            As of `load`.
+
+        Returns
+        -------
+        ndarray, shape (rows of the table of `Graph.with_turns`,), int64 or float64
+            Flow from the arc before to the arc behind; 0 for rows that met no turn.
+
+        Raises
+        ------
+        ValueError
+            The graph has no turns; as `load`.
+        UnreachableError, TypeError, DistanceOverflowError
+            As `load`.
+        """
+        named, turns = rows_of_turns(self.graph), self.graph.turns
+        assert turns is not None
+        loads = self._loads(volumes, self._path_turns, turns.costs.size + 1)
+        return named(join_parts(loads, "volumes on a turn")[:-1])
+
+    def _path_turns(self, walks: Walks) -> NDArray[np.int64]:
+        """Return for every vertex of the paths the turn to the arc that leads there, or -1."""
+        turns, arcs, m = self.graph.turns, self._path_arcs(walks), self.graph.m
+        assert turns is not None
+        before = np.roll(arcs, 1)  # (of sources no arc is known)
+        keys = turns.into.astype(np.int64) * m + turns.out
+        wanted = before * m + arcs
+        place = np.searchsorted(keys, wanted)
+        is_turn = (before >= 0) & (arcs >= 0) & (np.append(keys, -1)[place] == wanted)
+        return np.where(is_turn, np.append(turns.turn, -1)[place], -1)
 
     def _path_arcs(self, walks: Walks) -> NDArray[np.int64]:
         """Return for every vertex of the paths the arc that leads there, -1 at the sources."""
@@ -313,12 +370,7 @@ class Trips:
         return self._walks
 
     def _trip(self, i: SupportsIndex) -> int:
-        if isinstance(i, bool | np.bool_):
-            raise TypeError("a trip is an int, not True or False")
-        try:
-            trip = operator.index(i)
-        except TypeError:
-            raise TypeError(f"a trip is an int, not {i!r} ({type(i).__name__})") from None
+        trip = as_index(i, "a trip")
         if not -len(self) <= trip < len(self):
             raise VertexError(f"trip {trip} does not exist: the call had {len(self)} trips")
         return trip % len(self)
@@ -343,17 +395,31 @@ class Trips:
                 f"{self._named(lost[0])} first; set them to 0"
             )
 
-    def _refuse_sum(self, values: NDArray[Any], trip: int) -> None:
-        """Raise the error for a sum of values along a path that does not fit the result."""
-        arcs = self.path_arcs(trip)
-        odd = arcs[~np.isfinite(values[arcs])]
-        where = f"on the path of {self._named(trip)}"
-        if odd.size:
-            raise ValueError(
-                f"the value of arc {odd[0]}, {where} is {values[odd[0]]}; every value on a path "
-                "must be a finite number"
-            )
-        raise DistanceOverflowError(
-            f"the sum of values {where} does not fit {values.dtype}, whose greatest number stands "
-            "for unreached"
-        )
+
+@dataclass(eq=False, repr=False)
+class Alternatives(Trips):
+    """Trips, some with several routes: what `sssp.alternatives` returns.
+
+    A route has an entry wherever a trip has one in `Trips`; the first of every pair is the
+    shortest path.
+
+    Attributes
+    ----------
+    pair : ndarray, shape (routes,), int64
+        The trip of the call that a route is of, ascending.
+    stretch : ndarray, shape (routes,), float64
+        Its length by that of the shortest path.
+    sharing : ndarray, shape (routes,), float64
+        The greatest part of its weight that it has in common with an earlier route of its pair; 0
+        for the first.
+    """
+
+    _: KW_ONLY
+    pair: NDArray[np.int64]
+    stretch: NDArray[np.float64]
+    sharing: NDArray[np.float64]
+
+    def to_dataframe(self) -> Any:
+        """Return a row for every route, as `Trips` do, with its `pair`, `stretch` and `sharing`."""
+        columns = {"pair": self.pair, "stretch": self.stretch, "sharing": self.sharing}
+        return super().to_dataframe().assign(**columns)

@@ -13,6 +13,7 @@ import pytest
 from sssp.bench import drop_ins, startup
 from sssp.bench.__main__ import main
 from sssp.loaders import write_gr
+from tests.cli.test_assign_command import NET, TRIPS
 from tests.patience import PATIENCE
 
 
@@ -49,9 +50,9 @@ def table_of(text: str, heading: str = "method") -> list[list[str]]:
 
 @pytest.mark.slow
 def test_the_table_of_starts_has_a_row_for_every_process(monkeypatch, tmp_path, capsys):
-    kept = [startup.Task("import sssp", "cpu", startup.IMPORT)]
+    kept = [startup.StartupTask("import sssp", "cpu", startup.IMPORT)]
     kept += [task for task in startup.list_tasks() if task[:2] == ("bellman-ford, a source", "cpu")]
-    kept += [startup.Task("nothing", "cpu", "import no_such_package")]
+    kept += [startup.StartupTask("nothing", "cpu", "import no_such_package")]
     monkeypatch.setattr(startup, "list_tasks", lambda: iter(kept))
     monkeypatch.setattr(startup, "SIZE", 1000)
     monkeypatch.setenv("SSSP_DATA", str(tmp_path))
@@ -92,6 +93,29 @@ def test_a_drop_in_that_finds_something_else_makes_the_exit_code_one(monkeypatch
     assert main(["--table", "csgraph", "--trials", "1"]) == 1
     _, *rows = table_of(capsys.readouterr().out, "function")
     assert [row[0] for row in rows if row[-1] == "NO"] == ["floyd_warshall"] * 2
+
+
+def write_problem(folder, flow):
+    for kind, text in (("net", NET), ("trips", TRIPS), ("flow", flow)):
+        (folder / f"Anaheim_{kind}.tntp").write_text(text)
+
+
+@pytest.mark.parametrize(("first", "code"), [(7.6 / 0.039, 0), (100, 1)])
+def test_the_table_of_equilibria_compares_with_published_flows(
+    first, code, monkeypatch, tmp_path, capsys
+):
+    monkeypatch.setenv("SSSP_DATA", str(tmp_path))
+    rest = 400 - first
+    rows = f"1 2 {first} 0\n3 2 {rest} 0\n1 3 {rest} 0\n"
+    write_problem(tmp_path, f"From To Volume Cost\n{rows}")
+    assert main(["--table", "assignment", "--trials", "1"]) == code
+    out = capsys.readouterr().out
+    headings, *lines = table_of(out, "problem")
+    assert headings[:4] == ["problem", "gap", "contender", "iterations"]
+    ours = [line for line in lines if "sssp" in line]
+    assert [(line[0], line[1]) for line in ours] == [("Anaheim", "1e-04"), ("Anaheim", "1e-06")]
+    assert {line[-1] for line in ours} == {"NO" if code else "yes"}
+    assert "SiouxFalls is not here" in out
 
 
 def test_the_table_has_one_verified_row_for_scipy_and_every_method(grid, capsys):

@@ -9,7 +9,7 @@ import pytest
 
 from sssp.bench import harness, workloads
 from sssp.bench.__main__ import main
-from sssp.bench.harness import RIVALS, Harness, Ours, Plan, Rival
+from sssp.bench.harness import RIVALS, BenchPlan, Harness, Ours, Rival
 from sssp.bench.workloads import Workload
 from sssp.calls.shortest_paths import shortest_paths
 from sssp.errors import DeviceError
@@ -17,7 +17,7 @@ from sssp.graph.graph import Graph
 from sssp.loaders import write_gr
 from sssp.methods import Dijkstra
 
-QUICK = Plan(trials=2, threads=1)
+QUICK = BenchPlan(trials=2, threads=1)
 
 
 def path_graph(n: int = 6) -> Graph:

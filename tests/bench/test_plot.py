@@ -12,21 +12,25 @@ import pytest
 
 from sssp.bench import report as plot
 from sssp.bench.__main__ import main
-from sssp.bench.report import Report, Row, draw, fit_exponent
+from sssp.bench.report import BenchReport, Measurement, draw, fit_exponent
 from sssp.methods import METHODS
 
 
-def report_of(*rows: Row) -> Report:
+def report_of(*rows: Measurement) -> BenchReport:
     hardware: dict[str, str | int | None]
     hardware = {"cpu": "abacus", "cores": 2, "usable_cores": 1, "memory": None, "system": "Beads 1"}
-    return Report(["bench"], "today", {"sssp": "1.2.3"}, hardware, {"trials": 1}, rows=list(rows))
+    return BenchReport(
+        ["bench"], "today", {"sssp": "1.2.3"}, hardware, {"trials": 1}, rows=list(rows)
+    )
 
 
-def row_of(method: str, n: int, seconds: float, *, device: str = "cpu", sources: int = 1) -> Row:
-    return Row(method, device, f"g{n}", n, 3 * n, sources, trials=[seconds], verified=True)
+def row_of(
+    method: str, n: int, seconds: float, *, device: str = "cpu", sources: int = 1
+) -> Measurement:
+    return Measurement(method, device, f"g{n}", n, 3 * n, sources, trials=[seconds], verified=True)
 
 
-def lines_of(report: Report) -> dict[str, list[Any]]:
+def lines_of(report: BenchReport) -> dict[str, list[Any]]:
     """Return what is drawn, by what the legend calls it."""
     pytest.importorskip("matplotlib", reason="Matplotlib is not installed")
     (ax,) = draw(report).axes
@@ -44,7 +48,7 @@ def test_a_slope_is_the_power_of_n():
 def test_a_line_has_the_times_a_source_in_order_of_n():
     wrong = row_of("dijkstra", 300, 9.0)
     wrong.verified = False
-    skipped = Row("dijkstra", "cpu", "g500", 500, 1500, 1)
+    skipped = Measurement("dijkstra", "cpu", "g500", 500, 1500, 1)
     rows = row_of("dijkstra", 100, 0.04, sources=4), row_of("dijkstra", 10, 0.001)
     assert lines_of(report_of(*rows, wrong, skipped)) == {
         "dijkstra: n^1.00": [(10, pytest.approx(1)), (100, pytest.approx(10))]

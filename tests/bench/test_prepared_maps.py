@@ -14,7 +14,7 @@ import sssp
 from bench import rivals
 from sssp.bench import __main__ as bench
 from sssp.bench import prepared_maps
-from sssp.bench.harness import PreparedMap, Rival
+from sssp.bench.harness import Rival, RivalMap
 from sssp.bench.prepared_maps import count_bytes, preparing_pays_after
 from sssp.loaders import write_gr
 from tests.bench.test_bench import table_of
@@ -77,16 +77,20 @@ def test_a_gpu_is_asked_in_place_of_the_cpu_or_beside_it(devices, capsys):
         assert row["equal"] in ("yes", "-")
 
 
+#: before a test puts `forged` in its place
+PAIRS = sssp.pairs
+
+
 def forged(network, *arguments, **options):
     """Answer trips, and the first of a prepared map wrongly."""
-    trips = sssp.pairs(network, *arguments, **options)
+    trips = PAIRS(network, *arguments, **options)
     if isinstance(network, sssp.Hierarchy):
         trips.distances[0] += 1
     return trips
 
 
 def test_a_wrong_answer_is_told_and_the_exit_code_is_one(monkeypatch, capsys):
-    monkeypatch.setattr(prepared_maps, "pairs", forged)
+    monkeypatch.setattr("sssp.pairs", forged)
     found = measured(capsys)
     assert found.code == 1
     assert [name for name, row in found.rows.items() if row["equal"] == "NO"] == [
@@ -148,7 +152,7 @@ def stand_in(more: int) -> Rival:
         def trips(sources: Any, targets: Any) -> Any:
             return sssp.pairs(graph, sources, targets).to_float() + more
 
-        return lambda: PreparedMap(None, table, trips, np.asarray, lambda weights: None)
+        return lambda: RivalMap(None, table, trips, np.asarray, lambda weights: None)
 
     return Rival("stand-in", lambda graph: lambda sources: None, mapped=mapped)
 

@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
     "script",
     [
         "backend",
+        "calls",
         "dense",
         "devices",
         "jobs",
@@ -159,7 +160,7 @@ def test_a_prepared_graph_that_answers_wrongly_makes_the_exit_code_one(monkeypat
     monkeypatch.setattr(prepared_maps, "TREES", (2,))
     monkeypatch.setattr(prepared_maps, "TRIPS", (50,))
     monkeypatch.setattr(prepared_maps, "PATHS", 40)
-    monkeypatch.setattr(prepared_maps, "pairs", forged)
+    monkeypatch.setattr("sssp.pairs", forged)
     assert prepared.main(["grid", "--side", "20"]) == 1
     wrong = [line for line in capsys.readouterr().out.splitlines() if "WRONG" in line]
     assert [line.split("|")[1].strip() for line in wrong] == ["50 trips", "40 paths"]

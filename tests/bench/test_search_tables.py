@@ -179,7 +179,7 @@ def test_a_wrong_distance_shows_in_the_table_and_in_the_exit_code(
 
 
 def test_a_graph_with_more_arcs_per_vertex_is_expected_to_take_longer(monkeypatch):
-    plan = harness.Plan(trials=1, row_limit=1e-9)
+    plan = harness.BenchPlan(trials=1, row_limit=1e-9)
     clock = [0.0]
     monkeypatch.setattr(workloads, "perf_counter", lambda: clock[0])
 

@@ -272,7 +272,7 @@ def test_sums_along_paths_are_exact_or_refused() -> None:
     assert trips.load([2**62, -(2**62)]).tolist() == [0, 0, 2**62]
     with pytest.raises(sssp.DistanceOverflowError, match="volumes on an arc"):
         trips.load([2**62, 2**62])
-    with pytest.raises(ValueError, match="value of arc 1, on the path of trip 0"):
+    with pytest.raises(ValueError, match="value of arc 1 on the path of trip 0"):
         trips.skim([1.0, math.inf, 1.0])
     with pytest.raises(ValueError, match="volume of trip 1"):
         trips.load([1.0, math.nan])

@@ -55,6 +55,32 @@ def test_info_tells_sizes_weights_degrees_and_components(graph, capsys):
     }
 
 
+def test_info_lists_devices_and_why_one_cannot_be_used(monkeypatch, capsys):
+    cuda = pytest.importorskip("sssp.cuda.compiler", exc_type=ImportError)
+    opencl = pytest.importorskip("sssp.opencl.compiler", exc_type=ImportError)
+
+    def fail(*_):
+        raise sssp.DeviceError("not\ntoday")
+
+    monkeypatch.setattr(cuda, "device_count", fail)
+    monkeypatch.setattr(opencl, "find_devices", fail)
+    assert main(["info", "--devices"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["cpu", "cuda", "opencl"]
+    assert lines[0].endswith("thread(s)")
+    assert lines[1].endswith("not: today")
+    monkeypatch.undo()
+    try:
+        count = len(opencl.find_devices())
+        opencl.device_number("opencl")
+    except sssp.DeviceError:
+        return
+    assert main(["info", "--devices"]) == 0
+    told = capsys.readouterr().out
+    assert [f"opencl:{number} " in told for number in range(count)] == [True] * count
+    assert "in one piece" in told
+
+
 def test_info_tells_the_box_of_the_coordinates(graph, coordinates, capsys):
     assert main(["info", graph, "--coordinates", coordinates]) == 0
     assert facts(capsys.readouterr().out)["coordinates"] == (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import sssp
 from sssp.apps.cli import main
 from tests.cli.conftest import outcome
+from tests.osm_files import Way, grid, write_osm
 
 
 def arcs(g: Any) -> list[list[Any]]:
@@ -39,9 +41,10 @@ def test_what_a_text_file_cannot_hold_is_told(tmp_path, capsys):
     places = [[8, 47], [9, 47], [9, 48]]
     labels = ["a", "b", "c"]
     g = sssp.Graph.from_arcs([0, 1], [1, 2], [5, 7], coordinates=places, labels=labels)
-    g.without_arcs([1]).save(path)
+    g.without_arcs([1]).with_turns(([0], [1], [np.inf])).save(path)
     assert main(["convert", str(path), "-o", str(out)]) == 0
     assert capsys.readouterr().out.splitlines()[1:] == [
+        "left out the turns",
         "left out 1 closed arcs",
         "left out the coordinates; --coordinates-output FILE writes them",
         "vertices 1 to 3 stand for those that went by a to c",
@@ -142,7 +145,8 @@ def test_what_is_not_finished_leaves_the_old_file(graph, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ([], "required: -o/--output"),
+        ([], "name one file to write"),
+        (["x.sssp", "-o", "x.gr"], "name one file to write"),
         (["-o", "x.txt"], "must end in .gr, .gr.gz, .gr.xz, .gr.bz2, .sssp, .csv"),
         (["-o", "x.geojson"], "name its .co file with --coordinates"),
         (["-o", "x.gr", "--coordinates-output", "x.co"], "name its .co file with --coordinates"),
@@ -158,3 +162,72 @@ def test_what_cannot_be_written_is_told(graph, arguments, complaint, tmp_path, c
     assert complaint in captured.err
     assert captured.err.count("\n") == 1
     assert sorted(tmp_path.iterdir()) == [Path(graph)]
+
+
+def test_turns_of_a_file_are_in_what_is_written(tmp_path, capsys):
+    path, table, out = tmp_path / "g.sssp", tmp_path / "turns.csv", tmp_path / "t.sssp"
+    streets = [0, 0, 0, 0], [1, 2, 3, 4], [10] * 4
+    sssp.Graph.from_arcs(*streets, directed=False, labels=list("vabcd")).save(path)
+    table.write_text("from,via,to,cost,kind\na,v,b,inf,cost\nb,v,c,0,only\na,v,c,5,cost\n")
+    given = ["--turns", str(table), "--u-turns", "1"]
+    assert main(["convert", str(path), *given, "-o", str(out)]) == 0
+    t = sssp.read_graph(out)
+    assert sssp.shortest_paths(t, t.vertex("a")).distances.tolist() == [10, 0, 40, 25, 20]
+    assert sssp.shortest_paths(t, t.vertex("b")).distances.tolist() == [10, 40, 0, 20, 40]
+    assert main(["convert", str(out), "-o", str(tmp_path / "t.gr")]) == 0
+    assert "left out the turns" in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("from,to,cost\na,b,1\n", "there is no column via"),
+        ("from,via,to\na,v,b\n", "there is no column cost"),
+        ("from,via,to,cost\na,v,b,dear\n", "cost must be a number, not 'dear'"),
+        ("from,via,to,cost\na,b,v,1\n", "no arc leads from vertex 1 to vertex 2"),
+        ("from,via,to,cost\na,v,b,-1\n", "the cost of row 0 is -1"),
+    ],
+)
+def test_a_file_that_holds_no_turns_is_refused(tmp_path, capsys, text, words):
+    path, table = tmp_path / "g.sssp", tmp_path / "turns.csv"
+    sssp.Graph.from_arcs([0, 0], [1, 2], [1, 1], directed=False, labels=list("vab")).save(path)
+    table.write_text(text)
+    arguments = ["convert", str(path), "--turns", str(table), "-o", str(tmp_path / "t.sssp")]
+    assert outcome(arguments) != 0
+    assert words in capsys.readouterr().err
+
+
+def test_streets_of_openstreetmap_become_a_graph(tmp_path, capsys):
+    path, out = write_osm(tmp_path / "town.osm.pbf", grid(3, 1), [Way(1, [1, 2])]), tmp_path / "t"
+    for name, weight, speed in [
+        ("", "seconds", 30),
+        (":foot", "seconds", 5),
+        (":foot,metres", "metres", 5),
+    ]:
+        assert main(["convert", f"{path}{name}", f"{out}.sssp"]) == 0
+        g = sssp.read_graph(f"{out}.sssp")
+        assert g.about["weight"] == weight
+        assert g.input["speed"].tolist() == [speed] * 2
+    capsys.readouterr()
+    assert main(["info", f"{path}:bicycle"]) == 0
+    told = capsys.readouterr().out
+    assert "© OpenStreetMap contributors" in told
+    assert re.search(r"^profile +bicycle$", told, re.MULTILINE)
+    for name, complaint in [
+        (":horse", "no profile 'horse': choose from car, bicycle, foot"),
+        (":foot,miles", "weight must be 'seconds' or 'metres'"),
+    ]:
+        assert outcome(["info", f"{path}{name}"]) == 2
+        assert complaint in capsys.readouterr().err
+    assert outcome(["info", str(path), "--coordinates", str(path)]) == 2
+    assert "town has coordinates of its own: omit --coordinates" in capsys.readouterr().err
+
+
+def test_what_openstreetmap_does_not_tell_is_told(tmp_path, capsys):
+    ways = [Way(1, [1, 2], {"highway": "primary", "maxspeed": "fast"})]
+    assert main(["info", str(write_osm(tmp_path / "town.osm", grid(3, 1), ways))]) == 0
+    assert re.search(
+        r"left out: speeds that cannot be read +1, the first way 1: maxspeed=fast$",
+        capsys.readouterr().out,
+        re.MULTILINE,
+    )

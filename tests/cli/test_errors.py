@@ -25,7 +25,8 @@ BENCH = ["bench", "--graph", "FILE", "--trials", "1"]
     [
         ([], "required: COMMAND"),
         (["nonsense"], "invalid choice: 'nonsense'"),
-        (["info"], "required: FILE"),
+        (["info"], "one of the arguments FILE --devices is required"),
+        (["info", "FILE", "--devices"], "not allowed with argument FILE"),
         (["info", "FILE", "extra"], "unrecognized arguments: extra"),
         (
             ["solve", "FILE", "--source", "1", "2"],
@@ -301,7 +302,7 @@ def test_a_report_is_printed_if_its_file_cannot_be_written(graph, tmp_path, caps
     def full(self, path):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sssp.bench.report.Report.write_json", full)
+    monkeypatch.setattr("sssp.bench.report.BenchReport.write_json", full)
     arguments = [graph if argument == "FILE" else argument for argument in BENCH]
     assert main([*arguments, "--methods", "dijkstra", "--json", str(tmp_path / "x.json")]) == 2
     captured = capsys.readouterr()

@@ -14,6 +14,8 @@ import pytest
 import sssp
 from sssp.apps.cli import COMMANDS, main
 from sssp.loaders import write_co, write_gr
+from tests.cli.test_assign_command import NET, TRIPS
+from tests.osm_files import Way, grid, write_osm
 
 #: what runs for minutes or until Ctrl-C, or needs a GPU or a cluster
 PARSED_ONLY = {"bench", "compile", "run", "serve"}
@@ -47,9 +49,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         write_gr(tmp_path / f"USA-road-{kind}.NY.gr.gz", g.n, g.tails, g.indices, g.weights)
     write_co(tmp_path / "USA-road-d.NY.co.gz", places)
     (tmp_path / "rome99.gr").write_text("p sp 1 0\n")
+    write_osm(tmp_path / "porto.osm.pbf", grid(2, 1), [Way(1, [1, 2])])
     (tmp_path / "homes.csv").write_text("vertex,name\n1,a\n5,b\n")
     (tmp_path / "offices.csv").write_text("name,lon,lat\nc,-73.98,40.75\n")
+    via = g.indices[0]
+    turn = f"{g.tails[0] + 1},{via + 1},{g.indices[g.indptr[via]] + 1},no\n"
+    (tmp_path / "turns.csv").write_text("from,via,to,kind\n" + turn)
     (tmp_path / "trips.csv").write_text("trip,source,target\na,1,5\n")
+    for name in ("SiouxFalls", "ChicagoSketch"):
+        (tmp_path / f"{name}_net.tntp").write_text(NET)
+        (tmp_path / f"{name}_trips.tntp").write_text(TRIPS)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SSSP_DATA", str(tmp_path))
     return tmp_path
@@ -149,5 +158,5 @@ def test_a_point_in_the_west_is_no_option(folder, capsys):
 @pytest.mark.parametrize("page", ["README.md", "docs/command-line.md"])
 def test_pages_say_how_many_commands_there_are(page: str) -> None:
     text = (Path(sssp.__file__).parents[1] / page).read_text(encoding="utf-8")
-    assert len(COMMANDS) == 12
-    assert "twelve commands" in text.lower()
+    assert len(COMMANDS) == 13
+    assert "thirteen commands" in text.lower()

@@ -171,3 +171,41 @@ def test_what_cannot_be_drawn_is_told_in_one_line(
     assert captured.err.count("\n") == 1
     assert captured.out == ""
     assert sorted(tmp_path.iterdir()) == [Path(graph)]
+
+
+def test_areas_are_polygons_a_limit(tmp_path, capsys):
+    geopandas = pytest.importorskip("geopandas")
+    g = sssp.road_like(300, seed=5)
+    g.save(tmp_path / "town.sssp")
+    asked = ["isochrone", str(tmp_path / "town.sssp"), "--source", "0", "--limits", "9000,5000"]
+    wanted = sssp.shortest_paths(g, 0).isochrone_areas([5000, 9000], width=80)
+    for name in ("areas.geojson", "areas.gpkg"):
+        out = str(tmp_path / name)
+        assert main([*asked, "--areas", "--width", "80", "-o", out]) == 0
+        assert capsys.readouterr().out.endswith(f"wrote 2 areas to {out}\n")
+        areas = geopandas.read_file(out)
+        assert areas.crs == "EPSG:4326"
+        assert areas["limit"].tolist() == [5000, 9000]
+        assert areas.geometry.geom_equals_exact(wanted.geometry, 1e-6).all()
+    assert main([*asked, "--areas"]) == 0
+    layer = json.loads(capsys.readouterr().out)
+    assert [feature["properties"] for feature in layer["features"]] == [
+        {"limit": 5000},
+        {"limit": 9000},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--width", "80"], "--width is that of --areas"),
+        (["--areas", "-o", "a.csv"], "must end in .geojson or .gpkg"),
+        (["--areas", "--format", "csv"], "written as .geojson or .gpkg, not as .csv"),
+        (["--format", "gpkg"], "written as .csv, .geojson, .npz or .parquet, not as .gpkg"),
+        (["--areas", "--width", "0"], "'0' is not a number of metres, as 60"),
+    ],
+)
+def test_what_is_no_area_is_refused(graph, options, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert outcome(["isochrone", graph, "--source", "1", "--limits", "10", *options]) == 2
+    assert message in capsys.readouterr().err

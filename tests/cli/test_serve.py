@@ -16,7 +16,7 @@ import pytest
 
 import sssp
 from sssp.apps.cli import main
-from sssp.apps.page.answers import Question
+from sssp.apps.page.answers import MapRequest
 from sssp.apps.page.server import PageServer
 from tests.cli.conftest import outcome
 from tests.patience import PATIENCE
@@ -31,8 +31,8 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         content, _ = self.files["/map"]
         length = int.from_bytes(content[:4], "little")
         head = json.loads(content[4 : 4 + length])
-        route = self.answers.route(Question((0,), 3))
-        facts = self.answers.distances(Question((0,))).facts
+        route = self.answers.route(MapRequest((0,), 3))
+        facts = self.answers.distances(MapRequest((0,))).facts
         found.append({**head, "route": route, "method": facts["method"], "at": self.address})
 
     monkeypatch.setattr(PageServer, "serve_forever", note)

@@ -273,7 +273,11 @@ PAIRS, TABLE = ["pairs", "GRAPH", "FILE"], ["table", "GRAPH", "--target", "1", "
         (PAIRS, "source,target\n1,7\n", "FILE:2: no vertex has the label 7"),
         (PAIRS, "source,target,distance\n1,2,3\n", "there is a column distance already"),
         ([*PAIRS, "--method", "astar"], "", "unknown method 'astar'"),
-        ([*PAIRS, "-o", "out.npz"], "source,target\n", "must end in .csv or .parquet"),
+        (
+            [*PAIRS, "-o", "out.npz"],
+            "source,target\n",
+            "must end in .csv, .parquet, .geojson or .gpkg",
+        ),
         (["table", "GRAPH", "--source", "1"], "", "required: --target V, --target-at LON,LAT or"),
         (["solve", "GRAPH", "--source-at", "1"], "", "'1' is not LON,LAT in degrees"),
         (["solve", "GRAPH", "--source-at", "-1,nan"], "", "'-1,nan' is not LON,LAT in degrees"),
@@ -379,3 +383,25 @@ def test_nothing_binary_goes_to_a_terminal(graph, capsys, monkeypatch):
     ends = ["--source", "1", "--target", "1"]
     assert main(["table", graph, *ends, "--format", "parquet"]) == 2
     assert "a .parquet file is not for a terminal" in capsys.readouterr().err
+
+
+def test_trips_are_lines_for_maps(graph, coordinates, tmp_path, capsys):
+    geopandas = pytest.importorskip("geopandas")
+    trips = tmp_path / "trips.csv"
+    trips.write_text("who,source,target\nann,1,3\nbob,3,1\n")
+    for name in ("out.geojson", "out.gpkg"):
+        out = str(tmp_path / name)
+        asked = ["pairs", graph, str(trips), "--coordinates", coordinates, "-o", out]
+        assert main(asked) == 0
+        assert capsys.readouterr().out.endswith(f"2 trips, 1 unreached\nwrote 2 rows to {out}\n")
+        lines = geopandas.read_file(out)
+        assert lines[["who", "source", "target"]].values.tolist() == [
+            ["ann", 1, 3], ["bob", 3, 1]
+        ]  # fmt: skip
+        assert lines["distance"][0] == 20
+        assert lines["distance"].isna().tolist() == [False, True]
+        assert lines.geometry.isna().tolist() == [False, True]
+        places = [[-74.0, 40.0], [-74.1, 40.1], [-74.2, 40.2]]
+        assert list(map(list, lines.geometry[0].coords)) == places
+        assert main([*asked, "--paths"]) == 2
+        assert "has every path as a line: omit --paths" in capsys.readouterr().err

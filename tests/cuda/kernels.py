@@ -21,6 +21,6 @@ def kernels() -> Iterator[tuple[str, ast.FunctionDef]]:
             module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.FunctionDef) and any(
-                    re.match(r"kernel\b", ast.unparse(each)) for each in node.decorator_list
+                    re.match(r"kernel(_with)?\b", ast.unparse(each)) for each in node.decorator_list
                 ):
                     yield module, node

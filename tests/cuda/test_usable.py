@@ -117,6 +117,13 @@ def test_a_driver_newer_than_the_toolkit_is_fine(monkeypatch):
         compiler.device_number("cuda:1")
 
 
+def test_a_gpu_is_described_by_name_and_capability(monkeypatch):
+    gpu = SimpleNamespace(name="NVIDIA H200", compute_capability=(9, 0))
+    monkeypatch.setattr(compiler, "cuda", SimpleNamespace(gpus=[gpu]))
+    monkeypatch.setattr(compiler, "SIMULATOR", False)
+    assert compiler.describe(0) == "NVIDIA H200, compute capability 9.0"
+
+
 def test_a_numpy_that_is_too_new_is_named(monkeypatch):
     error = AttributeError("module 'numpy' has no attribute 'row_stack'")
     with pytest.raises(sssp.MissingExtraError, match=r'NumPy: pip install "numpy<2.5"'):

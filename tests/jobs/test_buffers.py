@@ -110,7 +110,7 @@ def test_memory_does_not_grow_with_the_job(
     pytest.importorskip("zarr")
     call, chunk = 2 << 20, 1 << 18
     monkeypatch.setattr(stores, "GPU_BLOCK_BYTES", call)
-    monkeypatch.setattr("sssp.apps.jobs.job.CHUNK_BYTES", chunk)
+    monkeypatch.setattr("sssp.apps.jobs.stores.CHUNK_BYTES", chunk)
 
     def search(ticket: Any, some: Any, device: Any, threads: Any) -> list[blocks.Solved]:
         return blocks.search_blocks(ticket, some, "cpu", threads)

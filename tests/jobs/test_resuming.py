@@ -450,7 +450,7 @@ def test_chunks_of_an_earlier_version_keep_their_size(
 ) -> None:
     pytest.importorskip("zarr")
     with monkeypatch.context() as earlier:
-        earlier.setattr("sssp.apps.jobs.job.CHUNK_BYTES", 1000)
+        earlier.setattr("sssp.apps.jobs.stores.CHUNK_BYTES", 1000)
         sssp.run(G, SOURCES, to=tmp_path / "whole" / "od.zarr", block_size=4)
         stopped(tmp_path / "broken" / "od.zarr", 3)
     report = sssp.run(G, SOURCES, to=tmp_path / "broken" / "od.zarr")

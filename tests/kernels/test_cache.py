@@ -21,9 +21,9 @@ from numba import types
 from numba.extending import intrinsic as _intrinsic
 
 import sssp
-from sssp.kernels import store
-from sssp.kernels.jit import njit
-from sssp.kernels.store import CALLERS
+from sssp.kernels import cache_files
+from sssp.kernels.cache_files import CALLERS
+from sssp.kernels.jit import njit_with
 
 config: Any = _config
 intrinsic: Any = _intrinsic
@@ -281,9 +281,9 @@ def test_a_named_folder_is_relative_to_what_was_current_first(
 ) -> None:
     monkeypatch.setenv("SSSP_CACHE_DIR", f"of-{tmp_path.name}")
     monkeypatch.chdir(tmp_path)
-    assert store.cache_folder() == tmp_path / f"of-{tmp_path.name}"
+    assert cache_files.cache_folder() == tmp_path / f"of-{tmp_path.name}"
     monkeypatch.chdir("/")
-    assert store.cache_folder() == tmp_path / f"of-{tmp_path.name}"
+    assert cache_files.cache_folder() == tmp_path / f"of-{tmp_path.name}"
 
 
 class Planted:
@@ -431,22 +431,25 @@ def imported_rooms(path: Path) -> set[str]:
 
 def has_kernel(path: Path) -> bool:
     """Whether a source makes a compiled function."""
-    return re.search(r"@(njit|kernel|inline|intrinsic)\b|\bnjit\(", path.read_text()) is not None
+    return (
+        re.search(r"@(njit|kernel|inline|intrinsic)(_\w+)?\b|\bnjit_with\(", path.read_text())
+        is not None
+    )
 
 
 def test_a_change_of_any_file_with_a_kernel_changes_the_stamp(here: Path, monkeypatch: Any) -> None:
     package = copy_of_package(here)
-    monkeypatch.setattr(store, "PACKAGE", package)
-    stamp = store.source_stamp()
+    monkeypatch.setattr(cache_files, "PACKAGE", package)
+    stamp = cache_files.source_stamp()
     with_kernels = [path for path in here.rglob("*.py") if has_kernel(path)]
     folders = {str(path.parent.relative_to(here)) for path in with_kernels}
     assert {"loaders", "sssp/bench/papers", "sssp/cpu/search", "sssp/order"} <= folders
     for path in with_kernels:
         source = path.read_text()
         path.write_text(f"{source}\nCHANGED = 1\n")
-        assert store.source_stamp() != stamp, path
+        assert cache_files.source_stamp() != stamp, path
         path.write_text(source)
-    assert store.source_stamp() == stamp
+    assert cache_files.source_stamp() == stamp
 
 
 def test_no_kernel_stands_in_a_folder_that_only_calls_or_takes_anything_from_there() -> None:
@@ -470,7 +473,7 @@ def switch_during_compilation(**options: Any) -> int:
     def kernel():
         return switch()
 
-    found: int = njit(kernel, **options)()
+    found: int = njit_with(**options)(kernel)()
     return found
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp.apps.page.answers import UNREACHED, Answers, Question, Sizes, encode, parse_question
+from sssp.apps.page.answers import UNREACHED, Answers, MapRequest, Sizes, encode, parse_request
 from sssp.apps.page.street_map import StreetMap
 
 GRAPH = sssp.road_like(300, seed=4)
@@ -27,7 +27,7 @@ def decoded(values: np.ndarray[Any, Any], facts: dict[str, Any]) -> np.ndarray[A
     return np.where(values == UNREACHED, np.inf, distances)
 
 
-def assert_right(answers: Answers, question: Question, g: sssp.Graph) -> None:
+def assert_right(answers: Answers, question: MapRequest, g: sssp.Graph) -> None:
     answer = answers.distances(question)
     expected = sssp.shortest_paths(g, list(question.sources), nearest=True)
     assert answer.values.dtype == np.uint16
@@ -41,16 +41,16 @@ def assert_right(answers: Answers, question: Question, g: sssp.Graph) -> None:
 
 
 def test_distances_are_those_of_the_call(answers):
-    assert_right(answers, Question((7,)), GRAPH)
-    assert_right(answers, Question((7, 100, 250)), GRAPH)
+    assert_right(answers, MapRequest((7,)), GRAPH)
+    assert_right(answers, MapRequest((7, 100, 250)), GRAPH)
 
 
 def test_a_closed_street_is_closed_both_ways(answers):
-    question = Question((7,), closed=(0, 5, 40))
+    question = MapRequest((7,), closed=(0, 5, 40))
     arcs = answers.map.arcs[list(question.closed)].ravel()
     assert_right(answers, question, GRAPH.without_arcs(arcs[arcs >= 0]))
     # and the map as it was answers as it did
-    assert_right(answers, Question((7,)), GRAPH)
+    assert_right(answers, MapRequest((7,)), GRAPH)
 
 
 def test_traffic_makes_streets_of_a_class_longer(answers):
@@ -58,7 +58,7 @@ def test_traffic_makes_streets_of_a_class_longer(answers):
     scaled = np.rint(GRAPH.weights * np.array(factors)[answers.map.arc_class]).astype(int)
     slower = GRAPH.with_weights(scaled)
     assert not np.array_equal(slower.weights, GRAPH.weights)
-    question = Question((7,), traffic=factors)
+    question = MapRequest((7,), traffic=factors)
     assert_right(answers, question, slower)
     arcs = answers.map.arcs[9]
     assert_right(answers, replace(question, closed=(9,)), slower.without_arcs(arcs[arcs >= 0]))
@@ -69,7 +69,7 @@ def test_traffic_leaves_closed_arcs_closed():
     floats = GRAPH.with_weights(GRAPH.weights / 7).without_arcs([0, 1, 2])
     for g in (closed, floats):
         answers = Answers(g, StreetMap(g))
-        values, facts = answers.distances(Question((3,), traffic=(2.0, 2.0, 2.0, 2.0)))
+        values, facts = answers.distances(MapRequest((3,), traffic=(2.0, 2.0, 2.0, 2.0)))
         expected = sssp.shortest_paths(g, 3).to_float() * 2
         assert decoded(values, facts) == pytest.approx(expected, abs=facts["step"])
 
@@ -78,7 +78,7 @@ def test_a_route_comes_from_the_nearest_pin(answers):
     trees = sssp.shortest_paths(GRAPH, [7, 100], predecessors=True)
     for target in (30, 200, 299):
         row = int(np.argmin([trees.distance(target, row) for row in range(2)]))
-        route = answers.route(Question((7, 100), target))
+        route = answers.route(MapRequest((7, 100), target))
         assert route["source"] == (7, 100)[row]
         assert route["vertices"] == trees.path(target, row).tolist()
         assert route["distance"] == trees.distance(target, row)
@@ -89,7 +89,7 @@ def test_a_route_comes_from_the_nearest_pin(answers):
 def test_where_no_way_leads_there_is_no_route(answers):
     street = int(np.flatnonzero((answers.map.streets == 30).any(axis=1))[0])
     at_vertex = (answers.map.streets == 30).any(axis=1)
-    question = Question((7,), 30, closed=tuple(np.flatnonzero(at_vertex).tolist()))
+    question = MapRequest((7,), 30, closed=tuple(np.flatnonzero(at_vertex).tolist()))
     assert street in question.closed
     assert answers.route(question)["reached"] is False
     answer = answers.distances(question)
@@ -98,16 +98,16 @@ def test_where_no_way_leads_there_is_no_route(answers):
 
 def test_colours_by_source_are_positions_of_the_nearest(answers):
     sources = (250, 7, 100)
-    answer = answers.distances(Question(sources, by_source=True))
+    answer = answers.distances(MapRequest(sources, by_source=True))
     origin = sssp.shortest_paths(GRAPH, list(sources), nearest=True).origin
     assert np.array_equal(np.array(sources)[answer.values], origin)
 
 
 def test_a_certificate_counts_what_it_proves(answers):
-    proof = answers.certificate(Question((7,)))
+    proof = answers.certificate(MapRequest((7,)))
     assert proof["vertices"] == GRAPH.n
     assert proof["arcs"] == GRAPH.m
-    proof = answers.certificate(Question((7, 9), closed=(0,)))
+    proof = answers.certificate(MapRequest((7, 9), closed=(0,)))
     assert proof["arcs"] == GRAPH.m - 2
 
 
@@ -116,7 +116,7 @@ def test_a_wrong_tree_has_no_certificate(answers, monkeypatch):
     right.distances = right.distances + (np.arange(GRAPH.n) == 9)
     monkeypatch.setattr("sssp.shortest_paths", lambda *a, **k: right)
     with pytest.raises(sssp.VerificationError):
-        answers.certificate(Question((7,)))
+        answers.certificate(MapRequest((7,)))
 
 
 def test_versions_of_the_map_go_when_there_are_many(answers):
@@ -125,10 +125,10 @@ def test_versions_of_the_map_go_when_there_are_many(answers):
         return sum(type(one) is sssp.Graph for one in gc.get_objects())
 
     for street in range(20):
-        answers.distances(Question((7,), closed=(street,)))
+        answers.distances(MapRequest((7,), closed=(street,)))
     before = alive()
     for street in range(20, 60):
-        answers.distances(Question((7,), closed=(street,)))
+        answers.distances(MapRequest((7,), closed=(street,)))
     assert alive() <= before + 1
 
 
@@ -138,7 +138,7 @@ def test_labels_lead_to_vertices_and_back():
     )
     named = Answers(g, StreetMap(g))
     assert named.vertex("7") == 1
-    assert named.distances(Question((0,))).facts["label"] == "home"
+    assert named.distances(MapRequest((0,))).facts["label"] == "home"
     numbered = Answers(GRAPH, StreetMap(GRAPH))
     assert numbered.vertex("7") == 7
     for answers, label in ((named, "away"), (numbered, "300"), (numbered, "x"), (numbered, "-1")):
@@ -179,10 +179,10 @@ SIZES = Sizes(vertices=10, streets=5, classes=4)
 
 def test_a_question_is_read_as_it_is_asked():
     fields = {"sources": [3, 1], "target": 9, "closed": [4, 0, 4], "traffic": [1, 2, 1, 1]}
-    expected = Question((3, 1), 9, (0, 4), (1.0, 2.0, 1.0, 1.0))
-    assert parse_question(fields, SIZES) == expected
+    expected = MapRequest((3, 1), 9, (0, 4), (1.0, 2.0, 1.0, 1.0))
+    assert parse_request(fields, SIZES) == expected
     # traffic that changes nothing is none
-    assert parse_question({"sources": [0], "traffic": [1, 1, 1.0, 1]}, SIZES).traffic == ()
+    assert parse_request({"sources": [0], "traffic": [1, 1, 1.0, 1]}, SIZES).traffic == ()
 
 
 @pytest.mark.parametrize(
@@ -214,4 +214,4 @@ def test_a_question_is_read_as_it_is_asked():
 )
 def test_what_makes_no_question_is_refused(fields, error, message):
     with pytest.raises(error, match=message):
-        parse_question(fields, SIZES)
+        parse_request(fields, SIZES)

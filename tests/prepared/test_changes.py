@@ -297,15 +297,15 @@ def test_a_generator_may_refill_its_arrays(roads: sssp.Hierarchy, batch: int, ki
         np.testing.assert_array_equal(weights, wanted.weights)
 
 
-def test_a_batch_of_light_changes_is_made_without_other_threads() -> None:
+def test_light_changes_are_made_without_other_threads() -> None:
     def make(change: str, threads: int) -> tuple[bool, int]:
         return threading.current_thread() is threading.main_thread(), threads
 
-    changes = ["light", "light", "heavy", "light", "heavy"]
+    changes = ["light", "light", "heavy", "light", "heavy", "heavy"]
     made = list(build_in_batches(make, changes, 2, 4, is_light=lambda change: change == "light"))
     here = [alone for alone, _ in made]
-    assert here == [True, True, False, False, True], "nor is one alone in its batch"
-    assert [threads for _, threads in made] == [4, 4, 2, 2, 4]
+    assert here == [True, True, True, True, False, False], "a heavy one alone in its batch is here"
+    assert [threads for _, threads in made] == [4, 4, 4, 4, 2, 2]
 
 
 @pytest.mark.parametrize("batch", [1, 8])

@@ -10,7 +10,7 @@ import pytest
 
 import sssp
 
-graph_replay = pytest.importorskip("sssp.cuda.sweep.graph_replay", exc_type=sssp.MissingExtraError)
+graph_replay = pytest.importorskip("sssp.cuda.graph_replay", exc_type=sssp.MissingExtraError)
 
 from sssp.cuda.compiler import cuda, device_number  # noqa: E402
 from sssp.cuda.sweep.device_maps import device_map  # noqa: E402

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import sssp
 from sssp.loaders import read_arrays, write_arrays
-from sssp.order import tasks
+from sssp.order import structure as structures
 from sssp.order.structure import Structure, make_structure, neighbours
 from tests import naive
 from tests.prepared.conftest import assert_same_weights
@@ -127,8 +127,9 @@ def test_shapes(g: sssp.Graph) -> None:
 
 def test_public_members() -> None:
     public = [name for name in dir(sssp.Hierarchy) if not name.startswith("_")]
-    figures = ["n", "m", "labels", "least_weight", "greatest_weight", "graph"]
+    figures = ["n", "m", "labels", "turns", "least_weight", "greatest_weight", "graph"]
     versions = ["with_weights", "with_changes", "without_arcs", "scenarios", "reverse"]
+    versions += ["with_trip_labels", "with_turn_costs"]
     assert sorted(public) == sorted([*figures, *versions, "free_device", "save"])
 
 
@@ -140,8 +141,8 @@ def test_the_same_for_any_number_of_threads() -> None:
 
 
 def test_all_threads_may_take_part_near_the_top(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks, "SMALLEST", 50)
-    monkeypatch.setattr(tasks, "SHARED_TRIANGLES", 1)
+    monkeypatch.setattr(structures, "SMALLEST", 50)
+    monkeypatch.setattr(structures, "SHARED_TRIANGLES", 1)
     g = sssp.road_like(5000)
     one, three = sssp.prepare(g, threads=1), sssp.prepare(g, threads=3)
     assert three._structure.tasks.shared.sum() > 10

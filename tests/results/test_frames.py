@@ -266,3 +266,60 @@ def test_without_pandas_the_extra_is_named(
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(sssp.MissingExtraError, match=rf'{module} .* pip install "sssp\[geo\]"'):
         ask(r)
+
+
+# -- trips and values of vertices --------------------------------------------------------------
+
+
+def test_trips_are_lines() -> None:
+    shapely = pytest.importorskip("shapely")
+    pytest.importorskip("geopandas")
+    g = town()
+    trips = sssp.pairs(g, [0, 0, 3, 2, 0], [2, 5, 3, 0, 2], predecessors=True)
+    lines = trips.to_geodataframe()
+    assert lines.crs == "EPSG:4326"
+    assert rows_of(lines.drop(columns="geometry")) == rows_of(trips.to_dataframe())
+    assert lines.geometry.isna().tolist() == (~trips.reached).tolist()
+    for i, line in enumerate(lines.geometry):
+        if line is not None:
+            path = trips.path(i)
+            places: Any = g.coordinates
+            points = places[path if path.size > 1 else np.repeat(path, 2)]
+            assert shapely.get_coordinates(line).tolist() == points.tolist()
+    none = sssp.pairs(g, [], [], predecessors=True).to_geodataframe()
+    assert len(none) == 0
+    with pytest.raises(ValueError, match="this needs paths"):
+        sssp.pairs(g, 0, 2).to_geodataframe()
+    bare = sssp.Graph.from_arcs([0], [1], [1])
+    with pytest.raises(ValueError, match="no coordinates"):
+        sssp.pairs(bare, 0, 1, predecessors=True).to_geodataframe()
+
+
+@pytest.mark.parametrize("labels", KINDS_OF_LABELS.values(), ids=KINDS_OF_LABELS)
+def test_values_stand_beside_own_ids(labels: Any) -> None:
+    pytest.importorskip("pandas")
+    g = town(labels=labels)
+    own = list(range(6)) if labels is None else labels
+    table = g.to_dataframe(sssp.betweenness(g))
+    assert list(table) == ["vertex", "value"]
+    assert table["vertex"].tolist() == own
+    some = g.to_dataframe({"reached": [1, 2], "km": [0.5, 0.25]}, [4, 1])
+    assert rows_of(some) == [(own[4], 1, 0.5), (own[1], 2, 0.25)]
+    assert rows_of(g.to_dataframe([7], 3)) == [(own[3], 7)]
+
+
+@pytest.mark.parametrize(
+    ("values", "vertices", "error", "message"),
+    [
+        ([1, 2], None, ValueError, r"value has shape \(2,\), and there are 6 vertices"),
+        ([[1, 2]], [0], ValueError, r"value has shape \(1, 2\)"),
+        ([1], [6], sssp.VertexError, "6 is not a vertex of this graph"),
+        ([1], ["inn"], TypeError, r"g\.vertices\(ids\) makes them"),
+    ],
+)
+def test_values_of_no_vertices_are_refused(
+    values: Any, vertices: Any, error: Any, message: str
+) -> None:
+    pytest.importorskip("pandas")
+    with pytest.raises(error, match=message):
+        town().to_dataframe(values, vertices)

@@ -17,19 +17,12 @@ if TYPE_CHECKING:
 
 #: the module behind every command, in the order of the help text
 COMMANDS = {
-    "info": "sssp.apps.cli.info_command",
-    "solve": "sssp.apps.cli.solve_command",
-    "table": "sssp.apps.cli.table_command",
-    "pairs": "sssp.apps.cli.pairs_command",
-    "run": "sssp.apps.cli.run_command",
-    "isochrone": "sssp.apps.cli.isochrone_command",
-    "convert": "sssp.apps.cli.convert_command",
-    "plot": "sssp.apps.cli.plot_command",
-    "serve": "sssp.apps.cli.serve_command",
-    "fetch": "sssp.apps.cli.fetch_command",
-    "compile": "sssp.apps.cli.compile_command",
-    "bench": "sssp.bench.__main__",
-}
+    name: f"sssp.apps.cli.{name}_command"
+    for name in (
+        *("info", "solve", "table", "pairs", "run", "isochrone", "assign"),
+        *("convert", "plot", "serve", "fetch", "compile"),
+    )
+} | {"bench": "sssp.bench.__main__"}
 
 EXIT_CODES = """
 exit codes:
@@ -69,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def console() -> NoReturn:
-    """Be the console script ``sssp``."""
+    """Run the console script ``sssp``."""
     leave(main)
 
 
@@ -88,11 +81,9 @@ def _command_parser() -> Parser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, module_name in COMMANDS.items():
         module = import_module(module_name)
+        epilog = module.EXAMPLES + EXIT_CODES
         command = commands.add_parser(
-            name,
-            help=module.SUMMARY,
-            description=module.__doc__,
-            epilog=module.EXAMPLES + EXIT_CODES,
+            name, help=module.SUMMARY, description=module.__doc__, epilog=epilog
         )
         module.add_arguments(command)
         command.set_defaults(run=module.run, program=command.prog)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -55,33 +56,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device", choices=("cpu", "cuda"), default="cpu", help="what to compile for (default cpu)"
     )
+    text = f"all, or some of {', '.join(ALL)} (default all)"
     parser.add_argument(
-        "--methods",
-        type=partial(_some_of, tuple(ALL)),
-        default="all",
-        metavar="A,B",
-        help=f"all, or some of {', '.join(ALL)} (default all)",
+        "--methods", type=partial(_some_of, tuple(ALL)), default="all", metavar="A,B", help=text
     )
+    text = f"of the distances: all, or some of {', '.join(DTYPES)} (default all)"
     parser.add_argument(
-        "--dtypes",
-        type=partial(_some_of, DTYPES),
-        default="all",
-        metavar="A,B",
-        help=f"of the distances: all, or some of {', '.join(DTYPES)} (default all)",
+        "--dtypes", type=partial(_some_of, DTYPES), default="all", metavar="A,B", help=text
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Make calls that use every kernel, and tell what had to be compiled."""
+    """Make calls that use every kernel, and report the compiled functions."""
     from sssp.calls.placement import choose_device
     from sssp.engine.progress import progress_bar
-    from sssp.kernels import cache, store
+    from sssp.kernels import cache, cache_files
 
     methods = [ALL[name]() for name in options.methods]
     methods = [method for method in methods if options.device in method.solvers]
     for method in methods:
         choose_device(options.device, method, None)
-    folder = store.cache_folder()
+    folder = cache_files.cache_folder()
     start = perf_counter()
     steps = list(_steps(methods, options.device, options.dtypes))
     with progress_bar(len(steps), None, "step") as advance:
@@ -100,7 +95,7 @@ def _some_of(known: Sequence[str], text: str) -> list[str]:
     names = list(known) if text == "all" else text.split(",")
     for name in names:
         if name not in known:
-            raise argparse.ArgumentTypeError(
+            raise ArgumentTypeError(
                 f"{name!r} is unknown: choose all, or some of {', '.join(known)}"
             )
     return names
@@ -166,6 +161,22 @@ def _sweep(g: sssp.Graph, device: str, dtype: np.dtype[Any]) -> None:
         sssp.shortest_paths(fallen, sources, device=device, dtype=dtype)
     if device == "cuda":
         _weigh_there(h, device, dtype)
+    elif dtype == np.float64:
+        _assign(h)
+
+
+def _assign(h: sssp.Hierarchy) -> None:
+    """Use every kernel of traffic assignment."""
+    import warnings
+
+    import numpy as np
+
+    rows = np.ones(h.graph.input_arcs)
+    trips = [0, 1], [2, 3], np.ones((2, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # (a gap of 0 is not reached)
+        for cost in (sssp.BPR(rows, rows), sssp.Conical(rows, rows)):
+            sssp.assign(h, trips, cost, gap=0, iterations=4, select=[0])
 
 
 def _weigh_there(h: sssp.Hierarchy, device: str, dtype: np.dtype[Any]) -> None:

@@ -4,8 +4,12 @@ An .sssp file holds all of a graph, coordinates and labels too, and is read fast
 (.gr.gz, .gr.xz, .gr.bz2) is the text of the DIMACS challenges: arcs with integer weights, whose
 vertices count from 1; coordinates go into a .co file of their own. A .csv or .parquet file has a
 row an arc: tail, head and weight, in labels. A .geojson or .gpkg file has a line an arc, for maps
-(one an edge if the graph is undirected). Of parallel arcs the lightest is written; closed arcs are
-kept in .sssp alone.
+(one an edge if the graph is undirected). Of parallel arcs the lightest is written; closed arcs and
+turns are kept in .sssp alone.
+
+With --turns, a CSV or Parquet file has a row a turn: columns from, via and to, labels of vertices,
+and cost, inf to forbid it; or kind, which is no (forbidden), only (all others from there are
+forbidden) or cost. All commands heed the turns of what is written.
 """
 
 from __future__ import annotations
@@ -26,8 +30,9 @@ from sssp.apps.terminal.arguments import (
 )
 from sssp.apps.terminal.interrupt import raise_interrupts
 from sssp.apps.terminal.outcome import name_in_errors, on_one_line
-from sssp.apps.terminal.output import Output, add_output, choose_output
-from sssp.apps.terminal.table_files import write_lines, write_table
+from sssp.apps.terminal.output import NOWHERE, Output, add_output, choose_output, output_path
+from sssp.apps.terminal.table_files import read_table, write_lines, write_table
+from sssp.apps.terminal.vertices import read_labels
 
 SUMMARY = "write a graph in another format"
 EXAMPLES = """examples:
@@ -37,6 +42,10 @@ EXAMPLES = """examples:
   %(prog)s ny.sssp -o ny.gr.gz --coordinates-output ny.co.gz
   # float kilometres as integer metres, for programs that take no floats
   %(prog)s road-like:1000 --scale 1000 -o scaled.gr
+  # turns that are forbidden, or cost something
+  %(prog)s ny.sssp --turns turns.csv --u-turns 20 -o ny-turns.sssp
+  # OpenStreetMap's streets, for a bicycle
+  %(prog)s porto.osm.pbf:bicycle porto.sssp
   # a layer for a GIS
   %(prog)s ny.sssp -o ny.geojson
 """
@@ -49,29 +58,32 @@ FORMATS = (*DIMACS, "sssp", "csv", "parquet", "geojson", "gpkg")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     add_graph(parser)
-    parser.add_argument(
-        "--scale",
-        type=positive_number("a number above 0"),
-        metavar="F",
-        help="multiply the weights by this, and round them to integers",
-    )
-    parser.add_argument(
-        "--coordinates-output",
-        type=new_file,
-        metavar="FILE",
-        help="also write the coordinates there, as a .co file (.co.gz, .co.xz, .co.bz2)",
-    )
-    add_output(parser, FORMATS, required=True)
+    text = "multiply the weights by this, and round them to integers"
+    parser.add_argument("--scale", type=positive_number("a number above 0"), metavar="F", help=text)
+    text = "a CSV or Parquet file of turns: from, via, to, and cost or kind"
+    parser.add_argument("--turns", type=Path, metavar="FILE", help=text)
+    text = "what it costs to go back where one came from, inf to forbid it; dead ends excepted"
+    parser.add_argument("--u-turns", type=float, metavar="COST", help=text)
+    text = "also write the coordinates there, as a .co file (.co.gz, .co.xz, .co.bz2)"
+    parser.add_argument("--coordinates-output", type=new_file, metavar="FILE", help=text)
+    text = "the file to write, as with -o"
+    parser.add_argument("to", type=output_path, nargs="?", metavar="OUTPUT", help=text)
+    add_output(parser, FORMATS)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read, write, and say what the format could not hold."""
+    """Read and write the graph, and report the losses of the format."""
+    if (options.to is None) == (options.output == NOWHERE):
+        raise ValueError("name one file to write, behind that to read or with -o")
+    options.output = options.to or options.output
     output, places = choose_output(options), options.coordinates_output
     g = options.graph.load(options.coordinates)
     if places is not None:
         require_coordinates(g)
     if options.scale is not None:
         g = g.scaled(options.scale)
+    if options.turns is not None or options.u_turns is not None:
+        g = g.with_turns(_read_turns(g, options.turns), arcs=True, u_turns=options.u_turns)
     start = perf_counter()
     count = WRITERS[output.format](g, output)
     lines = [f"wrote {count:,} arcs to {output.name} in {perf_counter() - start:.2f} s"]
@@ -83,12 +95,41 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _read_turns(g: sssp.Graph, path: Path | None) -> tuple[Any, ...] | None:
+    """Return the turns in a file by positions of arcs, as `Graph.with_turns` takes them."""
+    if path is None:
+        return None
+    table = read_table(path)
+    ends = []
+    for name in ("from", "via", "to"):
+        if name not in table.columns:
+            raise table.lacks(name)
+        ends.append(read_labels(g, table, name))
+    with name_in_errors(path):
+        arcs = g.arcs(ends[0], ends[1]), g.arcs(ends[1], ends[2])
+    kinds = table.columns.get("kind", ["cost"] * table.rows)
+    given = table.columns.get("cost", [0] * table.rows)
+    costs = [0.0] * table.rows
+    for row, (kind, cost) in enumerate(zip(kinds, given, strict=True)):
+        if kind != "cost":
+            continue
+        if "cost" not in table.columns:
+            raise table.lacks("cost")
+        try:
+            costs[row] = float(cost)
+        except (TypeError, ValueError):
+            table.refuse(row, f"cost must be a number, not {cost!r}")
+    return (*arcs, costs, kinds)
+
+
 def _report_losses(g: sssp.Graph, format: str, places: Path | None) -> Iterator[str]:
-    """Say what the format does not hold."""
+    """Report the parts of the graph that the format does not hold."""
     import numpy as np
 
     if format == "sssp":
         return
+    if g.turns is not None:
+        yield "left out the turns"
     if g.closed_arcs:
         yield f"left out {g.closed_arcs:,} closed arcs"
     if format not in DIMACS:
@@ -135,7 +176,7 @@ def _write_geojson(g: sssp.Graph, output: Output) -> int:
 def _write_gpkg(g: sssp.Graph, output: Output) -> int:
     require_coordinates(g)
     frame = g.to_geodataframe()
-    output.fill(lambda path: frame.to_file(path, driver="GPKG", layer=LAYER))
+    output.write_frame(frame, LAYER)
     return len(frame)
 
 

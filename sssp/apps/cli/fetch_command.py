@@ -1,4 +1,4 @@
-"""Download road networks of the 9th DIMACS Implementation Challenge, once.
+"""Download road networks of the 9th DIMACS Implementation Challenge, or test problems, once.
 
 What is on this machine already, in the folder SSSP_DATA or in the cache folder, is not downloaded
 again. A file is kept once it is complete and has the checksum that is known of it. The path of
@@ -26,14 +26,12 @@ EXAMPLES = """examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    parser.add_argument(
-        "names",
-        nargs="*",
-        type=_check_name,
-        metavar="NAME",
-        help="a graph: rome99, USA-road-d.NY (distances), USA-road-t.NY (travel times) or "
-        "USA-road-d.NY.co (coordinates); --list names all",
+    text = (
+        "a graph: rome99, USA-road-d.NY (distances), USA-road-t.NY (travel times) or "
+        "USA-road-d.NY.co (coordinates); SiouxFalls_net.tntp and SiouxFalls_trips.tntp (traffic "
+        "assignment, for academic research only); --list names all"
     )
+    parser.add_argument("names", nargs="*", type=_check_name, metavar="NAME", help=text)
     parser.add_argument("--list", action="store_true", help="list all graphs, and where they are")
 
 

@@ -1,22 +1,28 @@
-"""Tell what is in a graph file: size, weights, degrees, components, labels, coordinates."""
+"""Describe a graph file: size, weights, degrees, components, labels, coordinates.
+
+Or which devices there are, and why one cannot be used.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from time import perf_counter
 from typing import Any, Literal
 
 import sssp
-from sssp.apps.terminal.arguments import add_graph
+from sssp.apps.terminal.arguments import GRAPH_HELP, add_coordinates, find_graph
 from sssp.apps.terminal.outcome import on_one_line
+from sssp.errors import SSSPError
 
-SUMMARY = "tell what is in a graph file"
+SUMMARY = "tell what is in a graph file, or which devices there are"
 EXAMPLES = """examples:
   # size, weights, degrees and components
   %(prog)s USA-road-d.NY.gr.gz
   # and where it lies
   %(prog)s USA-road-d.NY.gr.gz --coordinates USA-road-d.NY.co.gz
+  # devices that calls may name, and why one cannot be used
+  %(prog)s --devices
 """
 #: out-degrees from here on share a line
 MANY_ARCS = 8
@@ -25,19 +31,47 @@ MIB = 1 << 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    add_graph(parser)
+    either = parser.add_mutually_exclusive_group(required=True)
+    either.add_argument("graph", nargs="?", type=find_graph, metavar="FILE", help=GRAPH_HELP)
+    text = "list the devices that calls may name, and why one cannot be used"
+    either.add_argument("--devices", action="store_true", help=text)
+    add_coordinates(parser)
+
+
+def _devices() -> Iterator[tuple[str, str]]:
+    from sssp.engine.threads import check_threads
+
+    yield "cpu", f"{check_threads(None)} thread(s)"
+    try:
+        from sssp.cuda import compiler as cuda
+
+        for number in range(cuda.device_count()):
+            yield f"cuda:{number}", cuda.describe(number)
+    except SSSPError as error:
+        yield "cuda", on_one_line(str(error))
+    try:
+        from sssp.opencl import compiler as opencl
+
+        opencl.device_number("opencl")
+        for number, device in enumerate(opencl.find_devices()):
+            yield f"opencl:{number}", on_one_line(opencl.describe(device))
+    except SSSPError as error:
+        yield "opencl", on_one_line(str(error))
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the facts, one a line."""
+    if options.devices:
+        return _print(_devices())
     start = perf_counter()
     g = options.graph.load(options.coordinates)
     seconds = perf_counter() - start
-    facts = [
-        ("graph", on_one_line(options.graph.name)),
-        ("read in", f"{seconds:.2f} s"),
-        *_facts(g),
-    ]
+    name = on_one_line(options.graph.name)
+    return _print([("graph", name), ("read in", f"{seconds:.2f} s"), *_facts(g)])
+
+
+def _print(facts: Iterable[tuple[str, str]]) -> int:
+    facts = list(facts)
     width = max(len(name) for name, _ in facts)
     for name, value in facts:
         print(f"{name:{width}}  {value}")
@@ -58,6 +92,11 @@ def _facts(g: sssp.Graph) -> Iterator[tuple[str, str]]:
     yield "labels", _labels(g)
     yield "coordinates", _coordinates(g)
     yield "memory", f"{_bytes(g) / MIB:,.1f} MiB"
+    for name, value in g.about.items():
+        if name != "left_out":
+            yield name, on_one_line(f"{value:,}" if isinstance(value, int) else str(value))
+    for reason, (number, case) in g.about.get("left_out", {}).items():
+        yield f"  left out: {reason}", on_one_line(f"{number:,}, the first {case}")
 
 
 def _weights(g: sssp.Graph) -> str:

@@ -1,4 +1,4 @@
-"""Find what is reached within limits, in bands: from one source, or from the nearest of several.
+"""Find the vertices within limits, in bands: from one source, or from the nearest of several.
 
 A .csv, .npz or .parquet file has a row for every vertex that is reached within the widest limit:
 vertex, distance, band (the least limit that it is within), the source that is nearest if there are
@@ -7,8 +7,11 @@ several, and lon and lat if the graph has coordinates.
 A .geojson file is for maps: a FeatureCollection with a line for every street of which both ends
 are reached, straight from vertex to vertex, in degrees (WGS 84). Its properties are tail, head,
 and distance and band of the farther end. A street that goes both ways is one line; one that leads
-out of the widest band is left out. Lines are what is known exactly; where areas are wanted, a GIS
-makes them of the lines, by a buffer or a concave hull.
+out of the widest band is left out.
+
+With --areas a .geojson or .gpkg file has an area for each limit instead, with the property limit:
+all points within --width metres of what is reached of the streets, which are cut where the limit
+falls on them. Each area covers the one before.
 """
 
 from __future__ import annotations
@@ -17,14 +20,8 @@ import argparse
 from typing import Any
 
 import sssp
-from sssp.apps.terminal.arguments import (
-    add_graph,
-    add_limits,
-    add_search,
-    label_vertices,
-    require_coordinates,
-)
-from sssp.apps.terminal.output import STDOUT, Output, add_output, choose_output
+from sssp.apps.terminal import arguments
+from sssp.apps.terminal.output import DRIVERS, STDOUT, Output, add_output, choose_output
 from sssp.apps.terminal.table_files import write_lines, write_table
 from sssp.apps.terminal.vertices import add_vertices, find_vertices, require_vertices, search
 
@@ -32,39 +29,54 @@ SUMMARY = "find what is reached within limits"
 EXAMPLES = """examples:
   # what is within 5000, 10000 and 20000 of a vertex
   %(prog)s USA-road-d.NY.gr.gz --source 1 --limits 5000,10000,20000 -o bands.csv
-  # a layer for maps, from the nearest of two stations
+  # the areas within 10 and 20 minutes, as polygons
+  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz --limits 166670,333340 \\
+      --source-at -73.9772,40.7527 --areas -o areas.gpkg
+  # a layer of streets, from the nearest of two stations
   %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz --limits 20000,40000 \\
       --source-at -73.9772,40.7527 --source-at -73.9935,40.7506 -o stations.geojson
 """
 FORMATS = ("csv", "geojson", "npz", "parquet")
+#: of areas, in metres
+WIDTH = 60.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    add_graph(parser)
+    arguments.add_graph(parser)
     add_vertices(parser, "source", help="where the paths start")
-    add_limits(
+    arguments.add_limits(
         parser, required=True, help="where the bands end, inclusive, in units of the weights"
     )
-    add_search(parser)
-    add_output(parser, FORMATS, default=STDOUT)
+    text = "write areas, as polygons, to a .geojson or .gpkg file"
+    parser.add_argument("--areas", action="store_true", help=text)
+    text = f"how far areas reach beside the streets, in metres (default {WIDTH:.0f})"
+    kind = arguments.positive_number("a number of metres, as 60")
+    parser.add_argument("--width", type=kind, metavar="METRES", help=text)
+    arguments.add_search(parser)
+    add_output(parser, (*FORMATS, "gpkg"), default=STDOUT)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write what is reached, and print a summary."""
+    """Write the reached vertices, and print a summary."""
     import numpy as np
 
     require_vertices(options, "source")
+    if options.width is not None and not options.areas:
+        raise ValueError("--width is that of --areas")
+    options.formats = tuple(DRIVERS) if options.areas else FORMATS
     output = choose_output(options)
     g = options.graph.load(options.coordinates)
-    if output.format == "geojson":
-        require_coordinates(g)
+    if output.format in DRIVERS:
+        arguments.require_coordinates(g)
     sources = find_vertices(g, options.sources, "source")
     result, how = search(
         g, options, sssp.shortest_paths, sources.vertices, nearest=True, limit=options.limits[-1]
     )
     limits = np.array(options.limits)
-    if output.format == "geojson":
+    if options.areas:
+        written = f"{_write_areas(output, result, limits, options.width or WIDTH):,} areas"
+    elif output.format == "geojson":
         written = f"{_write_streets(output, result, limits):,} lines"
     else:
         written = f"{write_table(output, [_columns(result, limits)]):,} vertices"
@@ -91,13 +103,13 @@ def _columns(result: sssp.ShortestPaths, limits: Any) -> dict[str, Any]:
     vertices = np.flatnonzero(result.reached)
     distances = result.distances[vertices]
     columns = {
-        "vertex": label_vertices(g, vertices),
+        "vertex": arguments.label_vertices(g, vertices),
         "distance": distances,
         "band": limits[np.searchsorted(limits, distances)],
     }
     if result.sources.size > 1:
         assert result.origin is not None
-        columns["source"] = label_vertices(g, result.origin[vertices])
+        columns["source"] = arguments.label_vertices(g, result.origin[vertices])
     if g.coordinates is not None:
         columns["lon"], columns["lat"] = g.coordinates[vertices].T
     return columns
@@ -115,9 +127,16 @@ def _write_streets(output: Output, result: sssp.ShortestPaths, limits: Any) -> i
     tails, heads = ends[:, result.reached[ends].all(axis=0)]
     farther = np.maximum(result.distances[tails], result.distances[heads])
     properties = {
-        "tail": label_vertices(g, tails),
-        "head": label_vertices(g, heads),
+        "tail": arguments.label_vertices(g, tails),
+        "head": arguments.label_vertices(g, heads),
         "distance": farther,
         "band": limits[np.searchsorted(limits, farther)],
     }
     return write_lines(output, g, tails, heads, properties)
+
+
+def _write_areas(output: Output, result: sssp.ShortestPaths, limits: Any, width: float) -> int:
+    """Write an area for every limit."""
+    areas = result.isochrone_areas(limits, width=width)
+    output.write_frame(areas, "areas")
+    return len(areas)

@@ -5,6 +5,9 @@ source_lat, target_lon and target_lat, in degrees; a DIMACS .p2p file will do. W
 row a trip, in the same order: all columns of the file, and distance, which is empty where no path
 leads there; for points also source and target, the vertices that were found. With --paths there is
 a column path, too: its vertices, with blanks between (in Parquet a list).
+
+A .geojson or .gpkg file is for maps: the path of every trip is a line, straight from vertex to
+vertex, in degrees (WGS 84), with the other columns as its properties, and reached.
 """
 
 from __future__ import annotations
@@ -14,9 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import sssp
-from sssp.apps.terminal.arguments import add_graph, add_limit, add_search, label_vertices
-from sssp.apps.terminal.output import STDOUT, add_output, choose_output
-from sssp.apps.terminal.table_files import Table, read_table, write_table
+from sssp.apps.terminal.arguments import (
+    add_graph,
+    add_limit,
+    add_search,
+    label_vertices,
+    require_coordinates,
+)
+from sssp.apps.terminal.output import DRIVERS, STDOUT, Output, add_output, choose_output
+from sssp.apps.terminal.table_files import FileTable, read_table, write_table
 from sssp.apps.terminal.vertices import find_in_table, search
 from sssp.methods import METHODS, TRIP_METHODS
 
@@ -26,8 +35,10 @@ EXAMPLES = """examples:
   %(prog)s USA-road-t.NY.gr.gz trips.csv -o times.csv
   # the same from stdin to stdout, with the vertices on the way
   %(prog)s USA-road-t.NY.gr.gz - --paths < trips.csv
+  # lines for maps
+  %(prog)s USA-road-t.NY.gr.gz trips.csv --coordinates USA-road-d.NY.co.gz -o trips.gpkg
 """
-FORMATS = ("csv", "parquet")
+FORMATS = ("csv", "parquet", *DRIVERS)
 #: ending of a DIMACS file of trips
 P2P = ".p2p"
 ENDS = ("source", "target")
@@ -51,6 +62,8 @@ def run(options: argparse.Namespace) -> int:
     output = choose_output(options)
     table = _read_trips(options.trips)
     added = [DISTANCE, *([PATH] if options.paths else [])]
+    if options.paths and output.format in DRIVERS:
+        raise ValueError(f"a .{output.format} file has every path as a line: omit --paths")
     for name in added:
         if name in table.columns:
             raise sssp.GraphFormatError(
@@ -58,16 +71,17 @@ def run(options: argparse.Namespace) -> int:
                 path=table.path,
             )
     g = options.graph.load(options.coordinates)
+    if output.format in DRIVERS:
+        require_coordinates(g)
     ends = [find_in_table(g, table, role, [role], f"{role}_") for role in ENDS]
-    trips, how = search(
-        g,
-        options,
-        sssp.pairs,
-        *(end.vertices for end in ends),
-        limit=options.limit,
-        predecessors=options.paths,
-    )
-    count = write_table(output, [_columns(table, trips, options.paths)])
+    draws = output.format in DRIVERS
+    asked = {"limit": options.limit, "predecessors": options.paths or draws}
+    trips, how = search(g, options, sssp.pairs, *(end.vertices for end in ends), **asked)
+    if draws:
+        _write_lines(output, table, trips)
+    else:
+        write_table(output, [_columns(table, trips, options.paths)])
+    count = len(trips)
     unreached = count - int(trips.reached.sum())
     output.summarize(
         [
@@ -80,14 +94,14 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _read_trips(path: Path) -> Table:
+def _read_trips(path: Path) -> FileTable:
     if P2P not in path.suffixes:
         return read_table(path)
     ends = (sssp.loaders.read_p2p(path) + 1).T.tolist()
-    return Table(str(path), dict(zip(ENDS, ends, strict=True)), range(1, len(ends[0]) + 1))
+    return FileTable(str(path), dict(zip(ENDS, ends, strict=True)), range(1, len(ends[0]) + 1))
 
 
-def _columns(table: Table, trips: sssp.Trips, paths: bool) -> dict[str, Any]:
+def _columns(table: FileTable, trips: sssp.Trips, paths: bool) -> dict[str, Any]:
     """Return the columns of the file, and those of the trips."""
     import numpy as np
 
@@ -101,3 +115,10 @@ def _columns(table: Table, trips: sssp.Trips, paths: bool) -> dict[str, Any]:
             for trip, reached in enumerate(trips.reached.tolist())
         ]
     return columns
+
+
+def _write_lines(output: Output, table: FileTable, trips: sssp.Trips) -> None:
+    """Write the path of every trip as a line, with the columns of the file."""
+    lines = trips.to_geodataframe()
+    others = {name: column for name, column in table.columns.items() if name not in lines}
+    output.write_frame(lines.assign(**others), "trips")

@@ -1,4 +1,4 @@
-"""Draw a network, and on it what is found: a picture of the graph, of distances, paths or bands.
+"""Draw a network: the graph alone, or with distances, paths or bands.
 
 Without a source the network is drawn, with one it is coloured by distance; from several sources by
 that to the nearest. --target draws the shortest path there on top; --limits colours bands instead.
@@ -12,19 +12,10 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 import sssp
-from sssp.apps.terminal.arguments import (
-    add_graph,
-    add_limit,
-    add_limits,
-    add_search,
-    label_vertices,
-    numbers,
-    require_coordinates,
-    whole_number,
-)
+from sssp.apps.terminal import arguments
 from sssp.apps.terminal.output import DOTS_PER_INCH, PICTURES, add_output, choose_output
 from sssp.apps.terminal.vertices import Chosen, add_vertices, find_vertices, search
-from sssp.errors import shorten
+from sssp.errors import import_extra, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,37 +35,35 @@ EXAMPLES = """examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    add_graph(parser)
+    arguments.add_graph(parser)
     add_vertices(parser, "source", help="colour by the distance from here")
     add_vertices(parser, "target", help="draw the shortest path to this vertex; one only")
-    add_limits(parser, help="colour bands that end there, inclusive, in units of the weights")
-    add_limit(parser, help="leave grey what lies farther than this")
+    arguments.add_limits(
+        parser, help="colour bands that end there, inclusive, in units of the weights"
+    )
+    arguments.add_limit(parser, help="leave grey what lies farther than this")
     parser.add_argument("--unit", default="", help="of the weights, for the legend, such as min")
+    text = "the part to draw, in degrees (default all that is reached)"
     parser.add_argument(
         "--extent",
-        type=numbers(4, "WEST,EAST,SOUTH,NORTH in degrees, as -74.05,-73.90,40.68,40.82"),
+        type=arguments.numbers(4, "WEST,EAST,SOUTH,NORTH in degrees, as -74.05,-73.90,40.68,40.82"),
         metavar="W,E,S,N",
-        help="the part to draw, in degrees (default all that is reached)",
+        help=text,
     )
+    text = f"dots an inch of a .png file (default {DOTS_PER_INCH})"
     parser.add_argument(
-        "--dpi",
-        type=whole_number(1),
-        default=DOTS_PER_INCH,
-        metavar="N",
-        help=f"dots an inch of a .png file (default {DOTS_PER_INCH})",
+        "--dpi", type=arguments.whole_number(1), default=DOTS_PER_INCH, metavar="N", help=text
     )
-    add_search(parser)
+    arguments.add_search(parser)
     add_output(parser, PICTURES, required=True)
 
 
 def run(options: argparse.Namespace) -> int:
     """Draw, and write the picture."""
-    from sssp.graph.extras import import_extra
-
     output = choose_output(options)
     _check(options)
     g = options.graph.load(options.coordinates)
-    require_coordinates(g)
+    arguments.require_coordinates(g)
     # a picture for a file needs no screen
     import_extra("matplotlib", "plot").use("agg")
     sources = find_vertices(g, options.sources, "source") if options.sources else None
@@ -107,18 +96,12 @@ def _check(options: argparse.Namespace) -> None:
 def _draw_result(
     g: sssp.Graph, sources: Chosen, targets: Chosen | None, options: argparse.Namespace
 ) -> Axes:
-    result, _ = search(
-        g,
-        options,
-        sssp.shortest_paths,
-        sources.vertices,
-        nearest=True,
-        limit=options.limits[-1] if options.limits else options.limit,
-        predecessors=targets is not None,
-    )
+    limit = options.limits[-1] if options.limits else options.limit
+    asked = {"nearest": True, "limit": limit, "predecessors": targets is not None}
+    result, _ = search(g, options, sssp.shortest_paths, sources.vertices, **asked)
     target = None if targets is None else int(targets.vertices[0])
     if targets is not None and not result.reached[target]:
-        [name] = label_vertices(g, targets.vertices)
+        [name] = arguments.label_vertices(g, targets.vertices)
         raise sssp.UnreachableError(f"no path leads to {shorten(str(name))}: there is none to draw")
     style: dict[str, Any] = {"extent": options.extent, "unit": options.unit}
     if options.limits:

@@ -20,6 +20,7 @@ import sssp
 from sssp.apps.terminal.arguments import add_graph, add_limit, add_search, whole_number
 from sssp.apps.terminal.outcome import tell
 from sssp.apps.terminal.vertices import add_vertices, find_vertices, name_negatives
+from sssp.errors import import_extra
 
 SUMMARY = "make a table that outgrows memory, resumable, on many devices"
 EXAMPLES = """examples:
@@ -51,10 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--to", required=True, metavar="TABLE", help="a name.zarr, or a folder for Parquet"
     )
     parser.add_argument("--reduce", choices=REDUCTIONS, help="keep one number of a row")
-    parser.add_argument(
-        "--form", choices=("long", "wide"), help="of Parquet: a row for every vertex that is "
-        "reached (default), or a column a target",
-    )  # fmt: skip
+    text = "of Parquet: a row for every vertex that is reached (default), or a column a target"
+    parser.add_argument("--form", choices=("long", "wide"), help=text)
     parser.add_argument("--compression", choices=("zstd", "none"), default="zstd")
     add_search(parser)
     add_limit(parser, help="what lies farther than this is unreached")
@@ -62,10 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--block-size", type=whole_number(1), metavar="N", help="searches that are done together"
     )
-    parser.add_argument(
-        "--certify", type=whole_number(0), default=16, metavar="N",
-        help="rows, drawn from all, that are certified (default 16)",
-    )  # fmt: skip
+    text = "rows, drawn from all, that are certified (default 16)"
+    parser.add_argument("--certify", type=whole_number(0), default=16, metavar="N", help=text)
     parser.add_argument(
         "--dask", metavar="ADDRESS", help="of a scheduler of Dask, or its file, whose workers do it"
     )
@@ -78,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Make the table, and print what became of it."""
+    """Make the table, and print its report."""
     import numpy as np
 
     if options.all_sources and options.sources:
@@ -117,11 +114,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _open_client(address: str | None) -> Any:
-    """Return a client of Dask to enter, or what enters None."""
+    """Return a context manager of a Dask client, or of None."""
     if address is None:
         return nullcontext()
-    from sssp.graph.extras import import_extra
-
     distributed = import_extra("distributed", "jobs")
     if address.endswith(".json"):
         if not os.path.exists(address):

@@ -14,14 +14,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 import sssp
-from sssp.apps.terminal.arguments import (
-    NamedGraph,
-    add_graph,
-    find_graph,
-    positive_number,
-    require_coordinates,
-    whole_number,
-)
+from sssp.apps.terminal import arguments
 from sssp.apps.terminal.interrupt import end_on_sigterm
 from sssp.apps.terminal.outcome import name_in_errors, tell
 
@@ -43,42 +36,23 @@ PORT, MOST_PORT = 8765, (1 << 16) - 1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    add_graph(parser)
+    arguments.add_graph(parser)
     parser.add_argument(
         "--prepare", action="store_true", help="prepare the map first, for quicker answers"
     )
-    parser.add_argument(
-        "--unit",
-        type=_unit,
-        metavar="NAME=N",
-        help="show distances in this unit, N of the weights each, such as min=60",
+    text = "show distances in this unit, N of the weights each, such as min=60"
+    parser.add_argument("--unit", type=_unit, metavar="NAME=N", help=text)
+    text = (
+        "a graph of the same arcs whose weights are their lengths: routes tell them, and "
+        "traffic goes by speed"
     )
-    parser.add_argument(
-        "--distances",
-        type=find_graph,
-        metavar="FILE",
-        help="a graph of the same arcs whose weights are their lengths: routes tell them, and "
-        "traffic goes by speed",
-    )
-    parser.add_argument(
-        "--distance-unit",
-        type=_unit,
-        metavar="NAME=N",
-        help="of --distances, N of its weights each, such as km=1000",
-    )
-    parser.add_argument(
-        "--port",
-        type=_port,
-        default=PORT,
-        metavar="N",
-        help=f"where to listen; 0: any that is free (default {PORT})",
-    )
-    parser.add_argument(
-        "--host",
-        default="127.0.0.1",
-        metavar="ADDRESS",
-        help="listen at another address of this machine, for others to open (default 127.0.0.1)",
-    )
+    parser.add_argument("--distances", type=arguments.find_graph, metavar="FILE", help=text)
+    text = "of --distances, N of its weights each, such as km=1000"
+    parser.add_argument("--distance-unit", type=_unit, metavar="NAME=N", help=text)
+    text = f"where to listen; 0: any that is free (default {PORT})"
+    parser.add_argument("--port", type=_port, default=PORT, metavar="N", help=text)
+    text = "listen at another address of this machine, for others to open (default 127.0.0.1)"
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help=text)
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N (default auto)")
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
 
@@ -92,20 +66,15 @@ def run(options: argparse.Namespace) -> int:
     if options.distance_unit is not None and options.distances is None:
         raise ValueError("--distance-unit needs --distances FILE")
     network = _network(options)
-    require_coordinates(network._tree_graph)
+    arguments.require_coordinates(network._tree_graph)
     lengths = None if options.distances is None else _lengths(options.distances, network)
     plain = Unit("", 1.0)
     with name_in_errors(f"{options.host}:{options.port}"):
         server = make_server(
-            network,
-            name=options.graph.name,
-            unit=options.unit or plain,
-            lengths=lengths,
-            length_unit=options.distance_unit or plain,
-            device=options.device,
-            host=options.host,
-            port=options.port,
-        )
+            network, name=options.graph.name, unit=options.unit or plain, lengths=lengths,
+            length_unit=options.distance_unit or plain, device=options.device,
+            host=options.host, port=options.port,
+        )  # fmt: skip
     with server:
         if server.is_open:
             tell(f"warning: all who reach {options.host} may ask: there is no password")
@@ -127,7 +96,7 @@ def _network(options: argparse.Namespace) -> sssp.Graph | sssp.Hierarchy:
     return network
 
 
-def _lengths(named: NamedGraph, network: sssp.Graph | sssp.Hierarchy) -> NDArray[Any]:
+def _lengths(named: arguments.NamedGraph, network: sssp.Graph | sssp.Hierarchy) -> NDArray[Any]:
     """Return the weights of another graph, which has to have the same arcs."""
     import numpy as np
 
@@ -144,13 +113,13 @@ def _unit(text: str) -> Unit:
     name, _, size = text.partition("=")
     try:
         # (a unit without a name is as wrong as one of size 0)
-        return Unit(name, positive_number("a size")(size or "1" if name else "0"))
+        return Unit(name, arguments.positive_number("a size")(size or "1" if name else "0"))
     except argparse.ArgumentTypeError:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=N, as min=60") from None
 
 
 def _port(text: str) -> int:
-    port = whole_number(0)(text)
+    port = arguments.whole_number(0)(text)
     if port > MOST_PORT:
         raise argparse.ArgumentTypeError(f"{text} is not a port: they end at {MOST_PORT}")
     return port

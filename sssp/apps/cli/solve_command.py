@@ -62,15 +62,9 @@ def run(options: argparse.Namespace) -> int:
     if options.targets:
         chosen = find_vertices(g, options.targets, "target")
         lines, targets = lines + chosen.notes, chosen.vertices
-    result, how = search(
-        g,
-        options,
-        sssp.shortest_paths,
-        sources.vertices,
-        targets=targets,
-        limit=options.limit,
-        predecessors=options.predecessors or targets is not None,
-    )
+    trees = options.predecessors or targets is not None
+    asked = {"targets": targets, "limit": options.limit, "predecessors": trees}
+    result, how = search(g, options, sssp.shortest_paths, sources.vertices, **asked)
     lines += [how, *(_describe_farthest(result) if targets is None else _describe_paths(result))]
     if output.path != NOWHERE:
         # before anything is printed: whatever becomes of that, the file is there

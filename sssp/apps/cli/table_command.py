@@ -13,22 +13,13 @@ import argparse
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import sssp
+from sssp.apps.terminal import vertices
 from sssp.apps.terminal.arguments import add_graph, add_limit, add_search, label_vertices
 from sssp.apps.terminal.output import STDOUT, add_output, choose_output
 from sssp.apps.terminal.table_files import write_table
-from sssp.apps.terminal.vertices import (
-    Chosen,
-    add_vertices,
-    find_vertices,
-    name_negatives,
-    require_vertices,
-)
-
-if TYPE_CHECKING:
-    pass
 
 SUMMARY = "write a table of distances, sources by targets"
 EXAMPLES = """examples:
@@ -49,14 +40,13 @@ BLOCK_CELLS = 1 << 26
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     add_graph(parser)
-    add_vertices(parser, "source", help="where paths start")
-    add_vertices(parser, "target", help="where paths end")
-    parser.add_argument(
-        "--id",
-        metavar="COLUMN",
-        help="call sources and targets by this column of their files, not by the labels of their "
-        "vertices",
+    vertices.add_vertices(parser, "source", help="where paths start")
+    vertices.add_vertices(parser, "target", help="where paths end")
+    text = (
+        "call sources and targets by this column of their files, not by the labels of their "
+        "vertices"
     )
+    parser.add_argument("--id", metavar="COLUMN", help=text)
     parser.add_argument(
         "--wide", action="store_true", help="a row a source and a column a target, as a matrix"
     )
@@ -67,16 +57,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the table, and print a summary."""
-    require_vertices(options, "source", "target")
+    vertices.require_vertices(options, "source", "target")
     output = choose_output(options)
     g = options.graph.load(options.coordinates)
     ends = Ends(
-        find_vertices(g, options.sources, "source", options.id, allow_none=True),
-        find_vertices(g, options.targets, "target", options.id),
+        vertices.find_vertices(g, options.sources, "source", options.id, allow_none=True),
+        vertices.find_vertices(g, options.targets, "target", options.id),
     )
     start = perf_counter()
     seen = _Seen()
-    with name_negatives(g):
+    with vertices.name_negatives(g):
         results = _search_blocks(g, ends, options)
         count = write_table(output, _list_columns(g, ends, results, seen, wide=options.wide))
     seconds = perf_counter() - start
@@ -96,13 +86,13 @@ def run(options: argparse.Namespace) -> int:
 class Ends(NamedTuple):
     """Both sides of a table."""
 
-    sources: Chosen
-    targets: Chosen
+    sources: vertices.Chosen
+    targets: vertices.Chosen
 
 
 @dataclass
 class _Seen:
-    """What is counted as results pass: how they were found, and unreached pairs."""
+    """Counters over all results: methods and devices, and unreached pairs."""
 
     method: str = ""
     unreached: int = 0

@@ -47,7 +47,7 @@ Array = NDArray[Any]
 
 
 class Buffers:
-    """Arrays whose memory is used again once nothing refers to them any more.
+    """A pool of array memory: an array's memory is reused once nothing refers to the array.
 
     Touching fresh memory costs more: what a GPU finds in ten milliseconds it takes the system
     seventy to have room for, page by page.
@@ -61,7 +61,7 @@ class Buffers:
         self._lock = threading.Lock()
 
     def take(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Return an array whose entries are anything.
+        """Return an uninitialized array, in reused memory if there is any.
 
         Of memory that lies idle the first that is large enough serves; what is too small is given
         up. So no more is held than was in use at some time, where all ask for about as much.
@@ -91,7 +91,7 @@ def _give_back(buffers: weakref.ref[Buffers], memory: NDArray[np.uint8]) -> None
 
 
 @dataclass(frozen=True)
-class Asked:
+class JobRequest:
     """A question that is the same for every block, but for its sources.
 
     Attributes
@@ -156,55 +156,40 @@ class Asked:
         fields = {name: result.skim(values) for name, values in self.skims.items()}
         return {DISTANCES: result.distances, **fields}, result, result.device
 
-    def certify(
-        self,
-        network: sssp.Graph,
-        sources: Array,
-        rows: list[int],
-        values: Mapping[str, Array],
-        result: sssp.ShortestPaths | None,
-    ) -> None:
-        """Certify some rows of a block; `result` is of those rows, None for a reduction.
+    def certify(self, solved: Solved, rows: list[int]) -> None:
+        """Certify some rows of a block.
 
         Distances by `verify`; a reduction by that of a search on the graph itself, on the CPU.
         """
         if not rows:
             return
-        graph = network._tree_graph
-        if result is not None:
-            sssp.verify(graph, result)
+        graph, sources = solved.network._tree_graph, solved.starts[rows].tolist()
+        if solved.result is not None:
+            result, at = solved.result, [solved.first + row for row in rows]
+            request = Request(result.sources[at], targets=result.targets, limit=result.limit)
+            # (of a graph with turns the distances alone: it has no trees)
+            has_trees = result.has_paths and graph.turns is None
+            trees = result.predecessors[at] if has_trees else None
+            ran = {"method": result.method, "device": result.device}
+            answer = Answer(result.distances[at], trees)
+            sssp.verify(graph, sssp.ShortestPaths(result.graph, request, answer, **ran))
             return
         assert self.what is not None
+        method: Method = BellmanFord() if graph.least_weight < 0 else Dijkstra()
+        if isinstance(self.method, BreadthFirst) or self.method == BreadthFirst.name:
+            method = BreadthFirst()
         checked = sssp.reduce(
-            graph, sources[rows], self.what, limit=self.limit, targets=self.targets,
-            vertex_weights=self.vertex_weights, decay=self.decay, method=self._check_method(graph),
+            graph, sources, self.what, limit=self.limit, targets=self.targets,
+            vertex_weights=self.vertex_weights, decay=self.decay, method=method,
             device="cpu", threads=1, progress=False,
         )  # fmt: skip
-        found = values[self.what][rows]
+        found = solved.values[self.what][rows]
         exact = found.dtype.kind == "i"
         if not np.allclose(found, checked, rtol=0 if exact else ROUNDING, atol=0, equal_nan=True):
             raise sssp.VerificationError(
-                f"{self.what} from the sources {sources[rows].tolist()} is {found.tolist()}, but "
+                f"{self.what} from the sources {sources} is {found.tolist()}, but "
                 f"a search on the CPU finds {checked.tolist()}"
             )
-
-    def _check_method(self, graph: sssp.Graph) -> Method:
-        if isinstance(self.method, BreadthFirst) or self.method == BreadthFirst.name:
-            return BreadthFirst()
-        return BellmanFord() if graph.least_weight < 0 else Dijkstra()
-
-
-def some_rows(result: sssp.ShortestPaths, rows: list[int]) -> sssp.ShortestPaths:
-    """Return the rows of a result that start from some of its sources."""
-    request = Request(sources=result.sources[rows], targets=result.targets, limit=result.limit)
-    trees = None if result.predecessors is None else result.predecessors[rows]
-    return sssp.ShortestPaths(
-        result.graph,
-        request,
-        Answer(result.distances[rows], trees),
-        method=result.method,
-        device=result.device,
-    )
 
 
 def digest_of(*arrays: Array | None) -> str:
@@ -223,8 +208,9 @@ def digest_of(*arrays: Array | None) -> str:
 def identity_of(network: sssp.Graph) -> dict[str, Any]:
     """Return the fields that identify a graph in the manifest."""
     graph = network._tree_graph
+    searched = graph._searched
     return {
-        "graph": digest_of(graph.indptr, graph.indices, graph.weights),
+        "graph": digest_of(searched.indptr, searched.indices, searched.weights),
         "vertices": graph.n,
         "arcs": graph.m,
         # (sums of floats are rounded in another order there)
@@ -255,7 +241,7 @@ class GraphFile(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """What the searches of a block have found.
+    """The results of the searches of a block.
 
     Attributes
     ----------
@@ -292,14 +278,14 @@ class Solved(NamedTuple):
 
 @dataclass(frozen=True)
 class Inputs:
-    """What all blocks of a job share.
+    """The inputs that all blocks of a job share.
 
     Attributes
     ----------
     network : Graph, Hierarchy or GraphFile
     starts : ndarray, int64
         Where the searches start, those of all blocks.
-    asked : Asked
+    asked : JobRequest
     layout : Layout
     sink : ZarrStore or ParquetParts
     temporary : Path
@@ -312,7 +298,7 @@ class Inputs:
 
     network: Any
     starts: Array
-    asked: Asked
+    asked: JobRequest
     layout: Layout
     sink: ZarrStore | ParquetParts
     temporary: Path
@@ -320,7 +306,7 @@ class Inputs:
     buffers: Buffers = field(default_factory=Buffers)
 
     def solve(self, blocks: Sequence[int], device: Any, threads: int | None) -> list[Solved]:
-        """Search for some blocks in one call; return what it has found for each, as views."""
+        """Search for some blocks in one call; return the results of each, as views."""
         begun = perf_counter()
         searches = [self.layout.searches_of(block) for block in blocks]
         starts = np.concatenate([self.starts[own.start : own.stop] for own in searches])
@@ -346,10 +332,7 @@ class Inputs:
         searches = solved.searches
         first, end = np.searchsorted(self.sample, (searches.start, searches.stop))
         rows = (self.sample[first:end] - searches.start).tolist()
-        result = solved.result
-        if rows and result is not None:
-            result = some_rows(result, [solved.first + row for row in rows])
-        self.asked.certify(solved.network, solved.starts, rows, solved.values, result)
+        self.asked.certify(solved, rows)
         return len(rows)
 
     def write(self, solved: Solved) -> list[Piece]:
@@ -434,7 +417,7 @@ class _DigestingFile:
         self.stream, self.digest = stream, hashlib.sha256()
 
     def write(self, data: Any) -> int:
-        """Write all of what supports the buffer protocol."""
+        """Write all bytes of an object that supports the buffer protocol."""
         self.digest.update(data)
         return self.stream.write(data)
 
@@ -458,15 +441,9 @@ def finish_block(ticket: Ticket, solved: Solved) -> Done:
     inputs = _inputs_of(ticket)
     certified = inputs.certify(solved)
     pieces = inputs.write(solved)
-    return Done(
-        solved.block,
-        pieces,
-        len(solved.searches),
-        certified,
-        solved.seconds + perf_counter() - start,
-        solved.device,
-        worker_name(),
-    )
+    seconds = solved.seconds + perf_counter() - start
+    searches, device = len(solved.searches), solved.device
+    return Done(solved.block, pieces, searches, certified, seconds, device, worker_name())
 
 
 def worker_name() -> str:
@@ -503,8 +480,7 @@ def _read_inputs(ticket: Ticket) -> Inputs:
         )
     inputs: Inputs = pickle.loads(content)
     if isinstance(inputs.network, GraphFile):
-        network = _read_graph(inputs.network)
-        inputs = replace(inputs, network=network)
+        return replace(inputs, network=_read_graph(inputs.network))
     return inputs
 
 

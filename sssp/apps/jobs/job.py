@@ -20,13 +20,14 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 import sssp
+from sssp.apps.jobs import stores
 from sssp.apps.jobs.blocks import (
     DISTANCES,
-    Asked,
     Done,
     GraphFile,
     GraphNotSeenError,
     Inputs,
+    JobRequest,
     digest_of,
     identity_of,
     lend_inputs,
@@ -34,25 +35,12 @@ from sssp.apps.jobs.blocks import (
 )
 from sssp.apps.jobs.manifest import FRAME, Manifest
 from sssp.apps.jobs.runners import LocalRunner, Runner, runner_of
-from sssp.apps.jobs.stores import (
-    CHUNK_BYTES,
-    SUFFIX,
-    Field,
-    Layout,
-    ParquetParts,
-    ZarrStore,
-    block_size_of,
-    blocks_together,
-    distinct_rows,
-    move_into_place,
-)
 from sssp.calls.placement import named_devices
 from sssp.cpu.tree_sums import check_arc_values
 from sssp.engine.check_arguments import as_count, as_network, as_vertices
 from sssp.engine.exact_sums import as_numbers
-from sssp.engine.plan import Plan, weights_of, with_fixed_dtype
+from sssp.engine.plan import weights_of, with_fixed_dtype
 from sssp.engine.progress import check_progress, progress_bar
-from sssp.engine.request import Request
 from sssp.engine.threads import check_threads
 from sssp.errors import JobError, quote
 from sssp.graph.check_arrays import as_flag, number_array
@@ -77,7 +65,7 @@ logger = logging.getLogger("sssp")
 
 @dataclass
 class Report:
-    """What a job is, and what became of it.
+    """A job: its table and blocks, and what was done.
 
     Attributes
     ----------
@@ -143,7 +131,7 @@ class Report:
         return Manifest(self.path).check(self.blocks)
 
     def plan(self) -> str:
-        """Say what there is to do, on one line."""
+        """Describe the work that is left, on one line."""
         left = self.blocks - self.done_before
         text = (
             f"{self.path.name}: {self.searches:,} searches in {self.blocks:,} blocks of "
@@ -156,7 +144,7 @@ class Report:
         return text
 
     def outcome(self) -> str:
-        """Say what became of it in this call, on one line."""
+        """Describe the work that this call has done, on one line."""
         places = ", ".join(f"{count:,} on {name}" for name, count in sorted(self.devices.items()))
         return (
             f"{self.path.name}: {self.done:,} blocks done in {_format_seconds(self.seconds)}"
@@ -201,7 +189,7 @@ def run(
     memory_limit: float | None = None,
     progress: bool | None = None,
 ) -> Report:
-    """Find a table that outgrows a call or memory, block by block, on whatever there is.
+    """Find a table that outgrows a call or memory, block by block, on this machine or a cluster.
 
     Parameters
     ----------
@@ -310,7 +298,7 @@ def run(
         if reduce is None and value is not None:
             raise ValueError(f"{name} belongs to the reduction 'weight', and to nothing else")
     vertices, _ = as_vertices(sources, network, "source")
-    distinct, rows = distinct_rows(vertices, network.n)
+    distinct, rows = stores.distinct_rows(vertices, network.n)
     form = _choose_form(table, form)
     if compression not in ("zstd", None):
         raise ValueError(f"compression must be 'zstd' or None, not {compression!r}")
@@ -318,87 +306,46 @@ def run(
         vertex_weights = number_array(vertex_weights, "vertex_weights")
     columns = None if targets is None else as_vertices(targets, network, "target")[0]
     if form == "long" and reduce is None and columns is not None:
-        columns, _ = distinct_rows(columns, network.n)
-    asked = Asked(
-        targets=columns,
-        what=reduce,
-        limit=limit,
-        vertex_weights=vertex_weights,
-        decay=decay,
-        skims=_check_skims(skim, network, reduce),
-        method=method,
-        dtype=None if dtype is None else np.dtype(dtype).str,
-        memory_limit=memory_limit,
+        columns, _ = stores.distinct_rows(columns, network.n)
+    skims = _check_skims(skim, network, reduce)
+    dtype_name = None if dtype is None else np.dtype(dtype).str
+    asked = JobRequest(
+        columns, reduce, limit, vertex_weights, decay, skims, method, dtype_name, memory_limit
     )
-    place = _Place(device, on, threads)
-    job = _Job(network, file, distinct, asked, place, table, form, compression == "zstd")
-    return job.run(
-        rows,
-        resume=as_flag(resume, "resume"),
-        dry_run=as_flag(dry_run, "dry_run"),
-        block_size=None if block_size is None else as_count(block_size, "block_size"),
-        certify=as_count(certify, "certify", least=0),
-        progress=check_progress(progress),
-    )
+    place = device, on, threads
+    job = _Job(network, file, distinct, asked, *place, table, form, compression == "zstd")
+    flags = {"resume": as_flag(resume, "resume"), "dry_run": as_flag(dry_run, "dry_run")}
+    size = None if block_size is None else as_count(block_size, "block_size")
+    least, shown = as_count(certify, "certify", least=0), check_progress(progress)
+    return job.run(rows, block_size=size, certify=least, progress=shown, **flags)
 
 
-class _Place:
-    """Where the blocks of a job are done."""
-
-    def __init__(self, device: Any, on: Any, threads: int | None) -> None:
-        self.device, self.on, self.given = device, on, threads
-        self.threads = check_threads(threads)
-
-    def check_options(self) -> tuple[Any, int]:
-        """Return the device and threads to check the job with: those of workers are not known."""
-        return (self.device, self.threads) if self.on is None else ("cpu", 1)
-
-    def runner(self, plan: Plan[Request], blocks: int, together: int) -> Runner:
-        """Return what does the blocks.
-
-        Parameters
-        ----------
-        plan : Plan
-        blocks : int
-            How many there are.
-        together : int
-            How many a GPU of this process searches in one call.
-        """
-        if self.on is not None:
-            return runner_of(self.on, self.device, self.given)
-        request, by_rule = plan.request, plan.request.by_rule
-        devices = list(request.devices) or [request.device]
-        if by_rule:
-            devices = named_devices("cuda:all")
-        elif devices == ["cpu"]:
-            devices = ["cpu"] * max(1, min(self.threads, blocks))
-        on_host = max(1, self.threads // len(devices))
-        on_gpu = any(device != "cpu" for device in devices)
-        return LocalRunner(devices, on_host, together if on_gpu else 1, by_rule=by_rule)
-
-
+@dataclass
 class _Job:
     """A job whose arguments are checked."""
 
-    def __init__(
-        self,
-        network: sssp.Graph,
-        file: str | None,
-        distinct: Array,
-        asked: Asked,
-        place: _Place,
-        table: Path,
-        form: str,
-        zstd: bool,
-    ) -> None:
-        self.network, self.file, self.distinct = network, file, distinct
-        self.place, self.table, self.form, self.zstd = place, table, form, zstd
-        self.plan = asked.plan(network, distinct, *place.check_options())
-        self.by_columns = self.plan.transposed is not None and form != "wide"
+    network: sssp.Graph
+    file: str | None
+    distinct: Array
+    asked: JobRequest
+    device: Any
+    on: Any
+    threads: int | None
+    table: Path
+    form: str
+    zstd: bool
+
+    def __post_init__(self) -> None:
+        asked, distinct, threads = self.asked, self.distinct, check_threads(self.threads)
+        # (devices and threads of workers are not known)
+        place = (self.device, threads) if self.on is None else ("cpu", 1)
+        self.plan = asked.plan(self.network, distinct, *place)
+        self.weights_dtype = weights_of(self.plan.network, self.plan.method).dtype
+        self.by_columns = self.plan.transposed is not None and self.form != "wide"
         self.targets = asked.targets
         if asked.what is None:
             dtype = with_fixed_dtype(self.plan).request.dtype
-            asked = replace(asked, dtype=(dtype or self._weights_dtype()).str)
+            asked = replace(asked, dtype=(dtype or self.weights_dtype).str)
         self.starts = distinct
         if self.by_columns:
             assert asked.targets is not None
@@ -406,40 +353,39 @@ class _Job:
         self.asked = asked
         self.fields = self._fields()
 
-    def _weights_dtype(self) -> np.dtype[Any]:
-        plan = self.plan
-        return weights_of(plan.network, plan.method).dtype
-
-    def _fields(self) -> tuple[Field, ...]:
+    def _fields(self) -> tuple[stores.Field, ...]:
         asked, reduction = self.asked, self.plan.request.reduction
         if reduction is not None:
             width = None if reduction.one_column else reduction.columns
-            dtype = reduction.dtype_of(self._weights_dtype())
-            return (Field(reduction.what, reduction.what, dtype, width),)
+            dtype = reduction.dtype_of(self.weights_dtype)
+            return (stores.Field(reduction.what, reduction.what, dtype, width),)
         width = self.network.n if self.targets is None else self.targets.size
-        distances = Field(DISTANCES, "distance", np.dtype(asked.dtype), width)
-        skims = (Field(name, name, v.dtype, width) for name, v in asked.skims.items())
+        distances = stores.Field(DISTANCES, "distance", np.dtype(asked.dtype), width)
+        skims = (stores.Field(name, name, v.dtype, width) for name, v in asked.skims.items())
         return (distances, *skims)
 
-    def _layout(self, block_size: int | None) -> Layout:
+    def _layout(self, block_size: int | None) -> stores.Layout:
         searches = self.starts.size
         if block_size is None:
             on_gpu = self.plan.request.device != "cpu"
-            block_size = block_size_of(searches, self._search_bytes(), on_gpu=on_gpu)
-        return Layout(self.fields, self.distinct.size, searches, block_size, self.by_columns)
+            block_size = stores.block_size_of(searches, self._search_bytes(), on_gpu=on_gpu)
+        return stores.Layout(self.fields, self.distinct.size, searches, block_size, self.by_columns)
 
     def _search_bytes(self) -> int:
-        """Return what a search keeps until its block is written."""
+        """Return the bytes that a search keeps until its block is written."""
         if self.by_columns:
             return self.distinct.size * self.fields[0].dtype.itemsize
         trees = 4 * self.network.n if self.asked.skims else 0
         return sum(field.row_bytes for field in self.fields) + trees
 
-    def _identity(self, layout: Layout, chunk_bytes: int | None) -> dict[str, Any]:
-        """Return what the manifest says of the job, and compares: all that the table depends on."""
+    def _identity(self, layout: stores.Layout, chunk_bytes: int | None) -> dict[str, Any]:
+        """Return all parameters that the table depends on, as the manifest stores them."""
         asked, plan = self.asked, self.plan
         reduction = plan.request.reduction
         decay = None if reduction is None else reduction.decay
+        labels = self.network.labels
+        if labels is not None and labels.dtype.kind == "O":
+            labels = np.frombuffer(repr(labels.tolist()).encode(), np.uint8)
         return identity_of(self.network) | {
             "sources": _describe_array(self.distinct),
             "targets": _describe_array(self.targets),
@@ -452,7 +398,7 @@ class _Job:
             "dtype": [field.dtype.str for field in layout.fields],
             "form": self.form,
             "compression": "zstd" if self.zstd else None,
-            "labels": None if self.network.labels is None else digest_of_labels(self.network),
+            "labels": None if labels is None else digest_of(labels),
             "block_size": layout.block_size,
             "chunk_bytes": chunk_bytes,
         }
@@ -467,9 +413,9 @@ class _Job:
         certify: int,
         progress: bool | None,
     ) -> Report:
-        """Do what is left to do, and report."""
+        """Do the blocks that are not done yet, and report."""
         manifest = Manifest(self.table)
-        chunk_bytes = CHUNK_BYTES if self.form == "zarr" else None
+        chunk_bytes = stores.CHUNK_BYTES if self.form == "zarr" else None
         if manifest.job is not None:
             if not resume:
                 raise JobError(f"{str(self.table)!r} is there already; resume=True goes on with it")
@@ -491,17 +437,16 @@ class _Job:
         )  # fmt: skip
         temporary = manifest.temporary(identity)
         inputs = self._inputs(layout, chunk_bytes, temporary, certify)
-        together = blocks_together(layout.block_size, self._search_bytes())
-        runner = self.place.runner(self.plan, layout.blocks, together)
+        runner = self._runner(layout)
         if dry_run:
-            report.done_before = int(manifest.done(layout.blocks)[1].sum())
+            report.done_before = int(manifest.find_done(layout.blocks)[1].sum())
             _measure(inputs, report, runner)
             return report
         if manifest.job is None:
             self._refuse_full_disk(report)
         with _explain_full_disk(report), manifest.open(identity) as stream:
             # (only now, for another process may have been at work)
-            framed, done = manifest.done(layout.blocks)
+            framed, done = manifest.find_done(layout.blocks)
             report.done_before = int(done.sum())
             self._refuse_full_disk(report)
             if not framed:
@@ -510,19 +455,36 @@ class _Job:
                 # (on record before it is in place: so what is in place is known to be the job's)
                 manifest.add(stream, [(FRAME, list(frame.values()))])
                 for made, piece in frame.items():
-                    move_into_place(made, self.table / piece.name)
+                    stores.move_into_place(made, self.table / piece.name)
                     report.written += piece.size
             logger.info("%s", report.plan())
             _Work(inputs, self.file, runner, manifest, done, report).do(stream, progress)
             manifest.finish()
         return report
 
+    def _runner(self, layout: stores.Layout) -> Runner:
+        """Return the runner that does the blocks: here, on an executor, or on a cluster."""
+        if self.on is not None:
+            return runner_of(self.on, self.device, self.threads)
+        request, by_rule = self.plan.request, self.plan.request.by_rule
+        threads, devices = check_threads(self.threads), list(request.devices) or [request.device]
+        if by_rule:
+            devices = named_devices("cuda:all")
+        elif devices == ["cpu"]:
+            devices = ["cpu"] * max(1, min(threads, layout.blocks))
+        together = 1
+        if any(device != "cpu" for device in devices):
+            together = stores.blocks_together(layout.block_size, self._search_bytes())
+        return LocalRunner(devices, max(1, threads // len(devices)), together, by_rule=by_rule)
+
     def _inputs(
-        self, layout: Layout, chunk_bytes: int | None, temporary: Path, certify: int
+        self, layout: stores.Layout, chunk_bytes: int | None, temporary: Path, certify: int
     ) -> Inputs:
-        sink: ZarrStore | ParquetParts
+        sink: stores.ZarrStore | stores.ParquetParts
         if self.form == "zarr":
-            sink = ZarrStore(self.table, layout, self.zstd, chunk_bytes or CHUNK_BYTES)
+            sink = stores.ZarrStore(
+                self.table, layout, self.zstd, chunk_bytes or stores.CHUNK_BYTES
+            )
         else:
             labels = self._labels()
             for name, values in labels.items():
@@ -531,7 +493,7 @@ class _Job:
                         f"Parquet holds {name}s whose labels are all integers or all strings, not "
                         f"like {quote(values[0])}; relabel the vertices, or write a .zarr store"
                     )
-            sink = ParquetParts(
+            sink = stores.ParquetParts(
                 self.table, layout, self.zstd, self.form == "wide",
                 labels["source"], labels.get("target"),
             )  # fmt: skip
@@ -543,7 +505,7 @@ class _Job:
         )
 
     def _labels(self) -> dict[str, Array]:
-        """Return what rows and columns are called."""
+        """Return the labels of rows and columns."""
         labels = {"source": self._label(self.distinct)}
         if self.asked.what is None:
             targets = np.arange(self.network.n) if self.targets is None else self.targets
@@ -572,7 +534,7 @@ class _Job:
 
 @dataclass
 class _Work:
-    """What is left of a job, while it is done."""
+    """The blocks that are left of a job, and the loop that does them."""
 
     inputs: Inputs
     file: str | None
@@ -630,7 +592,7 @@ class _Work:
 
 @contextmanager
 def _explain_full_disk(report: Report) -> Iterator[None]:
-    """Raise a `JobError` for a full disk, whatever was written."""
+    """Turn the error of a full disk into a `JobError`."""
     try:
         yield
     except OSError as error:
@@ -681,13 +643,13 @@ def _as_table(to: str | PathLike[str]) -> Path:
 
 
 def _choose_form(table: Path, form: str | None) -> str:
-    is_zarr = table.suffix == SUFFIX
+    is_zarr = table.suffix == stores.SUFFIX
     if form is None:
         return "zarr" if is_zarr else "long"
     if form not in ("long", "wide") or is_zarr:
         raise ValueError(
             f"form is {form!r}: it is 'long' or 'wide', of Parquet parts, and a name that ends in "
-            f"{SUFFIX} makes a Zarr store, which has none"
+            f"{stores.SUFFIX} makes a Zarr store, which has none"
         )
     return form
 
@@ -711,15 +673,6 @@ def _check_skims(skim: Any, network: sssp.Graph, reduce: str | None) -> dict[str
 
 def _describe_array(array: Array | None) -> str | None:
     return None if array is None else f"{len(array):,} numbers, {digest_of(array)}"
-
-
-def digest_of_labels(network: sssp.Graph) -> str:
-    """Return a digest of the labels."""
-    labels = network.labels
-    assert labels is not None
-    if labels.dtype.kind != "O":
-        return digest_of(labels)
-    return digest_of(np.frombuffer(repr(labels.tolist()).encode(), np.uint8))
 
 
 def _format_seconds(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""What a job is, and which of its blocks are done: a line each, in a folder beside the table.
+"""The manifest of a job: its parameters and its finished blocks, a line each, beside the table.
 
 One process writes it, whichever worker found the block, and only after the files of the block are
 on disk under their names. A crash loses at most the last line; then that block is found again. What
@@ -47,6 +47,8 @@ VERSION = 1
 FRAME = None
 #: what makes a file anew that is gone
 AGAIN = "run the job again"
+#: what makes a file anew that is damaged
+REMOVE = f"remove that file and {AGAIN}"
 #: what reading a line of another form raises
 ODD = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
 
@@ -58,7 +60,7 @@ _open: set[Any] = set()
 
 
 def _close_in_child() -> None:
-    """Leave the locks to the parent: workers that outlive it would keep the job from going on."""
+    """Close the manifests in a child process, so that locks end with the parent."""
     for stream in _open:
         stream.raw.close()
     _open.clear()
@@ -144,7 +146,7 @@ class Manifest:
         return self.folder / UNFINISHED.format(digest[:16])
 
     def differences(self, job: dict[str, Any]) -> list[str]:
-        """Say in what the job that is there differs from another one."""
+        """List the parameters in which the recorded job differs from another one."""
         known = self.job or {}
         return [
             f"{name} is {known.get(name)!r} there and {job.get(name)!r} here"
@@ -264,7 +266,7 @@ class Manifest:
         )
 
     def finish(self) -> None:
-        """Remove what only work in progress needs."""
+        """Remove files of inputs and unfinished files."""
         for path in self.folder.iterdir():
             with suppress(OSError):
                 if re.fullmatch(INPUTS.format(TOKEN), path.name):
@@ -280,7 +282,7 @@ class Manifest:
         """Return the file for the inputs of a run."""
         return self.folder / INPUTS.format(key)
 
-    def done(self, blocks: int) -> tuple[bool, NDArray[np.bool_]]:
+    def find_done(self, blocks: int) -> tuple[bool, NDArray[np.bool_]]:
         """Return whether the frame is there, and which blocks, whole as far as their sizes tell.
 
         Of what has a file that is gone it is said that it is not there.
@@ -367,13 +369,7 @@ class Manifest:
         if checksum_of(self.table / piece.name) != piece.checksum:
             raise self._damage(block, piece, "not what was written: its checksum differs")
 
-    def _damage(
-        self,
-        block: int | None,
-        piece: Piece,
-        what: str,
-        remedy: str = f"remove that file and {AGAIN}",
-    ) -> JobError:
+    def _damage(self, block: int | None, piece: Piece, what: str, remedy: str = REMOVE) -> JobError:
         file = f"{str(self.table / piece.name)!r} is {what}; {remedy}"
         if block is FRAME:
             return JobError(
@@ -415,7 +411,7 @@ def _is_block(line: bytes) -> bool:
 
 
 def _piece(name: str, size: int, checksum: int) -> Piece:
-    """Return the file of a block from a line; refuse what is not a file of the table."""
+    """Return the file of a block from a line; refuse a path that leaves the table's folder."""
     parts = PurePath(name).parts
     if not parts or PurePath(name).is_absolute() or ".." in parts or "\0" in name:
         raise ValueError

@@ -12,18 +12,11 @@ import queue
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    Executor,
-    Future,
-    ThreadPoolExecutor,
-    wait,
-)
+from concurrent import futures
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
-from sssp.apps.jobs.blocks import Done, Solved, Ticket, do_block, finish_block, search_blocks
+from sssp.apps.jobs.blocks import Done, Ticket, do_block, finish_block, search_blocks
 from sssp.engine.workers import POLL_SECONDS, Pool
 from sssp.errors import DeviceError, JobError
 
@@ -39,7 +32,7 @@ logger = logging.getLogger("sssp")
 
 
 class Runner(ABC):
-    """What does blocks.
+    """The base of all runners: does blocks, somewhere.
 
     Parameters
     ----------
@@ -72,11 +65,11 @@ class Runner(ABC):
 
     @abstractmethod
     def run(self, ticket: Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
-        """Yield what became of the blocks, in any order: of those that are done meanwhile."""
+        """Do the blocks; yield lists of finished ones, in any order."""
 
 
 def runner_of(on: Any, device: Any, threads: int | None) -> Runner:
-    """Return what does blocks on an executor or a client of Dask.
+    """Return the runner for an executor or for a client of Dask.
 
     Raises
     ------
@@ -85,7 +78,7 @@ def runner_of(on: Any, device: Any, threads: int | None) -> Runner:
     """
     if type(on).__module__.partition(".")[0] == "distributed" and hasattr(on, "scheduler_info"):
         return DaskRunner(on, device, threads)
-    if isinstance(on, Executor):
+    if isinstance(on, futures.Executor):
         return ExecutorRunner(on, device, threads)
     raise TypeError(
         "on must be None, a concurrent.futures.Executor or a dask.distributed.Client, not "
@@ -94,18 +87,16 @@ def runner_of(on: Any, device: Any, threads: int | None) -> Runner:
 
 
 class ExecutorRunner(Runner):
-    """Blocks on whatever executor the caller has."""
+    """Does blocks on the caller's executor."""
 
-    def __init__(self, on: Executor, device: Any, threads: int | None) -> None:
+    def __init__(self, on: futures.Executor, device: Any, threads: int | None) -> None:
         super().__init__(on, device, threads)
-        self.in_process = isinstance(on, ThreadPoolExecutor)
+        self.in_process = isinstance(on, futures.ThreadPoolExecutor)
         # (as far as it tells)
         self.slots = int(getattr(on, "_max_workers", None) or 1)
-        #: blocks that are handed out at a time
-        self.workers = AHEAD * self.slots
 
     def run(self, ticket: Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
-        """Yield what became of the blocks.
+        """Do the blocks; yield lists of finished ones, in any order.
 
         Raises
         ------
@@ -113,13 +104,13 @@ class ExecutorRunner(Runner):
             A worker has died, which ends an executor of processes.
         """
         left = iter(blocks)
-        under_way: set[Future[Done]] = set()
+        under_way: set[futures.Future[Done]] = set()
         try:
-            for block in islice(left, self.workers):
+            for block in islice(left, AHEAD * self.slots):
                 under_way.add(self.submit(ticket, block))
             while under_way:
                 # with a timeout, for else Ctrl-C is not heard on every system
-                done, under_way = wait(under_way, POLL_SECONDS, FIRST_COMPLETED)
+                done, under_way = futures.wait(under_way, POLL_SECONDS, futures.FIRST_COMPLETED)
                 some, failed = _split_failed(done)
                 if some:
                     yield [future.result() for future in some]
@@ -128,7 +119,7 @@ class ExecutorRunner(Runner):
                     future.result()
                 for block in islice(left, len(some)):
                     under_way.add(self.submit(ticket, block))
-        except BrokenExecutor as error:
+        except futures.BrokenExecutor as error:
             raise JobError(
                 f"a worker of the executor has died ({error}); what is done is kept: run the job "
                 "again, with a new executor"
@@ -137,15 +128,15 @@ class ExecutorRunner(Runner):
             for future in under_way:
                 future.cancel()
 
-    def submit(self, ticket: Ticket, block: int) -> Future[Done]:
+    def submit(self, ticket: Ticket, block: int) -> futures.Future[Done]:
         """Hand out a block."""
         asked = ticket, block, self.measured_on, self.threads
-        future: Future[Done] = self.on.submit(do_block, *asked)
+        future: futures.Future[Done] = self.on.submit(do_block, *asked)
         return future
 
 
 class LocalRunner(Runner):
-    """Blocks in threads of this process: a core does one at a time, a GPU several.
+    """Does blocks in threads of this process: a core one at a time, a GPU several.
 
     A thread a device searches, and others write what it has found: while the blocks of a GPU are
     written, the next ones are searched.
@@ -178,12 +169,12 @@ class LocalRunner(Runner):
             self._idle.put(device)
 
     def run(self, ticket: Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
-        """Yield what became of the blocks."""
+        """Do the blocks; yield lists of finished ones, in any order."""
         left = iter(self._groups(list(blocks)))
         #: of every block those that were searched with it and are not on record
         missing: dict[int, set[int]] = {}
-        searches: set[Future[set[Future[Done]]]] = set()
-        writes: set[Future[Done]] = set()
+        searches: set[futures.Future[set[futures.Future[Done]]]] = set()
+        writes: set[futures.Future[Done]] = set()
 
         def begin(calls: int) -> None:
             for group in islice(left, calls):
@@ -195,8 +186,10 @@ class LocalRunner(Runner):
             begin(self._calls)
             while searches or writes:
                 # with a timeout, for else Ctrl-C is not heard on every system
-                under_way: set[Future[Any]] = {*searches, *writes}
-                some, failed = _split_failed(wait(under_way, POLL_SECONDS, FIRST_COMPLETED).done)
+                under_way: set[futures.Future[Any]] = {*searches, *writes}
+                some, failed = _split_failed(
+                    futures.wait(under_way, POLL_SECONDS, futures.FIRST_COMPLETED).done
+                )
                 written = [future.result() for future in writes.intersection(some)]
                 if written:
                     yield written
@@ -228,60 +221,41 @@ class LocalRunner(Runner):
             blocks[first : first + size] for first in rest
         ]
 
-    def _search(self, ticket: Ticket, group: list[int]) -> set[Future[Done]]:
+    def _search(self, ticket: Ticket, group: list[int]) -> set[futures.Future[Done]]:
         """Search for some blocks on the next device that is free, and hand them to the writers."""
         device = self._idle.get()
         try:
-            found = self._search_on(ticket, group, device)
-        finally:
-            self._idle.put(device)
-        return {self._writers.submit(finish_block, ticket, solved) for solved in found}
-
-    def _search_on(self, ticket: Ticket, group: list[int], device: str) -> list[Solved]:
-        try:
-            return search_blocks(ticket, group, device, self.threads)
+            found = search_blocks(ticket, group, device, self.threads)
         except DeviceError as error:
             if not self.by_rule:
                 raise
             logger.warning("device='auto' falls back to the CPU: %s", error)
-            return search_blocks(ticket, group, "cpu", self.threads)
+            found = search_blocks(ticket, group, "cpu", self.threads)
+        finally:
+            self._idle.put(device)
+        return {self._writers.submit(finish_block, ticket, solved) for solved in found}
 
 
-def _split_failed(done: Iterable[Future[Any]]) -> tuple[list[Future[Any]], list[Future[Any]]]:
+def _split_failed(
+    done: Iterable[futures.Future[Any]],
+) -> tuple[list[futures.Future[Any]], list[futures.Future[Any]]]:
     """Return the futures with a result, which count in any case, and those that failed."""
     failed = [future for future in done if future.exception() is not None]
     return [future for future in done if future not in failed], failed
 
 
-class Refused(NamedTuple):
-    """A block that a worker cannot do for want of a device.
-
-    Attributes
-    ----------
-    block : int
-    address : str
-        Of the worker.
-    reason : str
-    """
-
-    block: int
-    address: str
-    reason: str
-
-
 def do_block_on_dask(
     ticket: Ticket, block: int, device: Any, threads: int | None
-) -> Done | Refused:
-    """Do a block on a worker of Dask, or say that the worker has no such device."""
+) -> Done | tuple[str, str]:
+    """Do a block on a worker of Dask; without such a device return its address and the reason."""
     try:
         return do_block(ticket, block, device, threads)
     except DeviceError as error:
-        worker = sys.modules["distributed"].get_worker()
-        return Refused(block, worker.address, str(error))
+        return sys.modules["distributed"].get_worker().address, str(error)
 
 
 class DaskRunner(Runner):
-    """Blocks on a cluster: workers may come and go, and blocks of those that go are done again."""
+    """Does blocks on a cluster; blocks of workers that leave are done again."""
 
     def __init__(self, on: Any, device: Any, threads: int | None) -> None:
         super().__init__(on, device, threads)
@@ -299,7 +273,7 @@ class DaskRunner(Runner):
         return {name: count for name, count in threads.items() if name not in self._without}
 
     def run(self, ticket: Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
-        """Yield what became of the blocks.
+        """Do the blocks; yield lists of finished ones, in any order.
 
         Raises
         ------
@@ -311,11 +285,13 @@ class DaskRunner(Runner):
         distributed = sys.modules["distributed"]
         left = iter(blocks)
         completed = distributed.as_completed()
-        under_way: set[Any] = set()
+        under_way: dict[Any, int] = {}
 
         def hand_out(block: int) -> None:
-            future = self._submit(ticket, block)
-            under_way.add(future)
+            workers = list(self._able()) if self._without else None
+            asked = do_block_on_dask, ticket, block, self.measured_on, self.threads
+            future = self.on.submit(*asked, pure=False, retries=0, workers=workers)
+            under_way[future] = block
             completed.add(future)
 
         try:
@@ -326,7 +302,7 @@ class DaskRunner(Runner):
                 if not under_way:
                     return
                 future = next(completed)
-                under_way.remove(future)
+                block = under_way.pop(future)
                 try:
                     outcome = future.result()
                 except distributed.KilledWorker as error:
@@ -334,30 +310,16 @@ class DaskRunner(Runner):
                         f"workers died one after the other ({error}), for want of memory perhaps; "
                         "what is done is kept: run the job again, with a smaller block_size"
                     ) from error
-                if isinstance(outcome, Refused):
-                    self._leave_out(outcome)
-                    hand_out(outcome.block)
-                else:
+                if isinstance(outcome, Done):
                     yield [outcome]
+                    continue
+                address, reason = outcome
+                if address not in self._without:
+                    logger.warning("the worker %s does no blocks: %s", address, reason)
+                self._without[address] = reason
+                if not self._able():
+                    raise DeviceError(f"no worker of the cluster can do a block: {reason}")
+                hand_out(block)
         finally:
             if under_way:
                 self.on.cancel(list(under_way))
-
-    def _submit(self, ticket: Ticket, block: int) -> Any:
-        workers = list(self._able()) if self._without else None
-        asked = ticket, block, self.measured_on, self.threads
-        return self.on.submit(do_block_on_dask, *asked, pure=False, retries=0, workers=workers)
-
-    def _leave_out(self, refused: Refused) -> None:
-        """Give no more blocks to a worker that lacks the device.
-
-        Raises
-        ------
-        DeviceError
-            There is no other.
-        """
-        if refused.address not in self._without:
-            logger.warning("the worker %s does no blocks: %s", refused.address, refused.reason)
-        self._without[refused.address] = refused.reason
-        if not self._able():
-            raise DeviceError(f"no worker of the cluster can do a block: {refused.reason}")

@@ -23,15 +23,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.errors import quote
-from sssp.graph.extras import import_extra, write_parquet
+from sssp.errors import import_extra, quote
+from sssp.graph.extras import write_parquet
 from sssp.kernels.dtypes import unreached
 from sssp.loaders._files import crc32
 
@@ -71,13 +71,18 @@ class Field:
 
     @property
     def missing(self) -> Any:
-        """What stands for unreached."""
+        """The sentinel of unreached vertices."""
         return unreached(self.dtype)
+
+    @property
+    def columns(self) -> int:
+        """How many columns it has: 1 where it has no axis for them."""
+        return 1 if self.width is None else self.width
 
     @property
     def row_bytes(self) -> int:
         """Bytes for a source."""
-        return self.dtype.itemsize * (1 if self.width is None else self.width)
+        return self.dtype.itemsize * self.columns
 
 
 @dataclass(frozen=True)
@@ -117,10 +122,6 @@ class Layout:
         """Return which searches a block makes."""
         first = block * self.block_size
         return range(first, min(first + self.block_size, self.searches))
-
-    def columns(self, field: Field) -> int:
-        """Return how many columns a field has: 1 where it has no axis for them."""
-        return 1 if field.width is None else field.width
 
 
 def block_size_of(searches: int, search_bytes: int, *, on_gpu: bool) -> int:
@@ -231,7 +232,7 @@ class TalliedFile(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        """Write all of what supports the buffer protocol."""
+        """Write all bytes of an object that supports the buffer protocol."""
         view = memoryview(data).cast("B")
         self._stream.write(view)
         self.checksum = crc32(view, self.checksum)
@@ -290,7 +291,7 @@ def move_into_place(made: Path, path: Path) -> None:
 
 
 def piece_of(path: Path, name: str) -> Piece:
-    """Bring a file that a library has made to the disk; return what it is as a file of a table.
+    """Flush a file that a library has written to the disk; return its `Piece` of a table.
 
     Parameters
     ----------
@@ -317,7 +318,7 @@ def checksum_of(path: Path) -> int:
 
 @dataclass(frozen=True)
 class ZarrStore:
-    """Where the blocks of a table go.
+    """A table on disk that blocks are written to.
 
     Attributes
     ----------
@@ -340,7 +341,7 @@ class ZarrStore:
     def prepare(
         self, labels: Mapping[str, Array], attributes: Mapping[str, Any], temporary: Path
     ) -> dict[Path, Piece]:
-        """Make what the store is read by, its metadata and labels, outside of it.
+        """Make the store's metadata and labels in a temporary folder.
 
         Parameters
         ----------
@@ -396,7 +397,7 @@ class ZarrStore:
 
     def _chunk_shape(self, field: Field) -> tuple[int, int]:
         """Return rows and columns of a chunk: those of a block, cut evenly where they are many."""
-        layout, columns = self.layout, max(1, self.layout.columns(field))
+        layout, columns = self.layout, max(1, field.columns)
         across, along = (layout.rows, columns) if layout.by_columns else (columns, layout.rows)
         block = max(1, min(layout.block_size, along))
         pieces = -(-block * across * field.dtype.itemsize // self.chunk_bytes)
@@ -414,11 +415,13 @@ class ZarrStore:
         temporary : Path
             A folder on the same file system.
         """
-        pieces = []
+        pieces, encode = [], None
+        if self.zstd:
+            encode = import_extra("numcodecs", "jobs").Zstd(level=ZSTD_LEVEL).encode
         for field in self.layout.fields:
             for name, chunk in self._chunks(block, field, values[field.name]):
                 with whole_file(self.path / name, temporary) as stream:
-                    stream.write(self._codec.encode(chunk) if self.zstd else chunk)
+                    stream.write(chunk if encode is None else encode(chunk))
                 pieces.append(Piece(name, stream.size, stream.checksum))
         return pieces
 
@@ -437,10 +440,6 @@ class ZarrStore:
                 f"{field.name}/c/{'/'.join(map(str, keys))}",
                 _fill_chunk(part, (rows, columns), field),
             )
-
-    @cached_property
-    def _codec(self) -> Any:
-        return import_extra("numcodecs", "jobs").Zstd(level=ZSTD_LEVEL)
 
 
 def names_in_store(lines: Iterable[str], tables: Iterable[str]) -> list[tuple[str, ...]]:
@@ -476,7 +475,7 @@ def _fill_chunk(part: Array, shape: tuple[int, int], field: Field) -> Array:
 
 @dataclass(frozen=True)
 class ParquetParts:
-    """Where the blocks of a table go.
+    """A table on disk that blocks are written to.
 
     Attributes
     ----------
@@ -497,11 +496,11 @@ class ParquetParts:
 
     @property
     def form(self) -> str:
-        """What the manifest calls it."""
+        """The name of this form in the manifest."""
         return "wide" if self.wide else "long"
 
     def check(self) -> None:
-        """Refuse a table that is too wide, or whose columns would have one name."""
+        """Refuse a table with too many columns, or with two columns of one name."""
         if not self.wide or self.targets is None:
             return
         if self.targets.size > MOST_COLUMNS:
@@ -555,18 +554,17 @@ class ParquetParts:
         options: dict[str, Any] = {"compression": "none"}
         if self.zstd:
             options = {"compression": "zstd", "compression_level": 1}
-        with whole_file(path, temporary) as stream:
-            # (an empty block makes a table as well)
-            write_parquet(stream, self._tables(block, values), "jobs", **options)
-        return Piece(_name_part(block), stream.size, stream.checksum)
-
-    def _tables(self, block: int, values: Mapping[str, Array]) -> Iterator[dict[str, Any]]:
         searches, by_columns = self.layout.searches_of(block), self.layout.by_columns
         own = slice(searches.start, searches.stop)
         sources = self.sources if by_columns else self.sources[own]
         if self.targets is None or self.wide:
-            return self._wide(sources, values)
-        return self._long(sources, self.targets[own] if by_columns else self.targets, values)
+            tables = self._wide(sources, values)
+        else:
+            tables = self._long(sources, self.targets[own] if by_columns else self.targets, values)
+        with whole_file(path, temporary) as stream:
+            # (an empty block makes a table as well)
+            write_parquet(stream, tables, "jobs", **options)
+        return Piece(_name_part(block), stream.size, stream.checksum)
 
     def _long(
         self, sources: Array, targets: Array, values: Mapping[str, Array]
@@ -597,10 +595,9 @@ class ParquetParts:
     def _names(self, field: Field) -> list[str]:
         """Return the columns of a field in a wide table, one a target, or of reduced rows."""
         if self.targets is None:
-            several = range(field.width or 0)
-            return (
-                [field.column] if field.width is None else [f"{field.column}_{i}" for i in several]
-            )
+            if field.width is None:
+                return [field.column]
+            return [f"{field.column}_{i}" for i in range(field.width)]
         before = "" if field is self.layout.fields[0] else f"{field.column} "
         return [f"{before}{target}" for target in self.targets.tolist()]
 

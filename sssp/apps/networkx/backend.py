@@ -26,15 +26,14 @@ from typing import Any, NoReturn
 
 import networkx as nx
 import numpy as np
-from numpy.typing import NDArray
 
 from sssp import ShortestPaths
 from sssp.apps.networkx.choice import FLOYD_WARSHALL_KNOWS_CYCLES, can_run, should_run
 from sssp.apps.networkx.converted import ConvertedGraph, convert_from_nx, convert_to_nx
 from sssp.apps.networkx.searches import (
     Paths,
-    Question,
-    Row,
+    SearchKind,
+    SearchRow,
     bellman_ford,
     by_hops,
     dijkstra,
@@ -54,18 +53,17 @@ Table = dict[Any, Lengths]
 # -- weighted ------------------------------------------------------------------------------------
 
 
-def dijkstra_path(G: ConvertedGraph, source: Any, target: Any, weight: Any = "weight") -> list[Any]:
+def dijkstra_path(G: ConvertedGraph, source: Any, target: Any, weight: Any = "weight") -> Any:
     """Return the nodes on a shortest path."""
-    path: list[Any] = single_source_dijkstra(G, source, target, weight=weight)[1]
-    return path
+    return single_source_dijkstra(G, source, target, weight=weight)[1]
 
 
 def dijkstra_path_length(
     G: ConvertedGraph, source: Any, target: Any, weight: Any = "weight"
 ) -> Any:
     """Return the length of a shortest path."""
-    question = dijkstra(G, weight)
-    return _between("dijkstra_path_length", G, question, source, target, tree=False)[0]
+    kind = dijkstra(G, weight)
+    return _between("dijkstra_path_length", G, kind, source, target, tree=False)[0]
 
 
 def single_source_dijkstra_path(
@@ -171,20 +169,17 @@ def bellman_ford_predecessor_and_distance(
     return _before_and_lengths(G, bellman_ford(G, weight), start)
 
 
-def bellman_ford_path(
-    G: ConvertedGraph, source: Any, target: Any, weight: Any = "weight"
-) -> list[Any]:
+def bellman_ford_path(G: ConvertedGraph, source: Any, target: Any, weight: Any = "weight") -> Any:
     """Return the nodes on a shortest path."""
-    path: list[Any] = single_source_bellman_ford(G, source, target, weight)[1]
-    return path
+    return single_source_bellman_ford(G, source, target, weight)[1]
 
 
 def bellman_ford_path_length(
     G: ConvertedGraph, source: Any, target: Any, weight: Any = "weight"
 ) -> Any:
     """Return the length of a shortest path."""
-    question = bellman_ford(G, weight)
-    return _between("bellman_ford_path_length", G, question, source, target, tree=False)[0]
+    kind = bellman_ford(G, weight)
+    return _between("bellman_ford_path_length", G, kind, source, target, tree=False)[0]
 
 
 def single_source_bellman_ford_path(
@@ -207,11 +202,11 @@ def single_source_bellman_ford(
     G: ConvertedGraph, source: Any, target: Any = None, weight: Any = "weight"
 ) -> tuple[Any, Any]:
     """Return the distance of every node from one, and the paths; of the target alone if given."""
-    question = bellman_ford(G, weight)
+    kind = bellman_ford(G, weight)
     if target is None:
         start = _require("single_source_bellman_ford", G, source=source)
-        return _both(search_from(G, question, [start], tree=True))
-    return _between("single_source_bellman_ford", G, question, source, target, tree=True)
+        return _both(search_from(G, kind, [start], tree=True))
+    return _between("single_source_bellman_ford", G, kind, source, target, tree=True)
 
 
 def all_pairs_bellman_ford_path_length(
@@ -239,54 +234,55 @@ def goldberg_radzik(
 
 
 def negative_edge_cycle(G: ConvertedGraph, weight: Any = "weight", heuristic: bool = True) -> bool:
-    """Tell whether there is a cycle of negative length; `heuristic` makes no difference."""
-    question = bellman_ford(G, weight)
-    return question.method == "bellman-ford" and has_negative_cycle(G)
+    """Return whether there is a cycle of negative length; `heuristic` makes no difference."""
+    kind = bellman_ford(G, weight)
+    return kind.method == "bellman-ford" and has_negative_cycle(G)
 
 
 def bidirectional_dijkstra(
     G: ConvertedGraph, source: Any, target: Any, weight: Any = "weight"
 ) -> LengthAndPath:
     """Return the length of a shortest path and its nodes."""
-    question = dijkstra(G, weight)
-    return _between("bidirectional_dijkstra", G, question, source, target, tree=True)
+    kind = dijkstra(G, weight)
+    return _between("bidirectional_dijkstra", G, kind, source, target, tree=True)
 
 
 def johnson(G: ConvertedGraph, weight: Any = "weight") -> dict[Any, Paths]:
     """Return the paths from every node to all others."""
     found = find_matrix(G, bellman_ford(G, weight), tree=True)
     columns = zip(G.nodes, found.distances, found.predecessors, strict=True)
-    return {node: Row(G, [v], *row).paths() for v, (node, *row) in enumerate(columns)}
+    return {node: SearchRow(G, [v], *row).paths() for v, (node, *row) in enumerate(columns)}
 
 
-def _both(row: Row) -> tuple[Lengths, Paths]:
+def _both(row: SearchRow) -> tuple[Lengths, Paths]:
     return row.lengths(), row.paths()
 
 
 def _before_and_lengths(
-    G: ConvertedGraph, question: Question, start: int
+    G: ConvertedGraph, kind: SearchKind, start: int
 ) -> tuple[dict[Any, list[Any]], Lengths]:
-    by_hops = question.method == "breadth-first"
-    row = search_from(G, question, [start], tree=False)
-    return row.all_predecessors(by_hops=by_hops), row.lengths()
+    row = search_from(G, kind, [start], tree=False)
+    before = row.all_predecessors(by_hops=kind.method == "breadth-first")
+    return before, row.lengths()
 
 
 def _refuse_negative_loops(G: ConvertedGraph, weight: Any) -> None:
-    if weight is not None and G.has_negative_loop:
+    loops = G.graph.indices == G.graph.tails
+    if weight is not None and (G.graph.weights[loops] < 0).any():
         raise nx.NetworkXUnbounded("Negative cycle detected.")
 
 
-def _all_lengths(G: ConvertedGraph, question: Question) -> Iterator[tuple[Any, Lengths]]:
-    return ((row.source, row.lengths()) for row in search_each(G, question, tree=False))
+def _all_lengths(G: ConvertedGraph, kind: SearchKind) -> Iterator[tuple[Any, Lengths]]:
+    return ((row.source, row.lengths()) for row in search_each(G, kind, tree=False))
 
 
-def _all_paths(G: ConvertedGraph, question: Question) -> Iterator[tuple[Any, Paths]]:
-    return ((row.source, row.paths()) for row in search_each(G, question, tree=True))
+def _all_paths(G: ConvertedGraph, kind: SearchKind) -> Iterator[tuple[Any, Paths]]:
+    return ((row.source, row.paths()) for row in search_each(G, kind, tree=True))
 
 
 def _nearest(
     G: ConvertedGraph, sources: Collection[Any], cutoff: Any, weight: Any, *, tree: bool
-) -> Row:
+) -> SearchRow:
     """Search from the nearest of several nodes."""
     starts = _starts(G, sources)
     return search_from(G, dijkstra(G, weight, cutoff), starts, tree=tree)
@@ -316,7 +312,7 @@ def single_target_shortest_path_length(
 ) -> dict[Any, int]:
     """Return the distance of every node to one."""
     end = _require("single_target_shortest_path_length", G, target=target)
-    return search_from(G, by_hops(cutoff).reversed(), [end], tree=False).lengths()
+    return search_from(G, by_hops(cutoff).reverse(), [end], tree=False).lengths()
 
 
 def all_pairs_shortest_path_length(
@@ -344,7 +340,7 @@ def single_target_shortest_path(
 ) -> Paths:
     """Return the path from every node to one."""
     end = _require("single_target_shortest_path", G, target=target)
-    return search_from(G, by_hops(cutoff).reversed(), [end], tree=True).paths()
+    return search_from(G, by_hops(cutoff).reverse(), [end], tree=True).paths()
 
 
 def all_pairs_shortest_path(
@@ -366,18 +362,18 @@ def predecessor(
     # (a cutoff of 0 is none here)
     row = search_from(G, by_hops(cutoff or None), [start], tree=False)
     before = row.all_predecessors(by_hops=True)
-    if target is None:
-        return (before, row.lengths()) if return_seen else before
-    if return_seen:
-        return before.get(target, []), row.lengths().get(target, -1)
-    return before.get(target, [])
+    lengths = row.lengths() if return_seen else {}
+    found: tuple[Any, Any] = (before, lengths)
+    if target is not None:
+        found = (before.get(target, []), lengths.get(target, -1))
+    return found if return_seen else found[0]
 
 
 # -- generic -------------------------------------------------------------------------------------
 
 
 def has_path(G: ConvertedGraph, source: Any, target: Any) -> bool:
-    """Tell whether there is a path."""
+    """Return whether there is a path."""
     start, end = G.vertex(source), G.vertex(target)
     if start is None or end is None:  # (NetworkX takes None for all nodes)
         return bool(_ask_networkx("has_path", G, (source, target), source=source, target=target))
@@ -418,24 +414,24 @@ def _search_generic(
         _raise_as_networkx(name, G, ends.values(), **ends, weight=weight, method=method)
 
     if weight is None and method in ("dijkstra", "bellman-ford"):
-        question = by_hops()
+        kind = by_hops()
     elif method == "dijkstra":
-        question = dijkstra(G, weight)
+        kind = dijkstra(G, weight)
     elif method == "bellman-ford":
-        question = bellman_ford(G, weight)
+        kind = bellman_ford(G, weight)
     else:
         refuse()
     if source is None and target is None:
-        return (_all_paths if tree else _all_lengths)(G, question)
+        return (_all_paths if tree else _all_lengths)(G, kind)
     start, end = G.vertex(source), G.vertex(target)
     if source is None or target is None:
         if source is None:
-            start, question = end, question.reversed()
+            start, kind = end, kind.reverse()
         if start is None:
             refuse()
-        row = search_from(G, question, [start], tree=tree)
+        row = search_from(G, kind, [start], tree=tree)
         return row.paths() if tree else row.lengths()
-    found = find_between(G, question, [start], end, tree=tree)
+    found = find_between(G, kind, [start], end, tree=tree)
     if found is None:
         refuse()
     return found
@@ -447,21 +443,21 @@ def _search_generic(
 def floyd_warshall(G: ConvertedGraph, weight: Any = "weight") -> Table:
     """Return the distances from every node, infinite where there is no path."""
     distances = _distances(G, weight, _matrix(G, weight, tree=False))
-    rows = (Row(G, [vertex], row, None) for vertex, row in enumerate(distances))
+    rows = (SearchRow(G, [vertex], row, None) for vertex, row in enumerate(distances))
     return {node: _complete(G, row) for node, row in zip(G.nodes, rows, strict=True)}
 
 
 def floyd_warshall_predecessor_and_distance(
     G: ConvertedGraph, weight: Any = "weight"
 ) -> tuple[Table, Table]:
-    """Return for every node what stands before others on their paths, and the distances."""
+    """Return for every node the predecessors on the paths to all others, and the distances."""
     found = _matrix(G, weight, tree=True)
     columns = zip(_distances(G, weight, found), found.predecessors, strict=True)
     loops = set(G.loops.tolist())
     before: Table = {}
     lengths: Table = {}
     for vertex, (distances, tails) in enumerate(columns):
-        node, row = G.nodes[vertex], Row(G, [vertex], distances, tails)
+        node, row = G.nodes[vertex], SearchRow(G, [vertex], distances, tails)
         tree = row.predecessors()
         # NetworkX has a node before the source only where an edge leads from there to itself,
         # and no row for a node that reaches nothing
@@ -477,11 +473,11 @@ def floyd_warshall_predecessor_and_distance(
 
 def floyd_warshall_numpy(
     G: ConvertedGraph, nodelist: Collection[Any] | None = None, weight: Any = "weight"
-) -> NDArray[np.float64]:
+) -> Any:
     """Return the distances as an array, infinite where there is no path."""
     if nodelist is not None and not len(nodelist) == len(G.nodes) == len(set(nodelist)):
         _raise_as_networkx("floyd_warshall_numpy", G, G.nodes, nodelist=nodelist)
-    matrix: NDArray[np.float64] = _matrix(G, weight, tree=False).to_float()
+    matrix = _matrix(G, weight, tree=False).to_float()
     if nodelist is None:
         return matrix
     vertices = [vertex for node in nodelist if (vertex := G.vertex(node)) is not None]
@@ -500,19 +496,16 @@ def _matrix(G: ConvertedGraph, weight: Any, *, tree: bool) -> ShortestPaths:
         raise NotImplementedError("Floyd and Warshall's algorithm on a negative cycle") from error
 
 
-def _distances(G: ConvertedGraph, weight: Any, found: ShortestPaths) -> NDArray[Any]:
+def _distances(G: ConvertedGraph, weight: Any, found: ShortestPaths) -> Any:
     """Return the matrix, of floats if NetworkX takes 1.0 for the weights, which are all missing."""
     defaulted = "all" if weight is None else G.defaulted
-    if FLOYD_WARSHALL_KNOWS_CYCLES or defaulted == "none":
-        distances: NDArray[Any] = found.distances
-        return distances
-    if defaulted == "some":
+    if defaulted == "some" and not FLOYD_WARSHALL_KNOWS_CYCLES:
         raise NotImplementedError("some weights are missing, for which NetworkX takes 1.0, not 1")
-    as_floats: NDArray[np.float64] = found.to_float()
-    return as_floats
+    as_they_are = FLOYD_WARSHALL_KNOWS_CYCLES or defaulted == "none"
+    return found.distances if as_they_are else found.to_float()
 
 
-def _complete(G: ConvertedGraph, row: Row) -> dict[Any, Any]:
+def _complete(G: ConvertedGraph, row: SearchRow) -> dict[Any, Any]:
     return row.lengths() | dict.fromkeys(G.names[~row.reached].tolist(), math.inf)
 
 
@@ -531,19 +524,19 @@ def closeness_centrality(
 
     `sp`, distances that NetworkX 3.7 takes, does not come here: `can_run` declines.
     """
-    question = (by_hops() if distance is None else dijkstra(G, distance)).reversed()
+    kind = (by_hops() if distance is None else dijkstra(G, distance)).reverse()
     if u is None:
-        rows = search_each(G, question, tree=False)
+        rows = search_each(G, kind, tree=False)
         closeness = (_closeness(G, row, wf_improved) for row in rows)
         return dict(zip(G.nodes, closeness, strict=True))
     vertex = G.vertex(u)
     if vertex is None:
         _raise_as_networkx("closeness_centrality", G, (), u=u, distance=distance)
-    row = search_from(G, question, [vertex], tree=False)
+    row = search_from(G, kind, [vertex], tree=False)
     return _closeness(G, row, wf_improved)
 
 
-def _closeness(G: ConvertedGraph, row: Row, wf_improved: bool) -> float:
+def _closeness(G: ConvertedGraph, row: SearchRow, wf_improved: bool) -> float:
     """Return the closeness of the source of a row, computed in the order of NetworkX."""
     n, total = len(G.nodes), row.total()
     if not total > 0.0 or n <= 1:
@@ -572,9 +565,9 @@ def eccentricity(G: ConvertedGraph, v: Any = None, sp: None = None, weight: Any 
 
 
 def _eccentricities(G: ConvertedGraph, vertices: Sequence[int], weight: Any) -> dict[Any, Any]:
-    question = by_hops() if weight is None else dijkstra(G, weight)
+    kind = by_hops() if weight is None else dijkstra(G, weight)
     found = {}
-    for vertex, row in zip(vertices, search_each(G, question, vertices, tree=False), strict=True):
+    for vertex, row in zip(vertices, search_each(G, kind, vertices, tree=False), strict=True):
         if row.count() < len(G.nodes):
             _raise_as_networkx("eccentricity", G, G.nodes[:2])
         found[G.nodes[vertex]] = row.farthest()
@@ -637,13 +630,13 @@ def _require(name: str, G: ConvertedGraph, /, **node: Any) -> int:
 
 
 def _between(
-    name: str, G: ConvertedGraph, question: Question, source: Any, target: Any, *, tree: bool
+    name: str, G: ConvertedGraph, kind: SearchKind, source: Any, target: Any, *, tree: bool
 ) -> LengthAndPath:
     """Return the length of a shortest path and its nodes, or raise as a function of NetworkX."""
     start, end = G.vertex(source), G.vertex(target)
-    if start is not None and end is None and question.method == "bellman-ford":
-        search_from(G, question, [start], tree=False)  # (NetworkX comes to a negative cycle first)
-    found = find_between(G, question, [start], end, tree=tree)
+    if start is not None and end is None and kind.method == "bellman-ford":
+        search_from(G, kind, [start], tree=False)  # (NetworkX comes to a negative cycle first)
+    found = find_between(G, kind, [start], end, tree=tree)
     if found is None:
         _raise_as_networkx(name, G, (source, target), source=source, target=target)
     return found

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
-from inspect import Signature, signature
+from inspect import signature
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -57,6 +57,10 @@ def _is_several(nodes: Any, G: Any) -> bool:
     return nodes is None or isinstance(nodes, Collection)
 
 
+def _is_absent(given: Any, G: Any) -> bool:
+    return not given
+
+
 #: by parameter: whether the backend takes a value, on a graph, and why it does not
 _TAKES: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
     **dict.fromkeys(
@@ -69,9 +73,7 @@ _TAKES: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
         lambda v, G: _is_several(v, G) or v in G,
         "v is neither a node nor a collection of nodes",
     ),
-    **dict.fromkeys(
-        ("sp", "e", "usebounds"), (lambda given, G: not given, "distances or bounds are given")
-    ),
+    **dict.fromkeys(("sp", "e", "usebounds"), (_is_absent, "distances or bounds are given")),
 }
 
 
@@ -97,28 +99,26 @@ def should_run(name: str, args: Collection[Any], kwargs: Mapping[str, Any]) -> b
     if G is None:
         return True
     asked = _classify(name, given)
+    least, state = LEAST_NODES[asked].fresh, "not converted yet"
     if _is_converted(G, given):
         least, state = LEAST_NODES[asked].converted, "converted"
-    else:
-        least, state = LEAST_NODES[asked].fresh, "not converted yet"
     if len(G) >= least:
         return True
     return f"{' '.join(asked)} on a graph {state} pays from {least:,} nodes on, not on {len(G):,}"
 
 
+#: of a function of NetworkX
+_signature = cache(signature)
+
+
 def _bind(name: str, args: Collection[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments by name; none if they do not fit: NetworkX will complain."""
     try:
-        bound = _signature(name).bind(*args, **kwargs)
+        bound = _signature(getattr(nx, name).orig_func).bind(*args, **kwargs)
     except TypeError:
         return {}
     bound.apply_defaults()
     return bound.arguments
-
-
-@cache
-def _signature(name: str) -> Signature:
-    return signature(getattr(nx, name).orig_func)
 
 
 def _classify(name: str, given: Mapping[str, Any]) -> tuple[str, str]:
@@ -134,7 +134,7 @@ def _attribute(given: Mapping[str, Any]) -> Any:
 
 
 def _is_converted(G: Any, given: Mapping[str, Any]) -> bool:
-    """Whether the cache of a graph holds what the call needs."""
+    """Return whether the cache of a graph holds the conversion that a call needs."""
     cache_of_G = getattr(G, "__networkx_cache__", None) or {}
     converted = cache_of_G.get("backends", {}).get("sssp", {})
     attribute = _attribute(given)

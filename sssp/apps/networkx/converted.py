@@ -75,12 +75,6 @@ class ConvertedGraph:
         """The graph with every arc turned around; of an undirected one itself."""
         return self.graph.reverse() if self.directed else self.graph
 
-    @property
-    def has_negative_loop(self) -> bool:
-        """Whether an edge from a node to itself has a negative weight."""
-        arcs = self.graph.indices == self.graph.tails
-        return bool((self.graph.weights[arcs] < 0).any())
-
     def vertex(self, node: Any) -> int | None:
         """Return the vertex of a node; None for anything that is not a node."""
         try:
@@ -128,20 +122,15 @@ def convert_from_nx(
         [weight] = edge_attrs
         weights, defaulted = _weights([edge.get(weight, _MISSING) for edge in data], weight, n)
     loops = tails == heads
-    converted = ConvertedGraph(
-        nodes,
-        Graph.from_arcs(tails, heads, weights, n),
-        directed=G.is_directed(),
-        loops=np.unique(tails[loops]),
-        zero_loops=np.unique(tails[loops & (weights == 0)]),
-        defaulted=defaulted,
-    )
+    graph = Graph.from_arcs(tails, heads, weights, n)
+    own, zeros = np.unique(tails[loops]), np.unique(tails[loops & (weights == 0)])
+    converted = ConvertedGraph(nodes, graph, G.is_directed(), own, zeros, defaulted)
     converted.index = index
     return converted
 
 
 def convert_to_nx(result: Any, **_: Any) -> Any:
-    """Return what a function of the backend returned: no graph, but Python's own objects."""
+    """Return a result of the backend unchanged: it is made of Python's own objects."""
     return result
 
 

@@ -1,4 +1,4 @@
-"""What NetworkX reads about the backend while it is being imported: so this imports nothing."""
+"""The metadata of the backend; NetworkX reads it during its own import, so this imports nothing."""
 
 from __future__ import annotations
 
@@ -18,48 +18,51 @@ _SUMS = "Sums of floats are those of single searches, which a matrix adds in ano
 
 #: every function that the backend has, and what its users should know
 FUNCTIONS = {
-    "all_pairs_bellman_ford_path": f"{_PATHS}\n{_WEIGHTS}",
-    "all_pairs_bellman_ford_path_length": f"{_LENGTHS}\n{_WEIGHTS}",
-    "all_pairs_dijkstra": f"{_LENGTHS}\n{_PATHS}\n{_NOT_NEGATIVE}",
-    "all_pairs_dijkstra_path": f"{_PATHS}\n{_NOT_NEGATIVE}",
-    "all_pairs_dijkstra_path_length": f"{_LENGTHS}\n{_NOT_NEGATIVE}",
-    "all_pairs_shortest_path": _PATHS,
-    "all_pairs_shortest_path_length": _LENGTHS,
-    "bellman_ford_path": _WEIGHTS,
-    "bellman_ford_path_length": _WEIGHTS,
-    "bellman_ford_predecessor_and_distance": f"{_LENGTHS}\n{_WEIGHTS}",
-    "bidirectional_dijkstra": f"One search from the source.\n{_NOT_NEGATIVE}",
-    "bidirectional_shortest_path": "One search from the source.",
-    "closeness_centrality": _NOT_NEGATIVE,
-    "diameter": f"Without ``e`` and ``usebounds``.\n{_NOT_NEGATIVE}",
-    "dijkstra_path": _NOT_NEGATIVE,
-    "dijkstra_path_length": _NOT_NEGATIVE,
-    "dijkstra_predecessor_and_distance": f"{_LENGTHS}\n{_NOT_NEGATIVE}",
-    "eccentricity": f"Without ``sp``.\n{_NOT_NEGATIVE}",
-    "floyd_warshall": f"{_LENGTHS}\n{_WEIGHTS}\n{_SUMS}",
-    "floyd_warshall_numpy": f"{_WEIGHTS}\n{_SUMS}",
-    "floyd_warshall_predecessor_and_distance": f"{_LENGTHS}\n{_WEIGHTS}\n{_SUMS}",
-    "goldberg_radzik": f"{_LENGTHS}\n{_WEIGHTS}",
-    "has_path": "One search from the source.",
-    "johnson": f"{_PATHS}\n{_WEIGHTS}",
-    "multi_source_dijkstra": f"{_LENGTHS}\n{_PATHS}\n{_NOT_NEGATIVE}",
-    "multi_source_dijkstra_path": f"{_PATHS}\n{_NOT_NEGATIVE}",
-    "multi_source_dijkstra_path_length": f"{_LENGTHS}\n{_NOT_NEGATIVE}",
-    "negative_edge_cycle": f"The graph is not touched.\n{_WEIGHTS}",
-    "predecessor": "One search from the source.",
-    "radius": f"Without ``e`` and ``usebounds``.\n{_NOT_NEGATIVE}",
-    "shortest_path": f"{_PATHS}\n{_WEIGHTS}",
-    "shortest_path_length": f"{_LENGTHS}\n{_WEIGHTS}",
-    "single_source_bellman_ford": f"{_LENGTHS}\n{_PATHS}\n{_WEIGHTS}",
-    "single_source_bellman_ford_path": f"{_PATHS}\n{_WEIGHTS}",
-    "single_source_bellman_ford_path_length": f"{_LENGTHS}\n{_WEIGHTS}",
-    "single_source_dijkstra": f"{_LENGTHS}\n{_PATHS}\n{_NOT_NEGATIVE}",
-    "single_source_dijkstra_path": f"{_PATHS}\n{_NOT_NEGATIVE}",
-    "single_source_dijkstra_path_length": f"{_LENGTHS}\n{_NOT_NEGATIVE}",
-    "single_source_shortest_path": _PATHS,
-    "single_source_shortest_path_length": _LENGTHS,
-    "single_target_shortest_path": _PATHS,
-    "single_target_shortest_path_length": _LENGTHS,
+    name: text
+    for text, names in (
+        (
+            f"{_PATHS}\n{_WEIGHTS}",
+            "all_pairs_bellman_ford_path johnson shortest_path single_source_bellman_ford_path",
+        ),
+        (
+            f"{_LENGTHS}\n{_WEIGHTS}",
+            "all_pairs_bellman_ford_path_length bellman_ford_predecessor_and_distance "
+            "goldberg_radzik shortest_path_length single_source_bellman_ford_path_length",
+        ),
+        (
+            f"{_LENGTHS}\n{_PATHS}\n{_NOT_NEGATIVE}",
+            "all_pairs_dijkstra multi_source_dijkstra single_source_dijkstra",
+        ),
+        (
+            f"{_PATHS}\n{_NOT_NEGATIVE}",
+            "all_pairs_dijkstra_path multi_source_dijkstra_path single_source_dijkstra_path",
+        ),
+        (
+            f"{_LENGTHS}\n{_NOT_NEGATIVE}",
+            "all_pairs_dijkstra_path_length dijkstra_predecessor_and_distance "
+            "multi_source_dijkstra_path_length single_source_dijkstra_path_length",
+        ),
+        (_PATHS, "all_pairs_shortest_path single_source_shortest_path single_target_shortest_path"),
+        (
+            _LENGTHS,
+            "all_pairs_shortest_path_length single_source_shortest_path_length "
+            "single_target_shortest_path_length",
+        ),
+        (_WEIGHTS, "bellman_ford_path bellman_ford_path_length"),
+        (f"One search from the source.\n{_NOT_NEGATIVE}", "bidirectional_dijkstra"),
+        ("One search from the source.", "bidirectional_shortest_path has_path predecessor"),
+        (_NOT_NEGATIVE, "closeness_centrality dijkstra_path dijkstra_path_length"),
+        (f"Without ``e`` and ``usebounds``.\n{_NOT_NEGATIVE}", "diameter radius"),
+        (f"Without ``sp``.\n{_NOT_NEGATIVE}", "eccentricity"),
+        (
+            f"{_LENGTHS}\n{_WEIGHTS}\n{_SUMS}",
+            "floyd_warshall floyd_warshall_predecessor_and_distance",
+        ),
+        (f"{_WEIGHTS}\n{_SUMS}", "floyd_warshall_numpy"),
+        (f"The graph is not touched.\n{_WEIGHTS}", "negative_edge_cycle"),
+        (f"{_LENGTHS}\n{_PATHS}\n{_WEIGHTS}", "single_source_bellman_ford"),
+    )
+    for name in names.split()
 }
 
 

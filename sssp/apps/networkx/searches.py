@@ -24,7 +24,7 @@ _BLOCK_ROWS = 64
 _SHOWN = 6
 
 
-class Question(NamedTuple):
+class SearchKind(NamedTuple):
     """How a function searches.
 
     Attributes
@@ -41,35 +41,35 @@ class Question(NamedTuple):
     limit: float | None = None
     backwards: bool = False
 
-    def reversed(self) -> Question:
-        """Return the question for the distances to the sources."""
+    def reverse(self) -> SearchKind:
+        """Return the kind for the distances to the sources."""
         return self._replace(backwards=True)
 
 
-def by_hops(cutoff: float | None = None) -> Question:
-    """Return the question of a search by hops, which begins levels below the cutoff."""
+def by_hops(cutoff: float | None = None) -> SearchKind:
+    """Return the kind of a search by hops, which begins levels below the cutoff."""
     if cutoff is None or cutoff == math.inf:
-        return Question("breadth-first")
-    return Question("breadth-first", math.ceil(cutoff))
+        return SearchKind("breadth-first")
+    return SearchKind("breadth-first", math.ceil(cutoff))
 
 
-def dijkstra(G: ConvertedGraph, weight: Any, cutoff: float | None = None) -> Question:
-    """Return the question of Dijkstra's algorithm; NotImplementedError for negative weights.
+def dijkstra(G: ConvertedGraph, weight: Any, cutoff: float | None = None) -> SearchKind:
+    """Return the kind of Dijkstra's algorithm; NotImplementedError for negative weights.
 
     (What NetworkX does then depends on whether it comes across one.)
     """
     if weight is None:  # no edge has such an attribute
-        return Question("breadth-first", cutoff)
+        return SearchKind("breadth-first", cutoff)
     if G.graph.least_weight < 0:
         raise NotImplementedError("Dijkstra's algorithm on negative weights")
-    return Question("auto", cutoff)
+    return SearchKind("auto", cutoff)
 
 
-def bellman_ford(G: ConvertedGraph, weight: Any) -> Question:
-    """Return the question of Bellman and Ford's algorithm, which takes negative weights."""
+def bellman_ford(G: ConvertedGraph, weight: Any) -> SearchKind:
+    """Return the kind of Bellman and Ford's algorithm, which takes negative weights."""
     if weight is None:
-        return Question("breadth-first")
-    return Question("bellman-ford" if G.graph.least_weight < 0 else "auto")
+        return SearchKind("breadth-first")
+    return SearchKind("bellman-ford" if G.graph.least_weight < 0 else "auto")
 
 
 class Paths(Mapping[Any, list[Any]]):
@@ -98,9 +98,7 @@ class Paths(Mapping[Any, list[Any]]):
         predecessors: NDArray[np.int32],
         order: NDArray[np.int64],
     ) -> None:
-        self._names = names
-        self._predecessors = predecessors
-        self._order = order
+        self._names, self._predecessors, self._order = names, predecessors, order
         if index is not None:
             self._index = index
 
@@ -168,7 +166,7 @@ class Paths(Mapping[Any, list[Any]]):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Keep what is reached, numbered in the order of the mapping."""
+        """Pickle the reached vertices alone, numbered in the order of the mapping."""
         order = self._order
         place = np.full(self._names.size + 1, -1, np.int32)
         place[order] = np.arange(order.size)
@@ -184,7 +182,7 @@ class PathsTo(Paths):
         return self._walk(vertex)
 
 
-class Row:
+class SearchRow:
     """The result of one search, in Python's own objects.
 
     Parameters
@@ -217,8 +215,7 @@ class Row:
     @cached_property
     def reached(self) -> NDArray[np.bool_]:
         """Which vertices have a distance."""
-        mask: NDArray[np.bool_] = self._distances != unreached(self._distances.dtype)
-        return mask
+        return np.asarray(self._distances != unreached(self._distances.dtype))
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:
@@ -296,46 +293,51 @@ def _translate_cycles() -> Iterator[None]:
         raise nx.NetworkXUnbounded("Negative cycle detected.") from error
 
 
-def _search(G: ConvertedGraph, question: Question, sources: Any, **options: Any) -> Any:
-    network = G.backwards if question.backwards else G.graph
-    options |= {"method": question.method, "limit": question.limit, "progress": False}
+def _search(G: ConvertedGraph, kind: SearchKind, sources: Any, **options: Any) -> Any:
+    network = G.backwards if kind.backwards else G.graph
+    options |= {"method": kind.method, "limit": kind.limit, "progress": False}
     with _translate_cycles():
         return sssp.shortest_paths(network, sources, **options)
 
 
 def _search_together(
-    G: ConvertedGraph, question: Question, sources: Sequence[int], **options: Any
+    G: ConvertedGraph, kind: SearchKind, sources: Sequence[int], **options: Any
 ) -> Any:
     """Search once, from all sources."""
     together = len(sources) > 1
-    return _search(G, question, sources if together else sources[0], nearest=together, **options)
+    return _search(G, kind, sources if together else sources[0], nearest=together, **options)
 
 
 def search_from(
-    G: ConvertedGraph, question: Question, sources: Sequence[int], *, tree: bool
-) -> Row:
+    G: ConvertedGraph, kind: SearchKind, sources: Sequence[int], *, tree: bool
+) -> SearchRow:
     """Return the row of one search from sources together, no two of them alike."""
-    found = _search_together(G, question, sources, predecessors=tree)
-    return Row(G, sources, found.distances, found.predecessors, question.backwards)
+    found = _search_together(G, kind, sources, predecessors=tree)
+    return SearchRow(G, sources, found.distances, found.predecessors, kind.backwards)
 
 
 def search_each(
-    G: ConvertedGraph, question: Question, sources: Sequence[int] | None = None, *, tree: bool
-) -> Iterator[Row]:
+    G: ConvertedGraph, kind: SearchKind, sources: Sequence[int] | None = None, *, tree: bool
+) -> Iterator[SearchRow]:
     """Yield the row of every source, by default of all nodes; some are searched at a time."""
     sources = range(len(G.nodes)) if sources is None else sources
     at_once = max(1, min(_BLOCK_ROWS, _BLOCK_ENTRIES // max(1, len(G.nodes))))
     for first in range(0, len(sources), at_once):
         block = sources[first : first + at_once]
-        found = _search(G, question, block, predecessors=tree)
+        found = _search(G, kind, block, predecessors=tree)
         for row, source in enumerate(block):
             # (a copy, so that one row does not keep the block)
             predecessors = found.predecessors[row].copy() if tree else None
-            yield Row(G, [source], found.distances[row].copy(), predecessors)
+            yield SearchRow(G, [source], found.distances[row].copy(), predecessors)
 
 
 def find_between(
-    G: ConvertedGraph, question: Question, sources: Sequence[Any], target: int | None, *, tree: bool
+    G: ConvertedGraph,
+    kind: SearchKind,
+    sources: Sequence[Any],
+    target: int | None,
+    *,
+    tree: bool,
 ) -> tuple[Any, list[Any]] | None:
     """Return the distance of a vertex and, with `tree`, the path there; None if unreached.
 
@@ -345,7 +347,7 @@ def find_between(
         return None
     if target in sources:
         return 0, [G.nodes[target]]
-    found = _search_together(G, question, sources, targets=target, predecessors=tree)
+    found = _search_together(G, kind, sources, targets=target, predecessors=tree)
     if not found.reached:
         return None
     walk, vertex = [], target
@@ -358,9 +360,9 @@ def find_between(
     return found.distances.item(), walk[::-1]
 
 
-def find_matrix(G: ConvertedGraph, question: Question, *, tree: bool) -> sssp.ShortestPaths:
+def find_matrix(G: ConvertedGraph, kind: SearchKind, *, tree: bool) -> sssp.ShortestPaths:
     """Search from every node, in one matrix, by the method that is fastest for such a graph."""
-    method = question.method if question.method == "breadth-first" else "auto"
+    method = kind.method if kind.method == "breadth-first" else "auto"
     with _translate_cycles():
         return sssp.all_pairs(G.graph, method=method, predecessors=tree, progress=False)
 
@@ -368,7 +370,7 @@ def find_matrix(G: ConvertedGraph, question: Question, *, tree: bool) -> sssp.Sh
 def has_negative_cycle(G: ConvertedGraph) -> bool:
     """Return whether there is a cycle of negative length anywhere."""
     try:
-        search_from(G, Question("bellman-ford"), range(len(G.nodes)), tree=False)
+        search_from(G, SearchKind("bellman-ford"), range(len(G.nodes)), tree=False)
     except nx.NetworkXUnbounded:
         return True
     return False

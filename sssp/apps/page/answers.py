@@ -38,7 +38,7 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class Question:
+class MapRequest:
     """A question to the map, in the numbers of the page.
 
     Attributes
@@ -73,8 +73,8 @@ def parse_fields(body: bytes) -> dict[str, Any]:
     return fields
 
 
-def parse_question(fields: dict[str, Any], sizes: Sizes) -> Question:
-    """Return the question in an object of JSON; refuse what is not on the map, or too much."""
+def parse_request(fields: dict[str, Any], sizes: Sizes) -> MapRequest:
+    """Return the question in a JSON object; refuse unknown vertices and streets, and too many."""
     unknown = set(fields) - {"sources", "target", "closed", "traffic", "by_source"}
     if unknown:
         raise ValueError(f"nothing is called {min(unknown)!r}")
@@ -87,7 +87,7 @@ def parse_question(fields: dict[str, Any], sizes: Sizes) -> Question:
     by_source = fields.get("by_source", False)
     if not isinstance(by_source, bool):
         raise ValueError("by_source must be true or false")
-    return Question(
+    return MapRequest(
         tuple(map(vertex, sources)),
         None if target is None else vertex(target),
         tuple(sorted(set(map(street, closed)))),
@@ -149,7 +149,7 @@ class Unit(NamedTuple):
     size: float
 
 
-class Answer(NamedTuple):
+class MapAnswer(NamedTuple):
     """Distances in 16 bits, and how to read them.
 
     Attributes
@@ -202,7 +202,7 @@ class Answers:
 
     # -- answers -------------------------------------------------------------------------------
 
-    def distances(self, question: Question) -> Answer:
+    def distances(self, question: MapRequest) -> MapAnswer:
         """Return how far every vertex is from the nearest source, or which source that is."""
         start = perf_counter()
         network = self._version(question)
@@ -216,9 +216,9 @@ class Answers:
         values, scale = encode(result.distances)
         if question.by_source and result.origin is not None:
             values = _positions(result.origin, question.sources)
-        return Answer(values, facts | scale)
+        return MapAnswer(values, facts | scale)
 
-    def route(self, question: Question) -> dict[str, Any]:
+    def route(self, question: MapRequest) -> dict[str, Any]:
         """Return the route to the target, from the source that is nearest to it.
 
         Returns
@@ -249,7 +249,7 @@ class Answers:
             "milliseconds": (perf_counter() - start) * 1e3,
         }
 
-    def certificate(self, question: Question) -> dict[str, Any]:
+    def certificate(self, question: MapRequest) -> dict[str, Any]:
         """Certify the tree of a question (`sssp.verify`), and return how long that took."""
         network = self._version(question)
         result = self._search(network, question, predecessors=True)
@@ -265,7 +265,7 @@ class Answers:
         """Yield one question of every kind, to be asked before anyone waits for the answer."""
         if self.network.n == 0:
             return
-        question = Question((0,), self.network.n - 1)
+        question = MapRequest((0,), self.network.n - 1)
         yield lambda: self.distances(question)
         yield lambda: self.route(question)
         if self.sizes.streets:
@@ -288,11 +288,13 @@ class Answers:
             raise VertexError(f"{label[:LABEL]!r} is not a vertex: they go by numbers") from None
 
     def label(self, vertex: int) -> str:
-        """Return what a vertex is called."""
+        """Return the label of a vertex, or its number."""
         labels = self.graph.labels
         return str(vertex if labels is None else labels[vertex])[:LABEL]
 
-    def _search(self, network: Graph | Hierarchy, question: Question, *, predecessors: bool) -> Any:
+    def _search(
+        self, network: Graph | Hierarchy, question: MapRequest, *, predecessors: bool
+    ) -> Any:
         sources = list(question.sources)
         # (a search from one source is told apart, for it has solvers of its own)
         asked: Any = sources[0] if len(sources) == 1 else sources
@@ -302,8 +304,8 @@ class Answers:
 
     # -- versions of the map -------------------------------------------------------------------
 
-    def _version(self, question: Question) -> Graph | Hierarchy:
-        """Return the map with what is closed and with traffic."""
+    def _version(self, question: MapRequest) -> Graph | Hierarchy:
+        """Return the map with the streets of a question closed and its traffic applied."""
         network = self.network
         if question.traffic:
             network = self._find_version((question.traffic,), self._in_traffic, question.traffic)

@@ -72,7 +72,7 @@ def make_server(
     graph = network._tree_graph
     streets = StreetMap(graph, lengths)
     measured = METRES if lengths is None else length_unit
-    head = _describe(network, streets, name, unit, measured, lengths is None)
+    head = _describe(network, streets, name, unit, measured)
     arrays = streets.arrays()
     if result is not None:
         head["result"] = result["facts"]
@@ -97,12 +97,9 @@ def open_page(
             "network= must be the prepared map of this result's graph: sssp.prepare(r.graph)"
         )
     facts, values = _encode_row(result, result._row(row))
+    shown = {"facts": facts, "values": values}
     server = make_server(
-        network or result.graph,
-        name=name,
-        unit=Unit(unit, 1.0),
-        port=port,
-        result={"facts": facts, "values": values},
+        network or result.graph, name=name, unit=Unit(unit, 1.0), port=port, result=shown
     )
     in_notebook = "ipykernel" in sys.modules
     return OpenPage(server, open_browser=not in_notebook if open_browser is None else open_browser)
@@ -119,7 +116,7 @@ def write_page(
     if result.predecessors is not None:
         tree = dense_row(result.predecessors, index, result.rows, -1)
         arrays["predecessors"] = tree.astype(np.int32)
-    head = _describe(result.graph, streets, name, Unit(unit, 1.0), METRES, True)
+    head = _describe(result.graph, streets, name, Unit(unit, 1.0), METRES)
     head |= {"result": facts, "standalone": True, **_list_labels(result.graph)}
     text = _embed(pack(head, arrays))
     with replaced_file(path) as stream:
@@ -197,12 +194,7 @@ class OpenPage:
 
 
 def _describe(
-    network: Graph | Hierarchy,
-    streets: StreetMap,
-    name: str,
-    unit: Unit,
-    length_unit: Unit,
-    straight: bool,
+    network: Graph | Hierarchy, streets: StreetMap, name: str, unit: Unit, length_unit: Unit
 ) -> dict[str, Any]:
     """Return the facts that the page needs beside the arrays."""
     return {
@@ -210,9 +202,10 @@ def _describe(
         "vertices": network.n,
         "arcs": network.m,
         "unit": unit._asdict(),
-        "length": length_unit._asdict() | {"straight": straight},
+        "length": length_unit._asdict() | {"straight": streets.straight},
         "prepared": isinstance(network, Hierarchy),
         "classes": streets.classes,
+        "attribution": network._tree_graph.about.get("attribution"),
     }
 
 

@@ -37,7 +37,7 @@ from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
-from sssp.apps.page.answers import Answer, Answers, Question, parse_fields, parse_question
+from sssp.apps.page.answers import Answers, MapAnswer, MapRequest, parse_fields, parse_request
 from sssp.errors import SSSPError, VertexError
 
 LOOPBACK = "127.0.0.1"
@@ -73,7 +73,7 @@ HEADERS = {
 log = logging.getLogger(__name__)
 
 
-class Refused(Exception):
+class RefusedRequest(Exception):
     """A request that gets no answer, and why."""
 
     def __init__(self, status: HTTPStatus, message: str) -> None:
@@ -82,7 +82,7 @@ class Refused(Exception):
 
 
 class Desk:
-    """Answers one question at a time, and lets few wait: a solver takes all threads by itself."""
+    """Admits one question at a time and a bounded queue: a solver uses all threads by itself."""
 
     def __init__(self, most_waiting: int = MOST_WAITING) -> None:
         self._places = threading.BoundedSemaphore(most_waiting + 1)
@@ -90,9 +90,9 @@ class Desk:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Wait for a turn; `Refused` if too many are waiting."""
+        """Wait for the previous questions; raise `RefusedRequest` if too many are waiting."""
         if not self._places.acquire(blocking=False):
-            raise Refused(
+            raise RefusedRequest(
                 HTTPStatus.SERVICE_UNAVAILABLE, "too many questions are waiting; ask again"
             )
         try:
@@ -103,7 +103,7 @@ class Desk:
 
 
 class PageServer(ThreadingHTTPServer):
-    """Serves the page, and what it asks for.
+    """Serves the page and answers its questions.
 
     Parameters
     ----------
@@ -152,12 +152,12 @@ class PageServer(ThreadingHTTPServer):
         super().__init__((host, port), _Handler)
 
     def server_bind(self) -> None:
-        """Bind without asking a name server what this machine is called."""
+        """Bind without a lookup of this machine's name."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]
 
     def warm_up(self) -> None:
-        """Ask the first question now, and those of other kinds beside what people ask.
+        """Answer a first question now, and one of each other kind in a background thread.
 
         Kernels are loaded, and a device that does not work is told of, before anyone clicks.
         """
@@ -283,7 +283,7 @@ class _Incoming(io.RawIOBase):
 
 
 class _Requests(io.BufferedReader):
-    """What a client sends, read by lines up to the bound on the head of a request."""
+    """Reads requests by lines, up to a bound on the bytes of a head."""
 
     def __init__(self, incoming: _Incoming) -> None:
         super().__init__(incoming)
@@ -295,11 +295,11 @@ class _Requests(io.BufferedReader):
         self.incoming.deadline, self._room = None, MOST_HEAD
 
     def readline(self, size: int | None = -1, /) -> bytes:
-        """Read a line of the head of a request; `Refused` if the head is too long."""
+        """Read a line of the head of a request; `RefusedRequest` if the head is too long."""
         line = super().readline(self._room + 1)
         self._room -= len(line)
         if self._room < 0:
-            raise Refused(
+            raise RefusedRequest(
                 HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
                 f"a request and its headers may have {MOST_HEAD:,} bytes",
             )
@@ -330,11 +330,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.rfile.begin_request()
         try:
             super().handle_one_request()
-        except Refused as refusal:  # while its head was read
+        except RefusedRequest as refusal:  # while its head was read
             self.send_error(refusal.status, str(refusal))
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Refuse what the base class does not take for a request, and close the connection."""
+        """Answer a malformed request with an error, and close the connection."""
         self.close_connection, self._left = True, MOST_SKIPPED
         status = HTTPStatus(code)
         self._send_error(status, message or status.phrase)
@@ -365,7 +365,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._check_form()
             self._check_origin()
             answer()
-        except Refused as refusal:
+        except RefusedRequest as refusal:
             self._refuse(refusal.status, str(refusal))
         except VertexError as error:
             self._refuse(HTTPStatus.NOT_FOUND, str(error))
@@ -378,41 +378,43 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, "the map has no answer; see its log")
 
     def _check_form(self) -> None:
-        """Refuse what another server on the way here may read in another way than this one."""
+        """Refuse requests that a proxy might parse in another way than this server."""
         twice = [n for n in ("Host", "Content-Length") if len(self.headers.get_all(n, [])) > 1]
         if twice or not self.path.startswith("/"):
             self.close_connection = True
             message = f"more than one {twice[0]}" if twice else "the path must start with /"
-            raise Refused(HTTPStatus.BAD_REQUEST, message)
+            raise RefusedRequest(HTTPStatus.BAD_REQUEST, message)
 
     def _check_origin(self) -> None:
-        """Refuse what comes by a foreign name, or from a foreign page."""
+        """Refuse requests for a foreign host name or from a foreign page."""
         host = self.headers.get("Host", "")
         if not self.server.knows_host(_parse_host(host)):
-            raise Refused(HTTPStatus.MISDIRECTED_REQUEST, "no such host here")
+            raise RefusedRequest(HTTPStatus.MISDIRECTED_REQUEST, "no such host here")
         origin = self.headers.get("Origin")
         if origin is not None and urlsplit(origin).netloc != host:
-            raise Refused(HTTPStatus.FORBIDDEN, "only the page itself may ask")
+            raise RefusedRequest(HTTPStatus.FORBIDDEN, "only the page itself may ask")
 
     def _file(self) -> None:
         path = urlsplit(self.path).path
         found = self.server.files.get(path)
         if found is None:
-            raise Refused(HTTPStatus.NOT_FOUND, "nothing is here")
+            raise RefusedRequest(HTTPStatus.NOT_FOUND, "nothing is here")
         self._send(*found)
 
     def _reply(self) -> None:
         question = QUESTIONS.get(self.path)
         if question is None:
-            raise Refused(HTTPStatus.NOT_FOUND, "nothing is here")
+            raise RefusedRequest(HTTPStatus.NOT_FOUND, "nothing is here")
         kind = self.headers.get_content_type()
         if kind != "application/json":
-            raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "questions are application/json")
+            raise RefusedRequest(
+                HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "questions are application/json"
+            )
         fields = parse_fields(self._body())
         self.server.note(self.connection, waits_for_client=False)
         with self.server.desk.turn():
             reply = question(self.server.answers, fields)
-        if isinstance(reply, Answer):
+        if isinstance(reply, MapAnswer):
             facts = json.dumps(reply.facts)
             values = reply.values.astype("<u2", copy=False).tobytes()
             self._send(values, BINARY, {"Answer": facts})
@@ -423,16 +425,16 @@ class _Handler(BaseHTTPRequestHandler):
         """Return the body of a request, which says how long it is."""
         length = self._length()
         if length is None:
-            raise Refused(HTTPStatus.LENGTH_REQUIRED, "the body must say how long it is")
+            raise RefusedRequest(HTTPStatus.LENGTH_REQUIRED, "the body must say how long it is")
         if length > MOST_BYTES:
-            raise Refused(
+            raise RefusedRequest(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body may have {MOST_BYTES:,} bytes"
             )
         body = self.rfile.read(length)
         self._is_read = True
         if len(body) < length:
             self.close_connection = True
-            raise Refused(HTTPStatus.BAD_REQUEST, "the body breaks off")
+            raise RefusedRequest(HTTPStatus.BAD_REQUEST, "the body breaks off")
         return body
 
     def _length(self) -> int | None:
@@ -457,7 +459,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._left = 0
 
     def _linger(self) -> None:
-        """Read what was sent along with a request that is refused, while it comes at once."""
+        """Read on briefly after a refusal, so that the client sees the answer."""
         self.rfile.incoming.silence = LINGERING
         with suppress(OSError):
             while self._left > 0 and (some := self.rfile.read1(self._left)):
@@ -505,8 +507,8 @@ def _parse_host(host: str) -> str | None:
         return None
 
 
-def _question(answers: Answers, fields: dict[str, Any]) -> Question:
-    return parse_question(fields, answers.sizes)
+def _question(answers: Answers, fields: dict[str, Any]) -> MapRequest:
+    return parse_request(fields, answers.sizes)
 
 
 def _route(answers: Answers, fields: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,22 +16,10 @@ from sssp.graph.sphere import EARTH_RADIUS, HOW_TO_LOCATE, require_degrees
 
 Array = NDArray[Any]
 
-
-class SpeedClass(NamedTuple):
-    """Streets of similar speed: from `least` times the usual one on."""
-
-    name: str
-    least: float
-
-
-#: what traffic slows down together. Speeds are shares of the median of all arcs: real road
-#: networks have a few speeds and most streets the same, which shares of streets would tear apart
-CLASSES = (
-    SpeedClass("slow", 0.0),
-    SpeedClass("usual", 0.75),
-    SpeedClass("main", 1.25),
-    SpeedClass("fast", 1.75),
-)
+#: what traffic slows down together: streets from so many times the usual speed. Speeds are shares
+#: of the median of all arcs: real road networks have a few speeds and most streets the same, which
+#: shares of streets would tear apart
+CLASSES = {"slow": 0.0, "usual": 0.75, "main": 1.25, "fast": 1.75}
 USUAL = 1
 #: of the grid whose cells streets are sorted by, so that neighbours are drawn together
 CELL_BITS = 16
@@ -65,6 +54,8 @@ class StreetMap:
         Positions in the graph of the arcs of a street, one a direction; -1 for none.
     lengths : ndarray of float64, shape (m,)
         Of every arc.
+    straight : bool
+        Whether those are of straight lines.
     arc_class : ndarray of uint8, shape (m,)
         Position in `CLASSES` of every arc.
     """
@@ -78,6 +69,7 @@ class StreetMap:
         require_degrees(graph.coordinates)
         self.positions = _project(graph.coordinates)
         straight = _straight_metres(graph)
+        self.straight = lengths is None
         self.lengths = straight if lengths is None else lengths.astype(np.float64)
         self.arc_class = _classify(graph.weights, self.lengths)
         arcs, twins = street_arcs(graph)
@@ -92,11 +84,11 @@ class StreetMap:
     def classes(self) -> list[dict[str, Any]]:
         """Name, share of the arcs and speeds of every class, the empty ones too."""
         shares = np.bincount(self.arc_class, minlength=len(CLASSES)) / max(self.arc_class.size, 1)
-        bounds = [kind.least for kind in CLASSES]
+        bounds = [*CLASSES.values(), None]
         return [
-            {"name": kind.name, "share": share, "from": low, "to": high}
-            for kind, share, low, high in zip(
-                CLASSES, shares.tolist(), bounds, [*bounds[1:], None], strict=True
+            {"name": name, "share": share, "from": low, "to": high}
+            for name, share, (low, high) in zip(
+                CLASSES, shares.tolist(), pairwise(bounds), strict=True
             )
         ]
 
@@ -164,7 +156,7 @@ def _classify(weights: Array, lengths: Array) -> NDArray[np.uint8]:
     classes = np.full(weights.size, USUAL, np.uint8)
     if known.any():
         shares = speeds[known] / np.median(speeds[known])
-        bounds = [kind.least for kind in CLASSES[1:]]
+        bounds = [*CLASSES.values()][1:]
         classes[known] = np.searchsorted(bounds, shares, "right")
     return classes
 

@@ -12,10 +12,10 @@ import re
 import stat
 import sys
 import textwrap
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -30,11 +30,16 @@ if TYPE_CHECKING:
 
 BUILT_IN = "road-like"
 GRAPH_HELP = (
-    "a .gr or .sssp file, the name of a graph in the folder SSSP_DATA, or "
+    "a .gr or .sssp file, one of OpenStreetMap (porto.osm.pbf, for a car in seconds; "
+    "porto.osm.pbf:foot or :bicycle,metres), the name of a graph in the folder SSSP_DATA, or "
     f"{BUILT_IN}:N for a built-in one of N vertices"
 )
 #: endings that a graph's name goes without
-SUFFIXES = {".gr", ".sssp", ".gz", ".xz", ".bz2"}
+SUFFIXES = {".gr", ".sssp", ".osm", ".pbf", ".gz", ".xz", ".bz2"}
+#: how names of OpenStreetMap files end
+OSM_NAME = re.compile(r"\.(pbf|osm(\.(gz|xz|bz2))?)$", re.IGNORECASE)
+#: values of options that are not numbers, beside texts
+CONSTANTS = {"None": None, "True": True, "False": False}
 #: limit of bands: whatever is below, arrays of int64 or float64 hold
 GREATEST = (1 << 63) - 1
 
@@ -42,13 +47,15 @@ GREATEST = (1 << 63) - 1
 def add_graph(parser: argparse.ArgumentParser) -> None:
     """Declare the graph that a command reads, and its ``--coordinates``."""
     parser.add_argument("graph", type=find_graph, metavar="FILE", help=GRAPH_HELP)
-    parser.add_argument(
-        "--coordinates",
-        type=_coordinates,
-        metavar="FILE",
-        help="a .co file for the same vertices, or its name in the folder SSSP_DATA, with or "
-        "without .co",
+    add_coordinates(parser)
+
+
+def add_coordinates(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--coordinates``."""
+    text = (
+        "a .co file for the same vertices, or its name in the folder SSSP_DATA, with or without .co"
     )
+    parser.add_argument("--coordinates", type=_coordinates, metavar="FILE", help=text)
 
 
 def _coordinates(text: str) -> Path:
@@ -70,11 +77,14 @@ class NamedGraph:
         The file; None for the built-in graph.
     size : int
         Number of vertices of the built-in graph.
+    roads : tuple of str
+        Profile and weight, of an OpenStreetMap file; empty for others.
     """
 
     name: str
     path: Path | None = None
     size: int = 0
+    roads: tuple[str, ...] = ()
 
     def load(self, coordinates: Path | None = None) -> sssp.Graph:
         """Read or make the graph.
@@ -82,17 +92,19 @@ class NamedGraph:
         Raises
         ------
         ValueError
-            Coordinates for the built-in graph, which has its own.
+            Coordinates for the built-in graph, or for one of OpenStreetMap: these have their own.
         """
+        if (self.path is None or self.roads) and coordinates is not None:
+            raise ValueError(f"{self.name} has coordinates of its own: omit --coordinates")
         if self.path is None:
-            if coordinates is not None:
-                raise ValueError(f"{self.name} has coordinates of its own: omit --coordinates")
             return sssp.road_like(self.size)
+        if self.roads:
+            return sssp.read_osm(self.path, *self.roads)  # type: ignore[arg-type]  # (checked there)
         return sssp.read_graph(self.path, coordinates=coordinates)
 
     def load_network(self, coordinates: Path | None = None) -> sssp.Graph | sssp.Hierarchy:
         """Read or make the graph, or the prepared map if the file holds one; raises as `load`."""
-        if self.path is None:
+        if self.path is None or self.roads:
             return self.load(coordinates)
         from sssp.prepared.prepare import read_network
 
@@ -109,46 +121,51 @@ def find_graph(text: str) -> NamedGraph:
     """
     kind, _, size = text.partition(":")
     if kind == BUILT_IN:
-        return NamedGraph(text, size=_size(text, size))
+        vertices: int | None = _read_number(size, int)
+        if vertices is None or vertices < 1:
+            raise ArgumentTypeError(
+                f"{text!r}: the built-in graph needs a number of vertices, as {BUILT_IN}:100000"
+            )
+        return NamedGraph(text, size=vertices)
+    text, roads = _split_roads(text)
     mode = _mode(text)
     if mode is not None and stat.S_ISDIR(mode):
-        raise argparse.ArgumentTypeError(f"{text!r} is a folder, not a graph file")
+        raise ArgumentTypeError(f"{text!r} is a folder, not a graph file")
     path: Path | None = Path(text)
     if mode is None:
         path = sssp.datasets.find(text) if text else None
     if path is None:
         if text and sssp.datasets.published_file(text) is not None:
-            raise argparse.ArgumentTypeError(f"no file {text!r}; sssp fetch {text} downloads it")
-        raise argparse.ArgumentTypeError(
+            raise ArgumentTypeError(f"no file {text!r}; sssp fetch {text} downloads it")
+        raise ArgumentTypeError(
             f"no file {text!r}; name a .gr or .sssp file, or {BUILT_IN}:N for a built-in graph "
             "of N vertices"
         )
-    return NamedGraph(_stem(path), path)
+    stem = path
+    while stem.suffix in SUFFIXES:
+        stem = stem.with_suffix("")
+    return NamedGraph(stem.name, path, roads=roads)
 
 
-def _size(text: str, size: str) -> int:
-    try:
-        return whole_number(1)(size)
-    except argparse.ArgumentTypeError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r}: the built-in graph needs a number of vertices, as {BUILT_IN}:100000"
-        ) from None
+def _split_roads(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return the name of an OpenStreetMap file, and profile and weight; () for other files."""
+    name, _, words = text.rpartition(":")
+    if OSM_NAME.search(text):
+        name, words = text, ""
+    elif not OSM_NAME.search(name):
+        return text, ()
+    profile, _, weight = words.partition(",")
+    return name, (profile or "car", weight or "seconds")
 
 
 def _mode(text: str) -> int | None:
-    """Return the kind of a file; None if there is none of that name."""
+    """Return the mode of a file; None if there is no file of that name."""
     try:
         return os.stat(text).st_mode
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise argparse.ArgumentTypeError(f"{text!r}: {error.strerror}") from error
-
-
-def _stem(path: Path) -> str:
-    while path.suffix in SUFFIXES:
-        path = path.with_suffix("")
-    return path.name
+        raise ArgumentTypeError(f"{text!r}: {error.strerror}") from error
 
 
 def one_method(text: str, known: Mapping[str, type[Method]] = METHODS) -> Method:
@@ -162,29 +179,28 @@ def one_method(text: str, known: Mapping[str, type[Method]] = METHODS) -> Method
     name, _, settings = text.partition(":")
     kind = known.get(name)
     if kind is None:
-        raise argparse.ArgumentTypeError(f"unknown method {name!r}; choose from {', '.join(known)}")
+        raise ArgumentTypeError(f"unknown method {name!r}; choose from {', '.join(known)}")
     options: dict[str, Any] = {}
     settable = [field.name for field in fields(kind)]
     for setting in filter(None, settings.split(",")):
         option, equals, value = setting.partition("=")
         if not equals:
-            raise argparse.ArgumentTypeError(
-                f"{setting!r} is not an option of {name}; write option=value"
-            )
+            raise ArgumentTypeError(f"{setting!r} is not an option of {name}; write option=value")
         if option not in settable:
-            raise argparse.ArgumentTypeError(
+            raise ArgumentTypeError(
                 f"{name} has no option {option!r}; "
                 + (f"its options are {', '.join(settable)}" if settable else "it has no options")
             )
         if option in options:
-            raise argparse.ArgumentTypeError(f"{option} of {name} is given twice")
-        options[option] = _option_value(value)
+            raise ArgumentTypeError(f"{option} of {name} is given twice")
+        number = _read_number(value, int, float)
+        options[option] = CONSTANTS.get(value, value) if number is None else number
     try:
         return kind(**options)
     except TypeError as error:
-        raise argparse.ArgumentTypeError(f"{text}: a value has the wrong type") from error
+        raise ArgumentTypeError(f"{text}: a value has the wrong type") from error
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text}: {error}") from error
+        raise ArgumentTypeError(f"{text}: {error}") from error
 
 
 def _read_number(text: str, *kinds: type[Any]) -> Any:
@@ -193,12 +209,6 @@ def _read_number(text: str, *kinds: type[Any]) -> Any:
         with suppress(ValueError):
             return kind(plain_digits(text))
     return None
-
-
-def _option_value(text: str) -> Any:
-    number = _read_number(text, int, float)
-    constants = {"None": None, "True": True, "False": False}
-    return constants.get(text, text) if number is None else number
 
 
 def method_list(text: str) -> list[Method]:
@@ -233,21 +243,20 @@ def method_text(method: Method) -> str:
 
 def add_search(parser: argparse.ArgumentParser, methods: Mapping[str, type[Any]] = METHODS) -> None:
     """Declare ``--method`` and ``--device``."""
-    parser.add_argument(
-        "--method",
-        type=partial(_method_or_auto, known=methods),
-        default="auto",
-        metavar="NAME",
-        help=f"auto, {', '.join(methods)}; options follow a colon, as in "
-        "delta-stepping:delta=5000 (default auto)",
+    text = (
+        f"auto, {', '.join(methods)}; options follow a colon, as in "
+        "delta-stepping:delta=5000 (default auto)"
     )
     parser.add_argument(
-        "--device", default="auto", help="auto, cpu, cuda, cuda:N or cuda:all (default auto)"
-    )
+        "--method", default="auto", metavar="NAME", help=text,
+        type=lambda text: text if text == "auto" else one_method(text, methods),
+    )  # fmt: skip
+    text = "auto, cpu, cuda, cuda:N or cuda:all (default auto)"
+    parser.add_argument("--device", default="auto", help=text)
 
 
 def add_limit(parser: argparse.ArgumentParser, *, help: str) -> None:
-    """Declare ``--limit``; `help` says what becomes of what lies beyond."""
+    """Declare ``--limit``; `help` describes what happens to vertices beyond it."""
     parser.add_argument("--limit", type=_distance, metavar="D", help=help)
 
 
@@ -256,16 +265,12 @@ def add_limits(parser: argparse.ArgumentParser, *, required: bool = False, help:
     parser.add_argument("--limits", type=_limits, required=required, metavar="A,B,...", help=help)
 
 
-def _method_or_auto(text: str, known: Mapping[str, type[Any]]) -> Any:
-    return text if text == "auto" else one_method(text, known)
-
-
 def _distance(text: str) -> int | float:
     number: int | float | None = _read_number(text, int, float)
     if number is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+        raise ArgumentTypeError(f"{text!r} is not a number")
     if not number >= 0:
-        raise argparse.ArgumentTypeError(f"{text} is not a number from 0 on")
+        raise ArgumentTypeError(f"{text} is not a number from 0 on")
     # (no distance is greater than the greatest float)
     return number if number <= sys.float_info.max else math.inf
 
@@ -273,10 +278,10 @@ def _distance(text: str) -> int | float:
 def _limits(text: str) -> list[int | float]:
     try:
         limits = sorted(set(map(_distance, text.split(","))))
-    except argparse.ArgumentTypeError as error:
-        raise argparse.ArgumentTypeError(f"{error}; several go as 2000,4000") from None
+    except ArgumentTypeError as error:
+        raise ArgumentTypeError(f"{error}; several go as 2000,4000") from None
     if limits[-1] > GREATEST:
-        raise argparse.ArgumentTypeError(f"{text}: no distance is as great as {limits[-1]}")
+        raise ArgumentTypeError(f"{text}: no distance is as great as {limits[-1]}")
     return limits
 
 
@@ -286,9 +291,9 @@ def whole_number(least: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
         value: int | None = _read_number(text, int)
         if value is None:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+            raise ArgumentTypeError(f"{text!r} is not a whole number")
         if value < least:
-            raise argparse.ArgumentTypeError(f"{text} is not {least} or more")
+            raise ArgumentTypeError(f"{text} is not {least} or more")
         return value
 
     return parse
@@ -300,7 +305,7 @@ def positive_number(form: str) -> Callable[[str], float]:
     def parse(text: str) -> float:
         number: float | None = _read_number(text, float)
         if number is None or not 0 < number < math.inf:
-            raise argparse.ArgumentTypeError(f"{text!r} is not {form}")
+            raise ArgumentTypeError(f"{text!r} is not {form}")
         return number
 
     return parse
@@ -312,7 +317,7 @@ def numbers(count: int, form: str) -> Callable[[str], list[float]]:
     def parse(text: str) -> list[float]:
         found = [_read_number(part, float) for part in text.split(",")]
         if len(found) != count or None in found or not all(map(math.isfinite, found)):
-            raise argparse.ArgumentTypeError(f"{text!r} is not {form}")
+            raise ArgumentTypeError(f"{text!r} is not {form}")
         return found
 
     return parse
@@ -322,7 +327,7 @@ def new_file(text: str) -> Path:
     """Return the path of a file to write; refuse before the work one that cannot be written."""
     reason = _obstacle(text)
     if reason is not None:
-        raise argparse.ArgumentTypeError(f"{text!r} cannot be written: {reason}")
+        raise ArgumentTypeError(f"{text!r} cannot be written: {reason}")
     return Path(text)
 
 
@@ -390,7 +395,7 @@ LEAST_COLUMN = 13
 
 
 class Parser(argparse.ArgumentParser):
-    """An `argparse.ArgumentParser` whose errors are one line that names the help."""
+    """An `argparse.ArgumentParser` with errors in one line that names the help."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(formatter_class=_HelpFormatter, **options)
@@ -399,7 +404,7 @@ class Parser(argparse.ArgumentParser):
         self._negative_number_matcher = re.compile(r"-[.\d]")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse, and refuse what is not known: here the command is known that it was meant for."""
+        """Parse, and refuse unknown arguments here, where their command is known."""
         given = sys.argv[1:] if args is None else list(args)
         options, unknown = super().parse_known_args(given, namespace)
         if unknown:
@@ -410,7 +415,7 @@ class Parser(argparse.ArgumentParser):
         return options, unknown
 
     def error(self, message: str) -> NoReturn:
-        """Tell what is wrong with the arguments, and stop."""
+        """Print the error in the arguments, and exit."""
         tell(f"{self.prog}: error: {message} ({self.prog} --help tells more)")
         raise SystemExit(USAGE_ERROR)
 
@@ -457,7 +462,7 @@ def _in_one_piece(option: argparse.Action) -> str:
 
 
 def _how_to_give_several(option: argparse.Action, word: str) -> str:
-    """Say what to write in place of a word that stands behind the value of an option."""
+    """Describe how to give an option several values, after a stray word."""
     name = option.option_strings[-1]
     if word.startswith("-") or option.nargs == 0:
         return ""

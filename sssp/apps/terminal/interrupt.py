@@ -1,4 +1,4 @@
-"""How a program ends: at once after Ctrl-C, but for what has to be tidied up before.
+"""The end of a program: at once after Ctrl-C, unless something has to be tidied up first.
 
 Little is imported before Ctrl-C is heard.
 """
@@ -95,7 +95,7 @@ def _interrupt() -> None:
 
 
 def _is_in_hook() -> bool:
-    """Whether the main thread has not come back from `_interrupt_again` yet."""
+    """Return whether the main thread has not come back from `_interrupt_again` yet."""
     frame = sys._current_frames().get(main_thread().ident or 0)
     while frame is not None and frame.f_code is not _interrupt_again.__code__:
         frame = frame.f_back

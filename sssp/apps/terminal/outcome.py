@@ -42,7 +42,7 @@ _MENDABLE = (
 
 
 class _Screen(io.BufferedIOBase):
-    """A terminal behind stdout: shows what it cannot print as an escape, so that no label acts.
+    """A terminal behind stdout: unprintable characters are escaped, so that no label controls it.
 
     Lines end and tabs advance as ever.
     """
@@ -58,7 +58,7 @@ class _Screen(io.BufferedIOBase):
         return memoryview(content).nbytes
 
     def flush(self) -> None:
-        """Show what was written."""
+        """Flush the terminal."""
         self._buffer.flush()
 
     def writable(self) -> bool:
@@ -76,7 +76,7 @@ class _Screen(io.BufferedIOBase):
 
 @contextmanager
 def _escape_stdout() -> Iterator[None]:
-    """Escape what a terminal on stdout cannot print; pipes and files get all bytes as they are."""
+    """Escape unprintable characters on a terminal; pipes and files get all bytes as they are."""
     stdout: Any = sys.stdout
     # (none of a stream that takes texts alone)
     buffer = getattr(stdout, "buffer", None)
@@ -93,7 +93,7 @@ def _escape_stdout() -> Iterator[None]:
 
 @_escape_stdout()
 def report_errors(program: str, command: Callable[[], int], options: Collection[str] = ()) -> int:
-    """Run a command; tell what goes wrong in one line on stderr, without a traceback.
+    """Run a command; print an error in one line on stderr, without a traceback.
 
     ``python -X dev`` lets the traceback through.
 
@@ -142,7 +142,7 @@ def _find_module(error: BaseException) -> str:
 
 
 def in_options(message: str, options: Collection[str]) -> str:
-    """Return what the library says as the command line would: by options, or not at all.
+    """Reword a message of the library for the command line: options in place of parameters.
 
     What is wrong stands first and stays; what to do stands behind it, in clauses or parentheses,
     and goes where it needs Python.
@@ -191,13 +191,13 @@ def name_in_errors(name: object) -> Iterator[None]:
 
 
 def on_one_line(text: str) -> str:
-    """Return a text as one line that is safe to show, whatever names and labels it holds."""
+    """Return a text as one line without control characters."""
     line = ": ".join(filter(None, map(str.strip, text.splitlines())))
     return _escape(line)
 
 
 def _escape(text: str, kept: str = "") -> str:
-    """Return a text with escapes for what is not printable, but for the characters `kept`."""
+    """Escape the unprintable characters of a text, except those in `kept`."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in kept else ascii(c)[1:-1] for c in text)
@@ -221,13 +221,13 @@ def _flush(program: str, code: int) -> int:
 
 
 def _discard(stream: TextIO) -> None:
-    """Throw away what cannot be written; else Python would try again at exit, and complain."""
+    """Redirect a broken stream to the null device, or Python would complain at exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _message(error: BaseException) -> str:
-    """Say what is wrong, without the words that only programmers know."""
+    """Return the message of an error, in words for users."""
     if isinstance(error, UnicodeEncodeError):
         refused = ascii(error.object[error.start : error.end])
         return f"the output takes only {error.encoding}, which has no {refused}" + (

@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 from sssp.apps.terminal.arguments import new_file
 from sssp.apps.terminal.interrupt import raise_interrupts
 from sssp.apps.terminal.outcome import name_in_errors, on_one_line, tell
+from sssp.errors import import_extra
 
 #: name of an output file that stands for stdout
 STDOUT = Path("-")
@@ -28,6 +29,8 @@ PICTURES = ("png", "svg", "pdf")
 DOTS_PER_INCH = 200
 #: formats that a terminal can show
 TEXTS = {CSV, "geojson", "gr", "svg"}
+#: formats of GeoDataFrames, and the drivers that write them
+DRIVERS = {"geojson": "GeoJSON", "gpkg": "GPKG"}
 #: packages that write formats, and the extras that bring them
 EXTRAS = {
     "parquet": ("pyarrow", "parquet"),
@@ -61,7 +64,7 @@ class Output:
 
     @property
     def name(self) -> str:
-        """What to call it in a message."""
+        """The name of the output in messages."""
         return "stdout" if self.is_stdout else on_one_line(str(self.path))
 
     @contextmanager
@@ -81,7 +84,7 @@ class Output:
                 yield stream
 
     def save(self, write: Callable[[Path], object]) -> None:
-        """Let `write`, which itself writes a file in one piece, write this one."""
+        """Write the file by `write`, which itself replaces a file atomically."""
         by_name = self.path.name.lower().endswith(f".{self.format}")
         if self.is_stdout or not by_name or (self.path.exists() and not self.path.is_file()):
             self.fill(write)
@@ -90,7 +93,7 @@ class Output:
             write(self.path)
 
     def fill(self, write: Callable[[Path], object]) -> None:
-        """Let `write` write a file of its own, with the ending of the format, and take that over.
+        """Write a temporary file by `write`, with the ending of the format, and copy it.
 
         For what writes to paths only, or needs to move back and forth.
         """
@@ -99,6 +102,10 @@ class Output:
             write(path)
             with path.open("rb") as content, self.open() as stream:
                 shutil.copyfileobj(content, stream)
+
+    def write_frame(self, frame: Any, layer: str) -> None:
+        """Write a GeoDataFrame; errors of what writes it name the file."""
+        self.fill(lambda path: frame.to_file(path, driver=DRIVERS[self.format], layer=layer))
 
     def draw(self, figure: Any, dpi: int) -> None:
         """Write a figure of Matplotlib."""
@@ -124,28 +131,20 @@ def add_output(
     """Declare ``--output``, ``--format`` and ``--safe-csv``; the first format is that of stdout."""
     endings = _either(formats)
     parser.set_defaults(formats=formats)
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=_output_path,
-        default=default,
-        required=required,
-        metavar="FILE",
-        help=f"write a {endings} file, whole or not at all; - is stdout, and the summary goes to "
-        f"stderr{' (default -)' if default == STDOUT else ''}",
+    text = (
+        f"write a {endings} file, whole or not at all; - is stdout, and the summary goes to "
+        f"stderr{' (default -)' if default == STDOUT else ''}"
     )
-    parser.add_argument(
-        "--format",
-        choices=formats,
-        help=f"what to write, whatever the name of the file (on stdout by default {formats[0]})",
-    )
+    options: dict[str, Any] = {"default": default, "required": required, "metavar": "FILE"}
+    parser.add_argument("-o", "--output", type=output_path, help=text, **options)
+    text = f"what to write, whatever the name of the file (on stdout by default {formats[0]})"
+    parser.add_argument("--format", choices=formats, help=text)
     if CSV in formats:
-        parser.add_argument(
-            "--safe-csv",
-            action="store_true",
-            help="put ' before text in CSV that a spreadsheet takes for a formula: it begins with "
-            "= + - or @ and is not a number",
+        text = (
+            "put ' before text in CSV that a spreadsheet takes for a formula: it begins with "
+            "= + - or @ and is not a number"
         )
+        parser.add_argument("--safe-csv", action="store_true", help=text)
 
 
 def choose_output(options: argparse.Namespace) -> Output:
@@ -166,7 +165,8 @@ def choose_output(options: argparse.Namespace) -> Output:
             if given:
                 raise ValueError(f"{name} is for the output file: name one with -o")
         return Output(NOWHERE, formats[0])
-    ending = _ending(path, formats)
+    name = path.name.lower()
+    ending = next((ending for ending in formats if name.endswith(f".{ending}")), None)
     guessed = options.format is None and ending is None and path != STDOUT
     # (a pipe or device goes by any name)
     if guessed and (path.is_file() or not path.exists()):
@@ -174,11 +174,11 @@ def choose_output(options: argparse.Namespace) -> Output:
             f"{str(path)!r} must end in {_either(formats)}, or --format say what it is"
         )
     output = Output(path, options.format or ending or formats[0], safe_csv)
+    if output.format not in formats:
+        raise ValueError(f"this is written as {_either(formats)}, not as .{output.format}")
     if safe_csv and output.format != CSV:
         raise ValueError(f"--safe-csv is for .csv output, not .{output.format}")
     if output.format in EXTRAS:
-        from sssp.graph.extras import import_extra
-
         import_extra(*EXTRAS[output.format])
     if output.is_stdout and output.format not in TEXTS and sys.stdout.isatty():
         raise ValueError(f"a .{output.format} file is not for a terminal: name a file with -o")
@@ -190,22 +190,12 @@ def _either(formats: Sequence[str]) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
-def _ending(path: Path, formats: Sequence[str]) -> str | None:
-    """Return the format that the name of a file ends in."""
-    name = path.name.lower()
-    return next((ending for ending in formats if name.endswith(f".{ending}")), None)
-
-
-def _output_path(text: str) -> Path:
+def output_path(text: str) -> Path:
+    """Return the path of a file to write, or that of stdout."""
     if text == str(STDOUT):
         return STDOUT
     path = new_file(text)
-    return STDOUT if _is_stdout(path) else path
-
-
-def _is_stdout(path: Path) -> bool:
-    """Tell whether a file, such as ``/dev/stdout``, is what stdout leads to."""
-    try:
-        return os.path.samestat(os.stat(path), os.fstat(sys.stdout.fileno()))
-    except (OSError, ValueError):
-        return False
+    with suppress(OSError, ValueError):  # (``/dev/stdout``, say, is what stdout leads to)
+        if os.path.samestat(os.stat(path), os.fstat(sys.stdout.fileno())):
+            return STDOUT
+    return path

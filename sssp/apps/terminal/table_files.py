@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 from sssp.apps.terminal.arguments import require_coordinates
 from sssp.apps.terminal.output import STDOUT, Output
-from sssp.errors import GraphFormatError, join_briefly, plain_digits, quote
+from sssp.errors import GraphFormatError, import_extra, join_briefly, plain_digits, quote
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,7 +44,7 @@ STDIN = 0
 
 
 @dataclass(frozen=True)
-class Table:
+class FileTable:
     """Columns of a file.
 
     Attributes
@@ -92,7 +92,7 @@ class Table:
         return found
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path) -> FileTable:
     """Read a CSV or Parquet file, plain or compressed; ``-`` is stdin.
 
     Which one it is shows in its first bytes. The first line of CSV holds the names of the columns.
@@ -130,7 +130,7 @@ def _open(path: Path, name: str) -> Iterator[Any]:
         raise GraphFormatError(f"the compressed stream is damaged ({error})", path=name) from None
 
 
-def _csv_table(name: str, text: io.TextIOWrapper) -> Table:
+def _csv_table(name: str, text: io.TextIOWrapper) -> FileTable:
     reader = csv.reader(text)
     names = [heading.strip() for heading in next(reader, [])]
     _check_names(name, names)
@@ -147,12 +147,10 @@ def _csv_table(name: str, text: io.TextIOWrapper) -> Table:
         rows.append(cells)
         lines.append(reader.line_num)
     columns = list(map(list, zip(*rows, strict=True))) or [[] for _ in names]
-    return Table(name, dict(zip(names, columns, strict=True)), lines)
+    return FileTable(name, dict(zip(names, columns, strict=True)), lines)
 
 
-def _parquet_table(name: str, stream: BinaryIO) -> Table:
-    from sssp.graph.extras import import_extra
-
+def _parquet_table(name: str, stream: BinaryIO) -> FileTable:
     arrow, parquet = import_extra("pyarrow", "parquet"), import_extra("pyarrow.parquet", "parquet")
     try:
         # (on no thread of Arrow's: one that lets go of our bytes while Python ends aborts it)
@@ -161,11 +159,11 @@ def _parquet_table(name: str, stream: BinaryIO) -> Table:
         raise GraphFormatError(f"the Parquet file is damaged: {error}", path=name) from None
     _check_names(name, table.column_names)
     columns = {name: table.column(name).to_pylist() for name in table.column_names}
-    return Table(name, columns, range(1, table.num_rows + 1))
+    return FileTable(name, columns, range(1, table.num_rows + 1))
 
 
 def _other_commas(names: Sequence[str]) -> str:
-    """Say what seems to stand between the columns in place of commas, as spreadsheets write it."""
+    """Suggest commas where columns seem to be separated by another character."""
     if len(names) != 1:
         return ""
     found = next((mark for mark in ";\t|" if mark in names[0]), None)
@@ -255,7 +253,7 @@ def _write_npz(stream: BinaryIO, blocks: Iterable[Columns]) -> int:
 def write_lines(
     output: Output, g: sssp.Graph, tails: NDArray[Any], heads: NDArray[Any], properties: Columns
 ) -> int:
-    """Write a straight line between every two vertices, and return how many there are.
+    """Write a straight line for every pair of a tail and a head; return their number.
 
     Parameters
     ----------
@@ -273,17 +271,14 @@ def write_lines(
             ends = np.stack([places[tails[part]], places[heads[part]]], axis=1).tolist()
             cells = [np.asarray(column[part]).tolist() for column in properties.values()]
             features = [
-                json.dumps(_feature(line, dict(zip(properties, values, strict=True))))
+                {
+                    "type": "Feature",
+                    "properties": dict(zip(properties, values, strict=True)),
+                    "geometry": {"type": "LineString", "coordinates": line},
+                }
                 for line, *values in zip(ends, *cells, strict=True)
             ]
-            stream.write((",\n" if start else "\n").encode() + ",\n".join(features).encode())
+            lines = ",\n".join(map(json.dumps, features))
+            stream.write((",\n" if start else "\n").encode() + lines.encode())
         stream.write(b"\n]}\n")
     return int(tails.size)
-
-
-def _feature(line: list[list[float]], properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "Feature",
-        "properties": properties,
-        "geometry": {"type": "LineString", "coordinates": line},
-    }

@@ -13,16 +13,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import sssp
+from sssp import errors
 from sssp.apps.terminal.arguments import explain_no_number, label_vertices, numbers, vertex_of
 from sssp.apps.terminal.outcome import on_one_line, tell
-from sssp.apps.terminal.table_files import Table, read_table
-from sssp.errors import (
-    NegativeCycleError,
-    NegativeWeightError,
-    VertexError,
-    join_briefly,
-    plain_digits,
-)
+from sssp.apps.terminal.table_files import FileTable, read_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,13 +32,6 @@ POINT = ("lon", "lat")
 
 
 @dataclass(frozen=True)
-class Label:
-    """The label of a vertex, as it is typed."""
-
-    text: str
-
-
-@dataclass(frozen=True)
 class Point:
     """A point on the map, in degrees."""
 
@@ -54,15 +41,8 @@ class Point:
 
 
 @dataclass(frozen=True)
-class VertexFile:
-    """A file of labels or points."""
-
-    path: Path
-
-
-@dataclass(frozen=True)
 class Chosen:
-    """Vertices, and what there is to say of how they were found.
+    """Vertices, with notes on how they were found.
 
     Attributes
     ----------
@@ -85,20 +65,14 @@ def add_vertices(parser: argparse.ArgumentParser, role: str, *, help: str) -> No
     """
     dest = f"{role}s"
     add = partial(parser.add_argument, dest=dest, action="append")
-    add(f"--{role}", type=Label, metavar="V", help=f"{help}; repeatable")
-    add(
-        f"--{role}-at",
-        type=_point,
-        metavar="LON,LAT",
-        help=f"the vertex nearest to this point, in degrees, as a {role}; repeatable",
+    add(f"--{role}", metavar="V", help=f"{help}; repeatable")
+    text = f"the vertex nearest to this point, in degrees, as a {role}; repeatable"
+    add(f"--{role}-at", type=_point, metavar="LON,LAT", help=text)
+    text = (
+        f"{dest} from a CSV or Parquet file with a column {role} or {VERTEX}, or with points "
+        f"in columns lon and lat, or from a DIMACS {SS} file; - is CSV on stdin"
     )
-    add(
-        f"--{dest}",
-        type=lambda text: VertexFile(Path(text)),
-        metavar="FILE",
-        help=f"{dest} from a CSV or Parquet file with a column {role} or {VERTEX}, or with points "
-        f"in columns lon and lat, or from a DIMACS {SS} file; - is CSV on stdin",
-    )
+    add(f"--{dest}", type=Path, metavar="FILE", help=text)
 
 
 def require_vertices(options: argparse.Namespace, *roles: str) -> None:
@@ -110,13 +84,13 @@ def require_vertices(options: argparse.Namespace, *roles: str) -> None:
 
 def find_vertices(
     g: sssp.Graph,
-    given: Sequence[Label | Point | VertexFile],
+    given: Sequence[str | Point | Path],
     role: str,
     id_column: str | None = None,
     *,
     allow_none: bool = False,
 ) -> Chosen:
-    """Return the vertices that arguments name, in their order.
+    """Return the vertices that arguments name, in their order: labels, points and files of either.
 
     With `id_column` those of files are called by that column, the others as they are typed. Files
     without rows may leave no source only with `allow_none`.
@@ -126,9 +100,9 @@ def find_vertices(
     parts, notes = [], []
     names: list[Any] = []
     for one in given:
-        if isinstance(one, Label):
-            parts.append(np.array([vertex_of(g, one.text)]))
-            names.append(one.text)
+        if isinstance(one, str):
+            parts.append(np.array([vertex_of(g, one)]))
+            names.append(one)
         elif isinstance(one, Point):
             found, metres = _nearest(g, [one.lon], [one.lat])
             [name] = label_vertices(g, found)
@@ -136,7 +110,11 @@ def find_vertices(
             parts.append(found)
             names.append(one.text)
         else:
-            table = _vertex_table(one.path, role)
+            if SS in one.suffixes:
+                labels = (sssp.loaders.read_ss(one) + 1).tolist()
+                table = FileTable(str(one), {role: labels}, range(1, len(labels) + 1))
+            else:
+                table = read_table(one)
             chosen = find_in_table(g, table, role, (role, VERTEX))
             parts.append(chosen.vertices)
             notes += chosen.notes
@@ -149,15 +127,8 @@ def find_vertices(
     return Chosen(vertices, notes, None if id_column is None else np.array(names))
 
 
-def _vertex_table(path: Path, role: str) -> Table:
-    if SS not in path.suffixes:
-        return read_table(path)
-    labels = (sssp.loaders.read_ss(path) + 1).tolist()
-    return Table(str(path), {role: labels}, range(1, len(labels) + 1))
-
-
 def find_in_table(
-    g: sssp.Graph, table: Table, role: str, columns: Sequence[str], before: str = ""
+    g: sssp.Graph, table: FileTable, role: str, columns: Sequence[str], before: str = ""
 ) -> Chosen:
     """Return the vertices of the first of some columns of labels, or nearest to points.
 
@@ -165,7 +136,7 @@ def find_in_table(
     """
     for column in columns:
         if column in table.columns:
-            return Chosen(_read_labels(g, table, column), [])
+            return Chosen(read_labels(g, table, column), [])
     axes = [f"{before}{axis}" for axis in POINT]
     if not all(axis in table.columns for axis in axes):
         raise table.lacks(f"{' or '.join(columns)}, nor {' and '.join(axes)}")
@@ -182,7 +153,7 @@ def find_in_table(
     return Chosen(found, [note])
 
 
-def _read_labels(g: sssp.Graph, table: Table, column: str) -> NDArray[np.int64]:
+def read_labels(g: sssp.Graph, table: FileTable, column: str) -> NDArray[np.int64]:
     """Return the vertices of a column of labels.
 
     Raises
@@ -197,7 +168,7 @@ def _read_labels(g: sssp.Graph, table: Table, column: str) -> NDArray[np.int64]:
     # (what is missing goes first: it makes floats of all integers beside it)
     for row, value in enumerate(values):
         if value is None or value != value or not (texts or str(value).strip()):
-            table.refuse(row, f"{column} is missing; leave such rows out")
+            table.refuse(row, f"{column} is missing; omit such rows")
     labels: list[Any] = []
     for row, value in enumerate(values):
         try:
@@ -206,18 +177,21 @@ def _read_labels(g: sssp.Graph, table: Table, column: str) -> NDArray[np.int64]:
             table.refuse(row, explain_no_number(value))
     try:
         return g.vertices(labels) if labels else np.empty(0, np.int64)
-    except (VertexError, TypeError):  # a number that is none of int64 is not an integer to NumPy
+    except (
+        errors.VertexError,
+        TypeError,
+    ):  # a number that is none of int64 is not an integer to NumPy
         for row, label in enumerate(labels):
             try:
                 g.vertex(label)
-            except VertexError as error:
+            except errors.VertexError as error:
                 table.refuse(row, str(error))
         raise
 
 
 def _integer(value: Any) -> int:
     if isinstance(value, str):
-        return int(plain_digits(value))
+        return int(errors.plain_digits(value))
     if not isinstance(value, int) or isinstance(value, bool):
         raise ValueError
     return value
@@ -229,18 +203,12 @@ def _nearest(g: sssp.Graph, lon: Any, lat: Any) -> tuple[Any, Any]:
             "this graph has no coordinates to find the vertices of points by; name its .co file "
             "with --coordinates"
         )
-    with _report_warnings():
-        return g.nearest_vertex(lon, lat, distance=True)
-
-
-@contextmanager
-def _report_warnings() -> Iterator[None]:
-    """Print warnings as lines on stderr, without the place in the code."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield
-    for warning in caught:
+        found = g.nearest_vertex(lon, lat, distance=True)
+    for warning in caught:  # as lines on stderr, without the place in the code
         tell(f"warning: {warning.message}")
+    return found
 
 
 def _point(text: str) -> Point:
@@ -268,24 +236,24 @@ def name_negatives(g: sssp.Graph) -> Iterator[None]:
     """Name negative arcs and cycles by labels, where the errors count vertices from 0."""
     try:
         yield
-    except (NegativeCycleError, NegativeWeightError) as error:
+    except (errors.NegativeCycleError, errors.NegativeWeightError) as error:
         raise type(error)(_negative(g, error)) from error
 
 
-def _negative(g: sssp.Graph, error: NegativeCycleError | NegativeWeightError) -> str:
+def _negative(g: sssp.Graph, error: errors.NegativeCycleError | errors.NegativeWeightError) -> str:
     import numpy as np
 
-    if isinstance(error, NegativeCycleError):
+    if isinstance(error, errors.NegativeCycleError):
         cycle = np.array([*error.cycle, error.cycle[0]])
         names = map(str, label_vertices(g, cycle[: SHOWN_VERTICES + 1]))
         return (
             "a cycle of negative length is reached, so distances have no lower bound; its "
-            f"{cycle.size - 1:,} vertices are {join_briefly(names, ' -> ')}"
+            f"{cycle.size - 1:,} vertices are {errors.join_briefly(names, ' -> ')}"
             f"{' ...' * (cycle.size > SHOWN_VERTICES + 1)}"
         )
     arc = int(np.argmin(g.weights))
     tail, head = label_vertices(g, np.array([g.tails[arc], g.indices[arc]]))
-    ends = join_briefly([str(tail), str(head)], " -> ")
+    ends = errors.join_briefly([str(tail), str(head)], " -> ")
     return (
         f"the arc {ends} weighs {g.weights[arc]}, below zero, "
         "which this method does not take; bellman-ford does"

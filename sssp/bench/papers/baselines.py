@@ -1,4 +1,4 @@
-"""The baselines as method objects: what the papers measure, and what they measure against.
+"""The baselines of papers as method objects.
 
 Calls take them as objects only, as ``shortest_paths(g, 0, method=BaselineDijkstra())``: they have
 no names in `sssp.methods`, so that only ``--table`` loads this folder.

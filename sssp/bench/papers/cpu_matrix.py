@@ -14,12 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp import Graph
-from sssp.bench.papers.baselines import (
-    BaselineBlockedFloydWarshall,
-    BaselineClosure,
-    BaselineFloydWarshall,
-    BaselineSquaring,
-)
+from sssp.bench.papers import baselines
 from sssp.cpu.intrinsics import wait_for_all
 from sssp.cpu.matrix.matrix_driver import Matrix, solve_matrix
 from sssp.cpu.team import run_team
@@ -110,20 +105,22 @@ def _run_team(kernel: Callable[..., None], arrays: tuple[Any, ...], threads: int
 def solve(
     graph: Graph,
     request: MatrixRequest,
-    method: BaselineFloydWarshall | BaselineBlockedFloydWarshall | BaselineSquaring,
+    method: baselines.BaselineFloydWarshall
+    | baselines.BaselineBlockedFloydWarshall
+    | baselines.BaselineSquaring,
     dtype: np.dtype[Any],
 ) -> Answer | None:
     """Answer `request` by a baseline; Ctrl-C waits for the end of a pass."""
     if request.carries_tails(dtype):
         raise ValueError(f"{method.name} finds no predecessors of float distances")
-    if isinstance(method, BaselineSquaring):
+    if isinstance(method, baselines.BaselineSquaring):
         side = method.block
 
         def square(matrix: Matrix) -> int:
             return _squarings(request, matrix, side)
 
         return solve_matrix(graph, request, dtype, square, copies=2)
-    plain = isinstance(method, BaselineFloydWarshall)
+    plain = isinstance(method, baselines.BaselineFloydWarshall)
     kernel = _plain_kernel if plain else _blocked_kernel
     rounds = request.n if plain else -(-request.n // BLOCK)
 
@@ -147,7 +144,7 @@ def _squarings(request: MatrixRequest, matrix: Matrix, side: int) -> int:
     return request.squarings
 
 
-def close(request: ClosureRequest, method: BaselineClosure) -> NDArray[np.uint64]:
+def close(request: ClosureRequest, method: baselines.BaselineClosure) -> NDArray[np.uint64]:
     """Return the packed closure."""
     n = request.n
     parts = {"a boolean matrix, twice": 2 * n * n, "packed": 8 * n * request.words}

@@ -74,20 +74,9 @@ def _dijkstra_by_linear_search_kernel(
 
 @njit
 def _bellman_ford_over_all_arcs_kernel(
-    indptr,
-    indices,
-    weights,
-    sources,
-    unseen,
-    bound,
-    distances,
-    reached,
-    counters,
-    negative,
-    largest,
-    predecessors,
-    marks,
-):
+    indptr, indices, weights, sources, unseen, bound, distances, reached, counters, negative,
+    largest, predecessors, marks,
+):  # fmt: skip
     """Bellman 1958: n - 1 rounds over all arcs, and one more to notice a negative cycle."""
     number = distances.dtype.type
     count = 0

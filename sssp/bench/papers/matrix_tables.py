@@ -17,17 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp import all_pairs, transitive_closure
-from sssp.bench.harness import Plan, Table
-from sssp.bench.papers.baselines import (
-    BaselineBlockedFloydWarshall,
-    BaselineClosure,
-    BaselineFloydWarshall,
-    BaselineSquaring,
-)
-from sssp.bench.report import Cell, Report, Row, summarize
+from sssp.bench.harness import BenchPlan, BenchTable
+from sssp.bench.papers import baselines
+from sssp.bench.report import BenchReport, Cell, Measurement, summarize
 from sssp.bench.workloads import time_call, time_without_gc
 from sssp.kernels.dtypes import INT32
-from sssp.methods import ClosureByWarshall, FloydWarshall, Method, RepeatedSquaring
+from sssp.methods import (
+    ClosureBySquaring,
+    ClosureByWarshall,
+    FloydWarshall,
+    Method,
+    RepeatedSquaring,
+)
 
 Matrix = NDArray[Any]
 
@@ -69,7 +70,7 @@ PUBLISHED: dict[str, dict[str, dict[int, float]]] = {
 
 
 @dataclass(frozen=True)
-class Contender:
+class Column:
     """A column, in milliseconds."""
 
     heading: str
@@ -90,7 +91,7 @@ class Spec:
     note: str
     #: vertices of its lines, ascending
     sizes: tuple[int, ...]
-    contenders: tuple[Contender, ...]
+    contenders: tuple[Column, ...]
     #: "matrix": all pairs of a complete graph; "closure" of a graph with `DEGREE` arcs a vertex
     task: str
 
@@ -106,35 +107,39 @@ DENSE_TABLES: dict[str, Spec] = {
         "Xiao et al. 2023: all pairs by repeated squaring",
         "Ours: all squarings (early stop off), int32, found in 16 bits from 500 vertices on;\n"
         "baseline: the paper's kernel, float32, in tiles of 16 x 16. GPU: one call, from a\n"
-        "matrix on the host to distances on the device.\n"
+        "matrix on the host to distances on the device; OpenCL: to the host, on whatever device\n"
+        "is the first GPU, or else the first.\n"
         "The paper's times for large n are below what its GPU can do for all squarings: nothing\n"
         "is claimed over them; of its lines only the first and the last are at hand.\n"
         f"{OVER_LIMIT}",
         (10, 50, 200, 300, 1400, 2000, 5000, 8920, 10_000),
         (
-            Contender("serial ms", ALL_ROUNDS, serial=True),
-            Contender("parallel ms", ALL_ROUNDS),
-            Contender("GPU ms", ALL_ROUNDS, "cuda"),
-            Contender("GPU int16 ms", ALL_ROUNDS, "cuda", dtype="int16"),
-            Contender("baseline GPU ms", BaselineSquaring(), "cuda"),
+            Column("serial ms", ALL_ROUNDS, serial=True),
+            Column("parallel ms", ALL_ROUNDS),
+            Column("GPU ms", ALL_ROUNDS, "cuda"),
+            Column("GPU int16 ms", ALL_ROUNDS, "cuda", dtype="int16"),
+            Column("OpenCL ms", ALL_ROUNDS, "opencl"),
+            Column("baseline GPU ms", baselines.BaselineSquaring(), "cuda"),
         ),
         "matrix",
     ),
     "floyd-warshall": Spec(
         "Blocked Floyd-Warshall, b = 32",
         "Ours: int32, found in 16 bits from 500 vertices on; baselines: the paper's kernels,\n"
-        "float32. GPU: one call, from a matrix on the host to distances on the device.\n"
+        "float32. GPU: one call, from a matrix on the host to distances on the device; OpenCL:\n"
+        "to the host.\n"
         f"{OVER_LIMIT}",
         (1000, 2500, 5000, 7500, 10_000),
         (
-            Contender("SciPy ms", None),
-            Contender("baseline serial ms", BaselineFloydWarshall(), serial=True),
-            Contender("serial ms", FloydWarshall(), serial=True),
-            Contender("parallel ms", FloydWarshall()),
-            Contender("GPU ms", FloydWarshall(), "cuda"),
-            Contender("GPU int16 ms", FloydWarshall(), "cuda", dtype="int16"),
-            Contender("baseline plain GPU ms", BaselineFloydWarshall(), "cuda"),
-            Contender("baseline blocked GPU ms", BaselineBlockedFloydWarshall(), "cuda"),
+            Column("SciPy ms", None),
+            Column("baseline serial ms", baselines.BaselineFloydWarshall(), serial=True),
+            Column("serial ms", FloydWarshall(), serial=True),
+            Column("parallel ms", FloydWarshall()),
+            Column("GPU ms", FloydWarshall(), "cuda"),
+            Column("GPU int16 ms", FloydWarshall(), "cuda", dtype="int16"),
+            Column("OpenCL ms", FloydWarshall(), "opencl"),
+            Column("baseline plain GPU ms", baselines.BaselineFloydWarshall(), "cuda"),
+            Column("baseline blocked GPU ms", baselines.BaselineBlockedFloydWarshall(), "cuda"),
         ),
         "matrix",
     ),
@@ -143,16 +148,18 @@ DENSE_TABLES: dict[str, Spec] = {
         f"Random graphs, {DEGREE} arcs a vertex. Baselines: the paper's boolean squaring in tiles\n"
         "of 16 x 16. The paper, up to m = 1,024: at most 593 times its serial and 209 times its\n"
         "OpenMP version; its times are not at hand. GPU: one call, packed words left on the\n"
-        "device, from 4,096 vertices on by products of bits on tensor cores.\n"
+        "device, from 4,096 vertices on by products of bits on tensor cores. OpenCL: one call, to\n"
+        "words on the host, all squarings.\n"
         f"{OVER_LIMIT}",
         (20, 40, 50, 70, 200, 300, 500, 1024, 5000, 10_000),
         (
-            Contender("baseline serial ms", BaselineClosure(), serial=True),
-            Contender("baseline parallel ms", BaselineClosure()),
-            Contender("serial ms", ClosureByWarshall(), serial=True),
-            Contender("parallel ms", ClosureByWarshall()),
-            Contender("GPU ms", ClosureByWarshall(), "cuda"),
-            Contender("baseline GPU ms", BaselineClosure(), "cuda"),
+            Column("baseline serial ms", baselines.BaselineClosure(), serial=True),
+            Column("baseline parallel ms", baselines.BaselineClosure()),
+            Column("serial ms", ClosureByWarshall(), serial=True),
+            Column("parallel ms", ClosureByWarshall()),
+            Column("GPU ms", ClosureByWarshall(), "cuda"),
+            Column("OpenCL squaring ms", ClosureBySquaring(early_stop=False), "opencl"),
+            Column("baseline GPU ms", baselines.BaselineClosure(), "cuda"),
         ),
         "closure",
     ),
@@ -161,13 +168,16 @@ DENSE_TABLES: dict[str, Spec] = {
 
 def make_blocks_spec(side: int) -> Spec:
     """Return one line of the blocks table: the baseline with tiles of one size, over several n."""
-    method = BaselineSquaring(side)
+    method = baselines.BaselineSquaring(side)
     return Spec(
         "Xiao et al. 2023: repeated squaring by the side of its tiles, n = 5,000",
         "The paper's kernel, float32, all squarings. GPU: one call, from a matrix on the host to\n"
         f"distances on the device.\n{OVER_LIMIT}",
         BLOCKS_SIZES,
-        (Contender("baseline parallel ms", method), Contender("baseline GPU ms", method, "cuda")),
+        (
+            Column("baseline parallel ms", method),
+            Column("baseline GPU ms", method, "cuda"),
+        ),
         "matrix",
     )
 
@@ -175,7 +185,7 @@ def make_blocks_spec(side: int) -> Spec:
 # -- asking a contender ------------------------------------------------------------------------
 
 
-def _solve(contender: Contender, matrix: Matrix, threads: int | None) -> Any:
+def _solve(contender: Column, matrix: Matrix, threads: int | None) -> Any:
     """Return distances, or packed words of a closure, where they are computed."""
     if contender.method is None:
         from scipy.sparse.csgraph import floyd_warshall
@@ -184,7 +194,7 @@ def _solve(contender: Contender, matrix: Matrix, threads: int | None) -> Any:
     options: dict[str, Any] = {
         "method": contender.method,
         "device": contender.device,
-        "output": "host" if contender.device == "cpu" else "device",
+        "output": "device" if contender.device == "cuda" else "host",
         "threads": 1 if contender.serial else threads,
         "progress": False,
     }
@@ -266,17 +276,17 @@ def _are_closed(matrix: Matrix, result: Any) -> bool:
 class _Series:
     """A contender on ever larger matrices, until one would take too long."""
 
-    contender: Contender
-    plan: Plan
+    contender: Column
+    plan: BenchPlan
     spec: Spec
     refusal: str = ""
-    largest: Row | None = None
+    largest: Measurement | None = None
     _compiled: bool = field(default=False, init=False)
 
-    def measure(self, n: int, seed: int) -> Row:
+    def measure(self, n: int, seed: int) -> Measurement:
         """Time and check; a row without trials has the reason as its remark."""
         contender = self.contender
-        row = Row(contender.heading, contender.device, f"random-{n}", n, n * (n - 1), n)
+        row = Measurement(contender.heading, contender.device, f"random-{n}", n, n * (n - 1), n)
         last = self.largest
         expected = 0.0 if last is None else last.median * (n / last.n) ** 3
         row.remark = self.refusal or self.plan.refuse(expected)
@@ -284,7 +294,7 @@ class _Series:
             self._attempt(row, seed)
         return row
 
-    def _attempt(self, row: Row, seed: int) -> None:
+    def _attempt(self, row: Measurement, seed: int) -> None:
         solve = partial(_solve, self.contender, threads=self.plan.threads)
         try:
             if not self._compiled:
@@ -308,7 +318,7 @@ class _Series:
         row.distances = row.n * row.n
         self.largest = row
 
-    def show(self, row: Row) -> Cell:
+    def show(self, row: Measurement) -> Cell:
         """Return the time of a row; if it was too large, of the largest that was not, marked."""
         shown = self.largest if row.skipped and not self.refusal else row
         if shown is None or shown.skipped:
@@ -317,10 +327,10 @@ class _Series:
         return time if shown is row else f"{time:,.3f} at n = {shown.n:,}"
 
 
-class DenseTable(Table):
+class DenseTable(BenchTable):
     """One table of matrices: "squaring", "blocks", "floyd-warshall" or "closure"."""
 
-    def __init__(self, name: str, plan: Plan, seed: int, report: Report) -> None:
+    def __init__(self, name: str, plan: BenchPlan, seed: int, report: BenchReport) -> None:
         super().__init__(plan, seed, report)
         self.name = name
         #: first cell, contenders and numbers of vertices of every line
@@ -360,7 +370,7 @@ class DenseTable(Table):
             if one.refusal:
                 comparison.remarks.append(f"{one.contender.heading}: skipped: {one.refusal}")
 
-    def _measure_size(self, series: Sequence[_Series], n: int) -> list[Row]:
+    def _measure_size(self, series: Sequence[_Series], n: int) -> list[Measurement]:
         rows = []
         for one in series:
             self.progress(f"n = {n:,}: {one.contender.heading} on {one.contender.device}")

@@ -13,9 +13,9 @@ import numpy as np
 
 from sssp import Graph, datasets
 from sssp.apps.terminal.arguments import BUILT_IN, NamedGraph
-from sssp.bench.harness import Harness, Ours, Plan, Table
+from sssp.bench.harness import BenchPlan, BenchTable, Harness, Ours
 from sssp.bench.papers.baselines import BaselineBellmanFord, BaselineDijkstra
-from sssp.bench.report import Cell, Report, Row, summarize
+from sssp.bench.report import BenchReport, Cell, Measurement, summarize
 from sssp.bench.workloads import Workload, choose_first, load
 from sssp.methods import BellmanFord, Dijkstra, ThresholdDijkstra
 
@@ -73,10 +73,10 @@ def random_graph(n: int, m: int, seed: int = 0) -> Graph:
     return Graph.from_arcs(tails, heads, random.integers(1, GREATEST_WEIGHT + 1, m), n=n)
 
 
-class Thesis(Table):
+class Thesis(BenchTable):
     """Both evaluations of the thesis: a `Comparison` for each."""
 
-    def __init__(self, plan: Plan, seed: int, report: Report) -> None:
+    def __init__(self, plan: BenchPlan, seed: int, report: BenchReport) -> None:
         super().__init__(plan, seed, report)
         serial = [Ours(method) for method in (BaselineDijkstra(), Dijkstra(), ThresholdDijkstra())]
         self._dijkstra = Harness([*serial, Ours(ThresholdDijkstra(), "cuda")], (), plan)
@@ -133,7 +133,7 @@ class Thesis(Table):
 
     def _measure(
         self, harness: Harness, workload: Workload, headings: tuple[str, ...]
-    ) -> tuple[dict[str, Cell], list[Row]]:
+    ) -> tuple[dict[str, Cell], list[Measurement]]:
         """Return the cells that lines of both tables share, and the rows behind them."""
         rows = harness.measure(workload)
         self.report.rows += rows
@@ -164,12 +164,12 @@ class Thesis(Table):
         make = partial(random_graph, entry.n, entry.m, self.seed)
         many = entry.n * entry.m >= MANY_RELAXATIONS
         self._bellman_ford.plan = replace(self.plan, trials=1) if many else self.plan
-        workload, graph = load(name, None, make, choose_first)
+        workload, graph = load(name, make, choose_first)
         self.report.graphs.append(graph)
         headings = ("baseline-bellman-ford", "bellman-ford", "pull cuda", "push cuda")
         record, _ = self._measure(self._bellman_ford, workload, headings)
         return record | {"thesis serial ms": entry.serial, "thesis GPU ms": entry.gpu}
 
 
-def _speed_up(slow: Row, fast: Row) -> float | None:
+def _speed_up(slow: Measurement, fast: Measurement) -> float | None:
     return None if slow.skipped or fast.skipped else slow.median / fast.median

@@ -32,7 +32,7 @@ from sssp.methods import FloydWarshall
 
 @njit
 def _close_block(matrix, tails, first, depth):
-    """Plain Floyd-Warshall on the block of `depth` vertices from `first` on."""
+    """Run plain Floyd-Warshall on the block of `depth` vertices from `first` on."""
     number = matrix.dtype.type
     for k in range(first, first + depth):
         through = matrix[k, first : first + depth]
@@ -50,7 +50,7 @@ def _close_block(matrix, tails, first, depth):
 
 @njit
 def _beside(side, begin, end, first, after):
-    """Part of ``begin..end`` before (side 0) or behind (side 1) the block ``first..after``."""
+    """Cut ``begin..end`` to the part before (side 0) or behind (side 1) ``first..after``."""
     if side == 0:
         return begin, min(end, first)
     return max(begin, after), end
@@ -78,9 +78,8 @@ def _relax_cross(matrix, tails, first, depth, task, panel, panel_tails):
         top, bottom = _beside(side, span * SPAN, min(n, (span + 1) * SPAN), first, after)
         if top < bottom:
             relax(
-                matrix, tails, matrix, first, depth,
-                top, bottom, first, depth, panel, panel_tails,
-            )  # fmt: skip
+                matrix, tails, matrix, first, depth, top, bottom, first, depth, panel, panel_tails
+            )
 
 
 @njit
@@ -108,7 +107,7 @@ def _relax_tile(matrix, tails, first, depth, task, panel, panel_tails):
 def _floyd_warshall_kernel(
     matrix, tails, first_round, last_round, negative, taken, stop, barrier, thread
 ):
-    """Rounds of one thread of the team, until the diagonal is negative somewhere.
+    """Run the rounds as one thread of the team; stop at a negative diagonal.
 
     ``taken`` int64, zeros, shape (rounds, 2, threads): for `next_task` in its second and third
     step. ``stop`` int64, a zero: whether the first thread has seen a negative cycle.

@@ -1,4 +1,4 @@
-"""What every solver of a `MatrixRequest` does before and after: the matrix, predecessors.
+"""The driver of dense solvers: makes the matrix, checks for overflow, finds predecessors.
 
 Predecessors of integers follow from the distances, as those of one-source searches do: the
 smallest tail among the tight arcs, or fewest arcs (`sssp.cpu.tree`). Floats are added in another
@@ -18,12 +18,7 @@ from numpy.typing import NDArray
 from sssp.cpu.search import bellman_ford
 from sssp.cpu.team import team_size
 from sssp.cpu.tree import Tree
-from sssp.engine.matrix_request import (
-    MatrixRequest,
-    NegativeDiagonalError,
-    overflowed,
-    threshold,
-)
+from sssp.engine.matrix_request import MatrixRequest, NegativeDiagonalError, overflowed, threshold
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrow
 from sssp.engine.request import Answer, Request
@@ -92,7 +87,7 @@ def _tight_tails_kernel(distances, weights, first, tails, row, end):
 
 @njit
 def _is_tree_kernel(tails, source, distances, missing, marks):
-    """Whether the tails of a row lead from every reached vertex to the source."""
+    """Return whether the tails of a row lead from every reached vertex to the source."""
     marks[:] = 0
     marks[source] = 2
     for vertex in range(tails.size):
@@ -122,7 +117,11 @@ class Matrix:
     """
 
     def __init__(self, n: int, dtype: np.dtype[Any], with_tails: bool) -> None:
-        self.distances = _aligned(n, dtype)
+        # (a matrix that begins with a cache line saves a sixth of a run)
+        room = np.empty(n * n * dtype.itemsize + LINE, np.uint8)
+        skipped = -room.ctypes.data % LINE
+        begun = room[skipped : room.size - LINE + skipped]
+        self.distances: NDArray[Any] = begun.view(dtype).reshape(n, n)
         self.tails = np.empty((n, n), INDEX) if with_tails else None
 
     @classmethod
@@ -155,16 +154,9 @@ class Matrix:
         self.tails, other.tails = other.tails, self.tails
 
     def negative_vertex(self) -> int | None:
-        """First vertex whose entry on the diagonal is negative."""
+        """Return the first vertex with a negative entry on the diagonal; None if there is none."""
         vertices = np.flatnonzero(np.diagonal(self.distances) < 0)
         return int(vertices[0]) if vertices.size else None
-
-
-def _aligned(n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return an empty (n, n) matrix that begins with a cache line, which saves a sixth of a run."""
-    room = np.empty(n * n * dtype.itemsize + LINE, np.uint8)
-    skipped = -room.ctypes.data % LINE
-    return room[skipped : room.size - LINE + skipped].view(dtype).reshape(n, n)
 
 
 def solve_matrix(
@@ -196,18 +188,19 @@ def solve_matrix(
     DeviceError
         The call needs more memory than it may take.
     """
-    if dtype == INT32 and request.short and _needed(request, SHORT, copies) <= request.memory_limit:
+    limit = request.memory_limit
+    if dtype == INT32 and request.short and _count_bytes(request, SHORT, copies) <= limit:
         answer = solve_matrix(graph, request, SHORT, close, copies=copies)
         if answer is not None:
             return answer
-    parts = {f"a matrix of {request.n:,} vertices in {dtype}": _needed(request, dtype, copies)}
-    check_memory(parts, request.memory_limit, request.device, request.advice)
+    parts = {f"a matrix of {request.n:,} vertices in {dtype}": _count_bytes(request, dtype, copies)}
+    check_memory(parts, limit, "cpu", request.advice)
     matrix = Matrix.of(request, dtype)
     rounds = close(matrix)
     vertex = matrix.negative_vertex()
     if vertex is not None:
         raise NegativeDiagonalError(vertex)
-    if not _settled(request, matrix.distances):
+    if not _settle(request, matrix.distances):
         return None
     distances, tails = matrix.distances, matrix.tails
     if tails is not None:
@@ -220,22 +213,21 @@ def solve_matrix(
     return Answer(narrow(distances, request.dtype), tails, stats=stats)
 
 
-def _needed(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> int:
+def _count_bytes(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> int:
     """Return the bytes of distances and of tails."""
     tails = copies if request.carries_tails(dtype) else int(request.predecessors)
     matrices = request.bytes_of_matrices(dtype, copies)
     return matrices + request.n * request.n * tails * INDEX.itemsize
 
 
-def _settled(request: MatrixRequest, distances: NDArray[Any]) -> bool:
+def _settle(request: MatrixRequest, distances: NDArray[Any]) -> bool:
     """Write the public sentinel; False if the dtype was too narrow."""
     above = threshold(distances.dtype, distances.min(initial=0))
     if above is None:
         return False
-    number = distances.dtype.type
-    missing = unreached(distances.dtype)
-    greatest = _settle_kernel(distances.reshape(-1), number(above), missing)
-    return not overflowed(distances.dtype, above, greatest, request.heaviest)
+    dtype = distances.dtype
+    greatest = _settle_kernel(distances.reshape(-1), dtype.type(above), unreached(dtype))
+    return not overflowed(dtype, above, greatest, request.heaviest)
 
 
 def tight_tails(graph: Graph, request: MatrixRequest, distances: NDArray[Any]) -> NDArray[np.int32]:
@@ -258,8 +250,17 @@ def tight_tails(graph: Graph, request: MatrixRequest, distances: NDArray[Any]) -
     sparse = request.source is graph and graph.m * DENSE < n * n
     if sparse or not request.positive:
         tails_from_arcs(graph, np.arange(n), distances, tails, request.threads)
-    else:
-        _tails_from_matrix(request, distances, tails)
+        return tails
+    for rows in reversed(_blocks(n, TAILS)):
+        weights = np.empty((len(rows), n), distances.dtype)
+        request.fill(weights, rows)
+        weights[np.arange(len(rows)), rows] = infinity(distances.dtype)
+
+        def find(part: range, weights: NDArray[Any] = weights, first: int = rows.start) -> None:
+            _tight_tails_kernel(distances, weights, first, tails, part.start, part.stop)
+
+        for _ in ordered_map(find, _blocks(n, ROWS), team_size(request.threads, n**3)):
+            pass
     return tails
 
 
@@ -285,23 +286,6 @@ def tails_from_arcs(
         pass
 
 
-def _tails_from_matrix(
-    request: MatrixRequest, distances: NDArray[Any], tails: NDArray[np.int32]
-) -> None:
-    dtype = distances.dtype
-    threads = team_size(request.threads, request.n**3)
-    for rows in reversed(_blocks(request.n, TAILS)):
-        weights = np.empty((len(rows), request.n), dtype)
-        request.fill(weights, rows)
-        weights[np.arange(len(rows)), rows] = infinity(dtype)
-
-        def find(part: range, weights: NDArray[Any] = weights, first: int = rows.start) -> None:
-            _tight_tails_kernel(distances, weights, first, tails, part.start, part.stop)
-
-        for _ in ordered_map(find, _blocks(request.n, ROWS), threads):
-            pass
-
-
 def _mend(
     graph: Graph, request: MatrixRequest, distances: NDArray[Any], tails: NDArray[np.int32]
 ) -> None:
@@ -310,16 +294,12 @@ def _mend(
     They get the tree of a search from their source.
     """
     missing, marks = unreached(distances.dtype), np.empty(request.n, np.int8)
-    broken = [
-        i
-        for i in range(request.n)
-        if not _is_tree_kernel(tails[i], i, distances[i], missing, marks)
-    ]
-    if not broken:
+    rows = zip(tails, range(request.n), distances, strict=True)
+    sources = np.flatnonzero([not _is_tree_kernel(*row, missing, marks) for row in rows])
+    if not sources.size:
         return
-    sources = np.array(broken, np.int64)
-    rows = Request(sources, dtype=distances.dtype, predecessors=True, threads=request.threads)
-    answer = bellman_ford.solve(graph, rows, BellmanFord(), distances.dtype)
+    broken = Request(sources, dtype=distances.dtype, predecessors=True, threads=request.threads)
+    answer = bellman_ford.solve(graph, broken, BellmanFord(), distances.dtype)
     assert answer is not None  # the matrix has no distance that overflows
     tails[sources] = answer.predecessors
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sssp.kernels.jit import njit
+from sssp.kernels.jit import njit, njit_inline
 
 #: greatest number of rows of B that a panel holds
 BLOCK = 64
@@ -42,7 +42,7 @@ def _relax_row_with_tails(row, row_tails, start, through, through_tails):
             row_tails[j] = through_tails[j]
 
 
-@njit(inline="always")
+@njit_inline
 def _relax_row_with_tails_deep(row, row_tails, starts, panel, panel_tails):
     """Relax a row through `DEPTH` rows of a panel.
 
@@ -69,7 +69,7 @@ def _relax_row_with_tails_deep(row, row_tails, starts, panel, panel_tails):
         row[j], row_tails[j] = candidate if better else least, t3 if better else tail
 
 
-@njit(inline="always")
+@njit_inline
 def _relax_two_rows(upper, lower, upper_starts, lower_starts, panel):
     """Relax two rows through `DEPTH` rows of a panel."""
     number = upper.dtype.type
@@ -88,21 +88,26 @@ def _relax_two_rows(upper, lower, upper_starts, lower_starts, panel):
 @njit
 def new_panels(matrix, tails):
     """Return room for the rows of B, and for their tails."""
-    return np.empty(BLOCK * TILE, matrix.dtype), np.empty(
-        0 if tails is None else BLOCK * TILE, np.int32
-    )
+    room = 0 if tails is None else BLOCK * TILE
+    return np.empty(BLOCK * TILE, matrix.dtype), np.empty(room, np.int32)
 
 
 @njit
 def pack(matrix, tails, first, depth, column, width, panel, panel_tails):
     """Copy ``matrix[first : first + depth, column : column + width]`` into a panel."""
-    # (slices would compile what raises if shapes differ, with its text: for seconds)
     for k in range(depth):
-        for j in range(width):
-            panel[k * TILE + j] = matrix[first + k, column + j]
+        _copy(matrix[first + k, column : column + width], panel[k * TILE : k * TILE + width])
         if tails is not None:
-            for j in range(width):
-                panel_tails[k * TILE + j] = tails[first + k, column + j]
+            row = tails[first + k, column : column + width]
+            _copy(row, panel_tails[k * TILE : k * TILE + width])
+
+
+@njit
+def _copy(source, target):
+    """Copy one row of a panel."""
+    # (``target[:] = source`` would compile what raises if shapes differ: for seconds)
+    for j in range(target.size):
+        target[j] = source[j]
 
 
 @njit
@@ -119,32 +124,24 @@ def relax(target, tails, starts, first, depth, row, end, column, width, panel, p
             ends, ends_tails = target[i, column : column + width], tails[i, column : column + width]
             for k in range(0, deep, DEPTH):
                 _relax_row_with_tails_deep(
-                    ends,
-                    ends_tails,
-                    starts[i, first + k : first + k + DEPTH],
+                    ends, ends_tails, starts[i, first + k : first + k + DEPTH],
                     panel[k * TILE : (k + DEPTH) * TILE],
                     panel_tails[k * TILE : (k + DEPTH) * TILE],
-                )
+                )  # fmt: skip
             for k in range(deep, depth):
                 _relax_row_with_tails(
-                    ends,
-                    ends_tails,
-                    starts[i, first + k],
-                    panel[k * TILE : k * TILE + width],
+                    ends, ends_tails, starts[i, first + k], panel[k * TILE : k * TILE + width],
                     panel_tails[k * TILE : k * TILE + width],
-                )
+                )  # fmt: skip
         return
     paired = row + (end - row) // 2 * 2
     for i in range(row, paired, 2):
         upper, lower = target[i, column : column + width], target[i + 1, column : column + width]
         for k in range(0, deep, DEPTH):
             _relax_two_rows(
-                upper,
-                lower,
-                starts[i, first + k : first + k + DEPTH],
-                starts[i + 1, first + k : first + k + DEPTH],
-                panel[k * TILE : (k + DEPTH) * TILE],
-            )
+                upper, lower, starts[i, first + k : first + k + DEPTH],
+                starts[i + 1, first + k : first + k + DEPTH], panel[k * TILE : (k + DEPTH) * TILE],
+            )  # fmt: skip
     for i in range(row, end):
         for k in range(deep if i < paired else 0, depth):
             _relax_row(

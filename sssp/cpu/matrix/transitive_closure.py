@@ -16,6 +16,7 @@ rows as they were suffice.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,14 +39,14 @@ Words = NDArray[np.uint64]
 
 @njit
 def _look_up(word, table):
-    """Entry of the tables for the bits of `word` that the table numbered `table` is about."""
+    """Return the row of the tables for the eight bits of `word` that `table` covers."""
     bits = (word >> np.uint64(table * EIGHT)) & LOW
     return table * UNIONS + np.int64(bits)
 
 
 @njit
 def _close_words(words):
-    """Warshall's sweep over the matrix of 64 x 64 bits, or a smaller one."""
+    """Close a matrix of up to 64 x 64 bits by Warshall's algorithm."""
     for k in range(words.size):
         for i in range(words.size):
             if (words[i] >> np.uint64(k)) & ONE:
@@ -121,17 +122,6 @@ def _closure_kernel(source, target, first_word, last_word, sweep, tables, barrie
     return changed
 
 
-def _advance(source: Words, target: Words, words: range, tables: Words, threads: int) -> bool:
-    """Take the vertices of some words into account; True if a row changed."""
-    arrays = (source, target, words.start, words.stop, source is target, tables)
-
-    def prepare(threads: int) -> Callable[[int], bool]:
-        barrier = np.zeros(2, np.int64)
-        return lambda thread: _closure_kernel(*arrays, barrier, thread, threads)
-
-    return any(run_team(threads, prepare))
-
-
 def close(request: ClosureRequest, method: ClosureByWarshall | ClosureBySquaring) -> Words:
     """Return the packed closure.
 
@@ -161,13 +151,19 @@ def close(request: ClosureRequest, method: ClosureByWarshall | ClosureBySquaring
     tables = np.zeros((TABLES * UNIONS, words), np.uint64)
     step = step_of(n * words * TABLES)
     threads = team_size(request.threads, n * words * words * TABLES)
-    pieces = [range(first, min(first + step, words)) for first in range(0, words, step)]
 
     def advance_all(source: Words, target: Words, advance: Callable[[int], object]) -> bool:
         changed = False
-        for part in pieces:
-            changed |= _advance(source, target, part, tables, threads)
-            advance(len(part))
+        for first in range(0, words, step):
+            last = min(first + step, words)
+            arrays = (source, target, first, last, source is target, tables)
+
+            def prepare(threads: int, arrays: tuple[Any, ...] = arrays) -> Callable[[int], bool]:
+                barrier = np.zeros(2, np.int64)
+                return lambda thread: _closure_kernel(*arrays, barrier, thread, threads)
+
+            changed |= any(run_team(threads, prepare))
+            advance(last - first)
         return changed
 
     rounds = request.squarings if squaring else 1

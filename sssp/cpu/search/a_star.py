@@ -66,7 +66,7 @@ NO_LANDMARKS = "take method='delta-stepping', which needs none"
 
 @njit
 def _ahead(heights, vertex, goal):
-    """Greatest lower bound on the distance from a vertex to the target."""
+    """Return the greatest lower bound on the distance from a vertex to the target."""
     number = heights.dtype.type
     most = number(0)
     for i in range(BOUNDS):
@@ -170,7 +170,7 @@ def _a_star_kernel(
 def _find_heights(
     graph: Graph, dtype: np.dtype[Any], starts: NDArray[np.int64]
 ) -> tuple[NDArray[Any], Any]:
-    """Choose landmarks, and return what the searches from and to them find.
+    """Choose landmarks; return the distances from and to them as bounds.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def landmark_bytes(graph: Graph, dtype: np.dtype[Any]) -> int:
 
 
 def solve(graph: Graph, request: Request, method: AStar, dtype: np.dtype[Any]) -> Answer | None:
-    """Answer `request`, whose sources have one target each, with one search a source.
+    """Answer `request`, with one target a source, by one search a source.
 
     Parameters
     ----------
@@ -254,9 +254,8 @@ def solve(graph: Graph, request: Request, method: AStar, dtype: np.dtype[Any]) -
         return solve_rows(graph, request, method, dtype, Search(_a_star_kernel))
     size = landmark_bytes(graph, dtype)
     check_memory({"the landmarks": size}, request.memory_limit, "cpu", NO_LANDMARKS)
-    heights, highest = graph._cached(
-        f"landmarks, {dtype}", lambda: _find_heights(graph, dtype, request.sources)
-    )
+    key = f"landmarks, {dtype}"
+    heights, highest = graph._cached(key, lambda: _find_heights(graph, dtype, request.sources))
     # keys are sums of two distances: buckets for twice the range
     width = max(typical_weight(graph) / FINER, 2 * finest_width(graph, dtype))
     bound = request.bound(dtype)

@@ -110,7 +110,7 @@ def bellman_ford_kernel(
 
 
 class Judged:
-    """A Bellman-Ford kernel, and what decides about the cycles that it suspects.
+    """A Bellman-Ford kernel, with the exact test of the cycles that it suspects.
 
     It is called as `sssp.cpu.search_driver` wants a kernel.
 

@@ -34,7 +34,7 @@ from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import typical_weight
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
-from sssp.kernels.jit import UNCOUNTED, njit
+from sssp.kernels.jit import njit, njit_inline, njit_uncounted
 from sssp.kernels.status import CLIPPED, DONE
 from sssp.methods import DeltaStepping
 
@@ -57,7 +57,7 @@ EXPANDED, PHASES = 0, 1
 LEAST_WIDTH = float(np.finfo(np.float64).tiny)
 
 
-@njit(inline="always")
+@njit_inline
 def link(links, heads, bucket, vertex):
     """Put `vertex` at the front of a list.
 
@@ -76,7 +76,7 @@ def link(links, heads, bucket, vertex):
     links[vertex].bucket = bucket
 
 
-@njit(inline="always")
+@njit_inline
 def unlink(links, heads, vertex):
     """Take `vertex` out of the list that it stands in."""
     bucket = links[vertex].bucket
@@ -90,7 +90,7 @@ def unlink(links, heads, vertex):
     links[vertex].bucket = NONE
 
 
-@njit(inline="always")
+@njit_inline
 def least_beyond(links, heads, distances, scale):
     """Return the least bucket number beyond the window; `NEVER` if that list is empty."""
     least = np.int64(NEVER)
@@ -101,7 +101,7 @@ def least_beyond(links, heads, distances, scale):
     return least
 
 
-@njit(inline="always")
+@njit_inline
 def rebase(links, heads, distances, base, scale):
     """Start the window at bucket number `base`."""
     vertex = heads[BEYOND]
@@ -113,7 +113,7 @@ def rebase(links, heads, distances, base, scale):
         vertex = after
 
 
-@njit(**UNCOUNTED)
+@njit_uncounted
 def _search(
     indptr, indices, weights, sources, targets, bound, distances, reached, counters,
     scale, links, heads, tails, firsts, ends, lowered, candidates,
@@ -251,10 +251,8 @@ def bucket_width(graph: Graph, method: DeltaStepping, dtype: np.dtype[Any]) -> f
         The method's delta is too fine to number the buckets of this graph.
     """
     if method.delta is None:
-        return graph._cached(
-            f"bucket width, {dtype.char}",
-            lambda: max(typical_weight(graph), finest_width(graph, dtype)),
-        )
+        key = f"bucket width, {dtype.char}"
+        return graph._cached(key, lambda: max(typical_weight(graph), finest_width(graph, dtype)))
     least = finest_width(graph, graph.weights.dtype)
     if method.delta < least:
         raise ValueError(f"delta={method.delta} is too fine for this graph; take {least} or more")
@@ -279,7 +277,6 @@ def solve(
     Answer or None
         None: a distance may not fit the dtype.
     """
-    scale = 1.0 / bucket_width(graph, method, dtype)
-    return solve_rows(
-        graph, request, method, dtype, Search(delta_stepping_kernel, (scale,), make_links)
-    )
+    options = (1.0 / bucket_width(graph, method, dtype),)
+    search = Search(delta_stepping_kernel, options, make_links)
+    return solve_rows(graph, request, method, dtype, search)

@@ -81,7 +81,7 @@ def _is_among(index, vertex, count, place):
 
 @njit
 def _take(distances, index, vertex, distance, place):
-    """Put a label in its place among the k of a vertex; False if it is not better than what is."""
+    """Insert a label among the k of a vertex; return False if all k are better."""
     k = index.shape[1]
     last = k - 1
     if index[vertex, last] >= 0 and (
@@ -155,7 +155,7 @@ def _labels_kernel(indptr, indices, weights, facilities, bound, distances, index
 
 @njit
 def _leads_on_kernel(indptr, indices, weights, distances, index, limit):
-    """Whether a facility near a tail is missing at a head that has room, within the limit.
+    """Return whether a facility near a tail is missing at a head that has room, within the limit.
 
     ``limit`` has the type in which sums are taken: int64, which none of them leaves, or float64.
     """
@@ -178,7 +178,7 @@ def _leads_on_kernel(indptr, indices, weights, distances, index, limit):
 
 @njit
 def merge_kernel(rows, missing, first, distances, index):
-    """Put facilities into the table, which is in order, wherever they are nearer than others.
+    """Merge rows of facilities into the sorted table of the k nearest.
 
     Of some vertices at a time, so that the cache holds them however the rows lie in memory.
     """
@@ -208,7 +208,7 @@ def empty_table(n: int, k: int, dtype: np.dtype[Any]) -> Table:
 
 
 def leads_on(graph: Graph, table: Table, limit: int | float | None) -> bool:
-    """Whether a facility is missing in a table only because its distance does not fit the dtype."""
+    """Return whether a facility may be missing in a table because the dtype is too narrow."""
     if (table[1] >= 0).all():
         return False
     dtype = table[0].dtype

@@ -10,7 +10,7 @@ in two passes over the triangles of chordal arcs. Say v is below x and x below y
 
 Both walk over the middle vertex x, mark the arcs above it once, and run through what is left of the
 list of every v below: it is contiguous. Basic then writes arcs above x alone, perfect writes arcs
-above lower vertices alone, so subtrees go side by side (`sssp.order.tasks`).
+above lower vertices alone, so subtrees go side by side (`sssp.order.structure`).
 
 An arc that perfect has made shorter is no use to a sweep, for there is a way without it that is
 as short. What is left, about three arcs in four, is packed. (To drop an arc that is merely as long
@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 
 from sssp.engine.workers import Pool, ordered_map
 from sssp.kernels.dtypes import FLOAT64, INDEX, infinity, safe_length
-from sssp.kernels.jit import njit
+from sssp.kernels.jit import njit, njit_vectorized
 from sssp.kernels.locks import make_lock
 from sssp.order.structure import NO_SLOT, Structure
 
@@ -131,7 +131,7 @@ class Whole:
 
     @property
     def nbytes(self) -> int:
-        """What it takes, but for scratch."""
+        """Bytes of it, without scratch."""
         return self.basic.nbytes + self.perfect.nbytes + 2 * self.n * FLOAT64.itemsize
 
     @property
@@ -153,7 +153,7 @@ class Whole:
 
     @cached_property
     def log(self) -> tuple[NDArray[Any], ...]:
-        """Where a change writes down what was: ranks, where each begins, weights, and counts."""
+        """The log of a change: ranks, where each begins, the old weights, and counts."""
         ranks = min(self.n, self.most_held)
         held = np.empty((2, self.most_held), self.basic.dtype)
         return np.empty(ranks, np.uint32), np.empty(ranks, np.int64), held, np.zeros(4, np.int64)
@@ -233,7 +233,7 @@ def _add_weights(one, other, inf):
     return one + other if one < inf and other < inf else inf
 
 
-@njit(slp_vectorize=True)
+@njit_vectorized
 def _basic_kernel(
     low, high, arc_low, arc_high, first, upper, lower_first, lower, weights, above, inf=None
 ):
@@ -297,7 +297,7 @@ def _potentials_kernel(first, upper, weights, inf, potentials):
 
 @njit
 def _between_potentials_kernel(first, upper, weights, inf, potentials):
-    """Make weights what they are between potentials: never negative, but for rounding."""
+    """Reduce weights by potentials, so that they are not negative but for rounding."""
     number = weights.dtype.type
     for v in range(np.uint64(potentials.size)):
         for arc in range(first[v], first[v + ONE]):
@@ -309,7 +309,7 @@ def _between_potentials_kernel(first, upper, weights, inf, potentials):
                 weights[TWO * arc + ONE] = max(number(0), number(down + height))
 
 
-@njit(slp_vectorize=True)
+@njit_vectorized
 def _perfect_kernel(low, high, arc_low, arc_high, first, upper, lower_first, lower, weights, above):
     """Lower arcs from below to the ways over the ranks low..high-1, downward.
 
@@ -346,7 +346,7 @@ def _perfect_kernel(low, high, arc_low, arc_high, first, upper, lower_first, low
 
 
 @njit
-def _count_kernel(start, end, basic, weights, inf):
+def count_kernel(start, end, basic, weights, inf):
     """Count the arcs start..end-1 that are kept, up and down; return the greatest basic weight too.
 
     In loops that the compiler turns into vector operations.
@@ -365,11 +365,11 @@ def _count_kernel(start, end, basic, weights, inf):
 
 
 @njit
-def _pack_kernel(
+def pack_kernel(
     low, high, first, upper, basic, weights, inf, up_place, up_end, up_first, up_ends, up_weights,
     down_place, down_end, down_first, down_ends, down_weights,
 ):  # fmt: skip
-    """Pack what is kept of the ranks low..high-1, from ``up_place`` and ``down_place`` on.
+    """Pack the kept arcs of the ranks low..high-1, from ``up_place`` and ``down_place`` on.
 
     What is not kept is written too, where the next arc will stand, so that no branch depends on the
     weights; but for what comes after the last, at ``up_end`` and ``down_end``.
@@ -407,11 +407,11 @@ def _climbs_kernel(first, ends, weights, climbs):
         climbs[v] = climb
 
 
-def _measure_climbs(up: PackedArcs, down: PackedArcs) -> NDArray[np.float64]:
+def _measure_climbs(*arcs: PackedArcs) -> NDArray[np.float64]:
     """Return the length of the longest way up from every rank, and of that down to it."""
-    found = np.empty((2, up.first.size - 1))
-    for arcs, climbs in zip((up, down), found, strict=True):
-        _climbs_kernel(*arcs, climbs)
+    found = np.empty((2, arcs[0].first.size - 1))
+    for side, climbs in zip(arcs, found, strict=True):
+        _climbs_kernel(*side, climbs)
     return found
 
 
@@ -451,12 +451,31 @@ def customize(
     work = _Customization(structure, dtype, threads)
     work.begin(slots, arc_weights)
     try:
-        work.find_basic(signed=signed)
+        work.find_basic(signed)
     except _CycleBelowZeroError:
         return None
     potentials = work.potentials() if signed else None
     work.find_perfect()
     return work.pack(potentials)
+
+
+def find_basic(
+    structure: Structure,
+    slots: NDArray[np.uint32],
+    arc_weights: NDArray[Any],
+    dtype: np.dtype[Any],
+    threads: int,
+    *,
+    signed: bool,
+) -> NDArray[Any]:
+    """Return the basic weights alone, shape (2 c,), between no potentials; as of `customize`.
+
+    There must be no cycle below zero.
+    """
+    work = _Customization(structure, dtype, threads)
+    work.begin(slots, arc_weights)
+    work.find_basic(signed)
+    return work.weights
 
 
 class _Customization:
@@ -471,7 +490,8 @@ class _Customization:
     """
 
     def __init__(self, structure: Structure, dtype: np.dtype[Any], threads: int) -> None:
-        self.structure, self.tasks, self.threads = structure, structure.tasks, threads
+        self.structure, self.tasks = structure, structure.tasks
+        self.threads = structure.threads_for(threads)
         self.dtype, self.inf, self.n = dtype, infinity(dtype), structure.order.size
         self.first, self.upper = structure.first.view(np.uint64), structure.upper.view(np.uint32)
         self.lower_first, self.lower = structure.lower_first.view(np.uint64), structure.lower
@@ -488,8 +508,7 @@ class _Customization:
         """Give chordal arcs the weights of the graph's arcs."""
 
         def clear(piece: tuple[int, int]) -> None:
-            low, high = piece
-            self.weights[2 * int(self.first[low]) : 2 * int(self.first[high])] = self.inf
+            self.weights[slice(*(2 * self.first[list(piece)]).tolist())] = self.inf
 
         def write(arcs: tuple[int, int]) -> None:
             _first_weights_kernel(*arcs, slots, arc_weights, self.weights, self.inf)
@@ -500,35 +519,29 @@ class _Customization:
         for _ in ordered_map(write, pairwise(cuts), self.threads):
             pass
 
-    def find_basic(self, *, signed: bool) -> None:
+    def find_basic(self, signed: bool) -> None:
         """Do the basic pass; raise `_CycleBelowZeroError` at such a cycle."""
-        find = self._find_signed if signed else self._find_basic
+        inf = [self.inf] if signed else []
+
+        def find(low: int, high: int, above: NDArray[np.uint32]) -> None:
+            if _basic_kernel(low, high, ZERO, ALL, *self.arcs, self.weights, above, *inf):
+                raise _CycleBelowZeroError
+            if not signed:
+                self._keep_basic(low, high)
+
         together = None if signed else self._find_basic_together
         self.tasks.run(find, self.threads, self._scratch, together)
-
-    def _find_signed(self, low: int, high: int, above: NDArray[np.uint32]) -> None:
-        if _basic_kernel(low, high, ZERO, ALL, *self.arcs, self.weights, above, self.inf):
-            raise _CycleBelowZeroError
-
-    def _find_basic(self, low: int, high: int, above: NDArray[np.uint32]) -> None:
-        self._run(_basic_kernel, ZERO, ALL, low, high, above)
-        self._keep_basic(low, high)
 
     def _keep_basic(self, low: int, high: int) -> None:
         """Copy the weights above ranks that are done, while they are at hand."""
         arcs = slice(2 * int(self.first[low]), 2 * int(self.first[high]))
         self.basic[arcs] = self.weights[arcs]
 
-    def _run(
-        self, kernel: Any, start: Any, end: Any, low: int, high: int, above: Any = None
-    ) -> None:
-        """Run a pass over some ranks, for lower vertices whose arcs are from start to end."""
-        own = above
-        if own is None:
-            own = self._spare.pop() if self._spare else self._scratch()
-        kernel(low, high, start, end, *self.arcs, self.weights, own)
-        if above is None:
-            self._spare.append(own)
+    def _run(self, kernel: Any, start: Any, end: Any, low: int, high: int) -> None:
+        """Run a pass over some ranks, for lower vertices with arcs from start to end."""
+        above = self._spare.pop() if self._spare else self._scratch()
+        kernel(low, high, start, end, *self.arcs, self.weights, above)
+        self._spare.append(above)
 
     def _find_basic_together(self, low: int, high: int, pool: Pool) -> None:
         # over what is below the range, every rank by itself; then over what is within
@@ -549,10 +562,12 @@ class _Customization:
 
     def find_perfect(self) -> None:
         """Do the perfect pass."""
-        find = partial(self._run, _perfect_kernel, ZERO, ALL)
-        self.tasks.run(
-            find, self.threads, self._scratch, self._find_perfect_together, downward=True
-        )
+
+        def find(low: int, high: int, above: NDArray[np.uint32]) -> None:
+            _perfect_kernel(low, high, ZERO, ALL, *self.arcs, self.weights, above)
+
+        together = self._find_perfect_together
+        self.tasks.run(find, self.threads, self._scratch, together, downward=True)
 
     def _find_perfect_together(self, low: int, high: int, pool: Pool) -> None:
         # within the range; then for what is below, some vertices by themselves
@@ -570,25 +585,27 @@ class _Customization:
             part.result()
 
     def pack(self, potentials: NDArray[Any] | None) -> Metric:
-        """Pack what is kept."""
+        """Pack the kept arcs."""
         pieces = self._pieces()
-        counts = list(ordered_map(self._count, pieces, self.threads))
-        begins: NDArray[np.int64] = np.zeros((len(pieces) + 1, 2), np.int64)
-        for piece, (ups, downs, _) in enumerate(counts):
-            begins[piece + 1] = begins[piece] + (ups, downs)
-        up, down = _allocate(self.n, begins[-1].tolist(), self.dtype)
+
+        def count(piece: tuple[int, int]) -> Any:
+            start, end = self.first[list(piece)].tolist()
+            return count_kernel(start, end, self.basic, self.weights, self.inf)
+
+        counts = list(ordered_map(count, pieces, self.threads))
+        ups, downs = (list(accumulate((kept[i] for kept in counts), initial=0)) for i in range(2))
+        up, down = allocate_arcs(self.n, (ups[-1], downs[-1]), self.dtype)
 
         def pack(piece: int) -> None:
-            (up_place, down_place), (up_end, down_end) = begins[piece : piece + 2].tolist()
-            _pack_kernel(
+            pack_kernel(
                 *pieces[piece], self.first, self.upper, self.basic, self.weights, self.inf,
-                up_place, up_end, *up, down_place, down_end, *down,
+                ups[piece], ups[piece + 1], *up, downs[piece], downs[piece + 1], *down,
             )  # fmt: skip
 
         for _ in ordered_map(pack, range(len(pieces)), self.threads):
             pass
         below = 0.0 if potentials is None else float(potentials.min(initial=0))
-        greatest = float(max(count[2] for count in counts))
+        greatest = float(max(kept[2] for kept in counts))
         fits = self._fits(up, down, greatest, below)
         # a rank without a way up is a top; a source reaches all that have a way down from there
         firsts = up.first, down.first
@@ -606,12 +623,6 @@ class _Customization:
         cuts = np.searchsorted(self.first, np.linspace(0, arcs, pieces + 1)[1:-1].astype(np.uint64))
         return list(pairwise([0, *np.unique(cuts[(cuts > 0) & (cuts < self.n)]).tolist(), self.n]))
 
-    def _count(self, piece: tuple[int, int]) -> tuple[int, int, Any]:
-        low, high = piece
-        start, end = int(self.first[low]), int(self.first[high])
-        ups, downs, greatest = _count_kernel(start, end, self.basic, self.weights, self.inf)
-        return ups, downs, greatest
-
     def _fits(self, up: PackedArcs, down: PackedArcs, greatest: float, below: float) -> bool:
         """Whether every way that climbs and descends fits, between potentials from `below` on.
 
@@ -625,18 +636,16 @@ class _Customization:
         return max(longest, 2.0 * greatest) - 2.0 * below < most
 
 
-def _allocate(n: int, sizes: list[int], dtype: np.dtype[Any]) -> list[PackedArcs]:
+def allocate_arcs(
+    n: int, sizes: tuple[int, int], dtype: np.dtype[Any]
+) -> tuple[PackedArcs, PackedArcs]:
     """Return room for arcs up and for arcs down: in one piece, which comes in large pages."""
-    parts: list[tuple[int, np.dtype[Any]]] = []
-    for size in sizes:
-        parts += [(n + 1, UINT32), (size, UINT32), (size, dtype)]
-    ends = np.cumsum([-(-size * kind.itemsize // LINE) * LINE for size, kind in parts]).tolist()
+    parts = [part for s in sizes for part in ((n + 1, UINT32), (s, UINT32), (s, dtype))]
+    ends = list(accumulate(-(-size * kind.itemsize // LINE) * LINE for size, kind in parts))
     memory = np.empty(ends[-1], np.uint8)
     arrays: list[NDArray[Any]] = [
         memory[begin : begin + size * kind.itemsize].view(kind)
         for begin, (size, kind) in zip([0, *ends], parts, strict=False)
     ]
-    room = [PackedArcs(*arrays[:3]), PackedArcs(*arrays[3:])]
-    for packed, size in zip(room, sizes, strict=True):
-        packed.first[n] = size
-    return room
+    arrays[0][n], arrays[3][n] = sizes
+    return PackedArcs(*arrays[:3]), PackedArcs(*arrays[3:])

@@ -1,4 +1,4 @@
-"""Other weights on some arcs: only what depends on them is found anew, and kept as a layer.
+"""Partial customization: after a change of some arcs only dependent weights are found anew.
 
 The two passes of a customization, restricted (Dibbelt, Strasser and Wagner 2016, section 6.4 of the
 basic one; both in `sssp.cpu.sweep.customization`):
@@ -32,10 +32,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.cpu.sweep import customization
 from sssp.cpu.sweep.customization import Metric, PackedArcs, Whole
 from sssp.cpu.sweep.sweeps import Arcs
 from sssp.engine import thresholds
-from sssp.graph.csr import arc_position
+from sssp.graph.csr import arc_position, seal
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import infinity, safe_length
 from sssp.kernels.jit import njit
@@ -48,7 +49,7 @@ NOTES, HELD, WAITING, LOOKED = 0, 1, 2, 3
 
 
 class Layer(NamedTuple):
-    """What a version has in place of the arcs of its base.
+    """The changed arcs of a version, on top of its base.
 
     Attributes
     ----------
@@ -101,7 +102,7 @@ class LayeredMetric(NamedTuple):
 
     @property
     def up(self) -> Arcs:
-        """The arcs up, as kernels want them: of the base, changed ranks, theirs."""
+        """The arcs up for kernels: those of the base, the changed ranks, and the arcs of these."""
         return (*self.base.up, self.layer.ranks, *self.layer.up)
 
     @property
@@ -112,12 +113,11 @@ class LayeredMetric(NamedTuple):
     def reversed(self) -> LayeredMetric:
         """Return the weights of the reversed graph, from which no version is made."""
         layer = self.layer
-        return LayeredMetric(
-            self.base.reversed(), layer._replace(up=layer.down, down=layer.up), self.joined
-        )
+        turned = layer._replace(up=layer.down, down=layer.up)
+        return LayeredMetric(self.base.reversed(), turned, self.joined)
 
     def down_to_vertices(self, order: NDArray[np.int32]) -> Arcs:
-        """Return the arcs down, whose ends are vertices in place of ranks."""
+        """Return the arcs down, with vertices in place of ranks."""
         whole, own = self.base.whole, self.layer.down
         if whole is None:
             ends = order[self.base.down.ends].view(np.uint32)
@@ -252,7 +252,7 @@ def _renew(v, structure, graph, inf, basic, scratch, counts):
 
 @njit
 def _differs(arc, place, before, now):
-    """Whether an arc has other weights than stand from `place` on."""
+    """Return whether an arc has other weights than stand from `place` on."""
     return before[place] != now[2 * arc] or before[place + 1] != now[2 * arc + 1]
 
 
@@ -329,7 +329,7 @@ def _make_perfect(v, structure, both, counts):
 
 @njit
 def _tail(arc, first, above):
-    """Return the rank below `above` whose arc it is."""
+    """Return the lower end of a chordal arc to `above`."""
     low, high = np.int64(0), np.int64(above)
     while low + 1 < high:
         middle = (low + high) >> 1
@@ -403,7 +403,7 @@ def _perfect_pass(structure, both, scratch, log, most, exact):
 
 @njit
 def _is_much_above(slots, first, parent, states, most):
-    """Whether the ranks from some arcs up to the root have more than `most` weights."""
+    """Return whether the ranks from some arcs up to the root have more than `most` weights."""
     held = 0
     for is_clearing in range(2):
         for slot in slots:
@@ -484,7 +484,7 @@ def _change_kernel(
 
 @njit
 def _is_base(place, weights, start, end, both):
-    """Whether weights that are written down are those of the base."""
+    """Return whether weights that are written down are those of the base."""
     for i in range(start, end):
         at = place + i - start
         if weights[0, at] != both[0][i] or weights[1, at] != both[1][i]:
@@ -494,8 +494,9 @@ def _is_base(place, weights, start, end, both):
 
 @njit
 def _merge_kernel(
-    new_ranks, new_begins, new_weights, ranks, begins, weights, first, both, merged, merged_weights
-):
+    new_ranks, new_begins, new_weights, ranks, begins, weights, first, upper, both, merged,
+    merged_weights, merged_first, merged_upper,
+):  # fmt: skip
     """Merge new weights above some ranks with those of a layer; return how many ranks and weights.
 
     Both lists of ranks are ascending; new ones count before old ones, and what is as in the base is
@@ -503,6 +504,7 @@ def _merge_kernel(
     """
     count = held = 0
     new = old = 0
+    merged_first[0] = 0
     while new < new_ranks.size or old < ranks.size:
         is_new = old == ranks.size or (new < new_ranks.size and new_ranks[new] <= ranks[old])
         if is_new:
@@ -521,39 +523,11 @@ def _merge_kernel(
         for row in range(2):
             for i in range(end - start):
                 merged_weights[row, held + i] = source[row, place + i]
-        held += end - start
-    return count, held
-
-
-@njit
-def _pack_layer_kernel(
-    ranks, weights, first, upper, inf, up_first, up_ends, up_weights, down_first, down_ends,
-    down_weights,
-):  # fmt: skip
-    """Pack what is kept of the arcs above some ranks; return the greatest basic weight."""
-    place = 0
-    up_place = down_place = np.uint32(0)
-    greatest = weights.dtype.type(0)
-    for i in range(ranks.size):
-        rank = np.int64(ranks[i])
         for arc in range(first[rank], first[rank + 1]):
-            up, down = weights[0, place], weights[0, place + 1]
-            if up < inf:
-                greatest = max(greatest, up)
-                if weights[1, place] == up:
-                    up_ends[up_place] = upper[arc]
-                    up_weights[up_place] = up
-                    up_place += np.uint32(1)
-            if down < inf:
-                greatest = max(greatest, down)
-                if weights[1, place + 1] == down:
-                    down_ends[down_place] = upper[arc]
-                    down_weights[down_place] = down
-                    down_place += np.uint32(1)
-            place += 2
-        up_first[i + 1] = up_place
-        down_first[i + 1] = down_place
-    return greatest
+            merged_upper[held // 2 + arc - first[rank]] = upper[arc]
+        held += end - start
+        merged_first[count] = held // 2
+    return count, held
 
 
 @njit
@@ -576,7 +550,7 @@ def change_arcs(
     arcs: NDArray[np.int64],
     slots: NDArray[np.uint32],
 ) -> LayeredMetric | None:
-    """Find the weights of a version some of whose arcs weigh something else.
+    """Customize a version after a change of some arcs.
 
     Parameters
     ----------
@@ -623,41 +597,33 @@ def change_arcs(
         new_ranks, new_begins = log[0][ascending], log[1][ascending]
         ranks: NDArray[np.uint32] = np.empty(count + layer.ranks.size, np.uint32)
         weights: NDArray[Any] = np.empty((2, int(log[3][HELD]) + layer.weights.shape[1]), dtype)
+        arcs_first = np.empty(ranks.size + 1, np.uint64)
+        upper = np.empty(weights.shape[1] // 2, np.uint32)
         count, held = _merge_kernel(
-            new_ranks, new_begins, log[2], layer.ranks, begins, layer.weights, first, both, ranks,
-            weights,
+            new_ranks, new_begins, log[2], layer.ranks, begins, layer.weights, first,
+            structure.upper, both, ranks, weights, arcs_first, upper,
         )  # fmt: skip
         whole.is_changing = False
     if held > whole.most_held:
         return None
-    return _pack_layer(base, whole, structure, ranks[:count].copy(), weights[:, :held].copy())
+    own_arcs = seal(arcs_first[: count + 1]), seal(upper[: held // 2])
+    return _pack_layer(base, whole, ranks[:count].copy(), weights[:, :held].copy(), own_arcs)
 
 
 def _pack_layer(
-    base: Metric,
-    whole: Whole,
-    structure: Structure,
-    ranks: NDArray[np.uint32],
-    weights: NDArray[Any],
+    base: Metric, whole: Whole, ranks: NDArray[np.uint32], weights: NDArray[Any], arcs: Any
 ) -> LayeredMetric | None:
     """Return a version with the packed layer, if it is sure to fit into the dtype."""
-    dtype, arcs = weights.dtype, weights.shape[1] // 2
-    up, down = (
-        PackedArcs(
-            np.zeros(ranks.size + 1, np.uint32), np.empty(arcs, np.uint32), np.empty(arcs, dtype)
-        )
-        for _ in range(2)
-    )
-    greatest = float(
-        _pack_layer_kernel(
-            ranks, weights, structure.first, structure.upper, infinity(dtype), *up, *down
-        )
-    )
-    up, down = (
-        PackedArcs(a.first, a.ends[: a.first[-1]], a.weights[: a.first[-1]]) for a in (up, down)
-    )
-    if not _fits(whole, ranks, up, down, greatest):
-        return None
+    dtype, inf = weights.dtype, infinity(weights.dtype)
+    ups, downs, greatest = customization.count_kernel(0, weights.shape[1] // 2, *weights, inf)
+    up, down = customization.allocate_arcs(ranks.size, (ups, downs), dtype)
+    customization.pack_kernel(0, ranks.size, *arcs, *weights, inf, 0, ups, *up, 0, downs, *down)
+    # it is sure to fit by depth, else by measure
+    most = safe_length(dtype)
+    if 2.0 * whole.deepest * max(whole.greatest, float(greatest)) >= most:
+        rises = map(_rise_kernel, (ranks, ranks), *zip(up, down, strict=True), whole.climbs)
+        if not max(whole.longest + sum(rises), 2.0 * float(greatest)) < most:
+            return None
     layer = Layer(ranks, weights, up, down)
     tops = whole.tops + [
         np.count_nonzero(own.first[1:] == own.first[:-1])
@@ -665,17 +631,3 @@ def _pack_layer(
         for own, before in ((up, base.up), (down, base.down))
     ]
     return LayeredMetric(base, layer, bool((tops == 1).all()))
-
-
-def _fits(
-    whole: Whole, ranks: NDArray[np.uint32], up: PackedArcs, down: PackedArcs, greatest: float
-) -> bool:
-    """Whether it is sure that every way of a version fits: by depth, else by measure."""
-    most = safe_length(up.weights.dtype)
-    if 2.0 * whole.deepest * max(whole.greatest, greatest) < most:
-        return True
-    rises = [
-        _rise_kernel(ranks, *arcs, climbs)
-        for arcs, climbs in zip((up, down), whole.climbs, strict=True)
-    ]
-    return bool(max(whole.longest + sum(rises), 2.0 * greatest) < most)

@@ -10,7 +10,8 @@
 
 Float weights whose tight arcs are wanted (for trees, origins, or numbers of paths), and integers
 whose sums leave int64, go by a search on the graph: its distances are rounded from the source
-outward, and its test of overflow is exact.
+outward, and its test of overflow is exact. Paths of trips need no tree: they are walked back over
+arcs that are tight but for rounding, where no arc is so short that rounding could hide it.
 """
 
 from __future__ import annotations
@@ -25,24 +26,9 @@ from numpy.typing import NDArray
 
 from sssp.cpu.search_driver import Rows, Scratch, SingleRows
 from sssp.cpu.solved_rows import HostRows, list_reached
+from sssp.cpu.sweep import sweeps
 from sssp.cpu.sweep.sweep_trips import solve_trips
-from sssp.cpu.sweep.sweeps import (
-    LANES,
-    Selection,
-    climb_all_kernel,
-    climb_kernel,
-    climb_lanes_kernel,
-    close_kernel,
-    cut_kernel,
-    lanes_memory,
-    paths_kernel,
-    select_ancestors,
-    shift_kernel,
-    sweep_kernel,
-    sweep_lanes_kernel,
-    sweep_within_kernel,
-    trips_kernel,
-)
+from sssp.cpu.sweep.sweeps import LANES, Selection, ancestors_of, lanes_memory, select_arcs
 from sssp.cpu.tree import may_tie, reset
 from sssp.engine import thresholds
 from sssp.engine.decay import ordered_sums_of_lanes
@@ -67,11 +53,13 @@ def solve(
     prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
     """Answer `request` in one dtype; None if a distance may be too long for it."""
+    if dtype.kind == "f" and _walks_back(prepared, request, method, dtype):
+        return _TripRows(prepared, request, method, dtype, backward=True).run()
     return solve_by_sweeps(_solve, _fits, prepared, request, method, dtype)
 
 
 def _fits(prepared: PreparedMap, request: Request, dtype: np.dtype[Any]) -> bool:
-    """Whether no sum can leave a dtype."""
+    """Return whether no sum can leave a dtype."""
     return bool(prepared._layered(dtype).fits)
 
 
@@ -83,9 +71,10 @@ def _solve(
     if request.target_offsets is not None and not request.predecessors:
         return solve_trips(*question)
     if request.wants_tree or request.nearest or request.predecessors:
-        backward = request.target_offsets is not None and _goes_back(prepared.graph, request, dtype)
-        return (_TripRows if backward else _SweptRows)(*question).run()
-    if request.targets is not None and request.reduction is None:
+        backward = _goes_back(prepared.graph, request, request.bound(dtype))
+        rows = _TripRows if backward and request.target_offsets is not None else _SweptRows
+        return rows(*question, backward=backward).run()
+    if request.targets is not None and request.reduction is None and request.width is None:
         entries = request.rows * request.targets.size
         if entries <= thresholds.TRIPS_A_VERTEX * prepared.n:
             return solve_trips(*question)
@@ -94,13 +83,30 @@ def _solve(
     return _LaneRows(*question).run()
 
 
-def _goes_back(graph: Graph, request: Request, dtype: np.dtype[Any]) -> bool:
-    """Whether to find paths from their ends: few targets a source, and no ties."""
+def _walks_back(
+    prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
+) -> bool:
+    """Return whether to find the paths of trips over floats from their ends.
+
+    No arc of such a path may weigh as little as its distances differ by rounding.
+    """
+    graph = prepared.graph
+    wanted = request.target_offsets is not None and request.predecessors and not request.outward
+    if not (wanted and graph._least_inner_weight > 0 and _fits(prepared, request, dtype)):
+        return False
+    asked = replace(request, predecessors=False, dtype=dtype, progress=False)
+    lengths = solve_trips(prepared, asked, method, dtype).distances
+    greatest = lengths[np.isfinite(lengths)].max(initial=dtype.type(0))
+    return _goes_back(graph, request, 4 * max(graph.n, 1) * greatest)
+
+
+def _goes_back(graph: Graph, request: Request, farthest: Any) -> bool:
+    """Whether to find paths from their ends: few targets a source, no ties up to `farthest`."""
     if request.targets is None or request.nearest or request.fewest_arcs:
         return False
     sources = 1 if request.target_offsets is None else max(1, request.rows)
     are_few = request.targets.size <= thresholds.BACKWARD * graph.n * sources
-    return request.predecessors and are_few and not may_tie(graph, request.bound(dtype), dtype)
+    return request.predecessors and are_few and not may_tie(graph, farthest, farthest.dtype)
 
 
 def _stays_near(
@@ -118,15 +124,21 @@ class _SweptRows(SingleRows):
     """Rows that are swept one by one: trees, nearest sources, a row or two."""
 
     def __init__(
-        self, prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
+        self,
+        prepared: PreparedMap,
+        request: Request,
+        method: Method,
+        dtype: np.dtype[Any],
+        *,
+        backward: bool = False,
     ) -> None:
         graph = prepared.graph
         if request.wants_tree or request.predecessors:  # (which read the graph's arcs)
             graph = graph.without_closed_arcs()
-        backward = _goes_back(graph, request, dtype)
         super().__init__(graph, request, method, dtype, _climb_scratch(dtype, backward=backward))
         self.structure, self.metric = prepared._structure, prepared._layered(dtype)
         self.inf = infinity(dtype)
+        self.slack = dtype.type(4 * np.finfo(dtype).eps if dtype.kind == "f" else 0)
         self.back = arcs_by_head(graph, dtype) if backward else None
 
     def solve(self, rows: range, scratch: Scratch) -> None:
@@ -143,27 +155,28 @@ class _SweptRows(SingleRows):
         if self.request.nearest:
             # (the potential of a source shortens its distances, relative to the highest source)
             climbed[sources] = shift - heights
-            climb_all_kernel(*up, self.inf, climbed)
+            sweeps.climb_all_kernel(*up, self.inf, climbed)
             passed = climbed.size
         else:
-            passed = climb_kernel(sources[0], structure.parent, *up, self.inf, climbed)
+            passed = sweeps.climb_kernel(sources[0], structure.parent, *up, self.inf, climbed)
         targets = self.request.targets_of(rows.start)
         if self.back is not None:
-            count, swept = paths_kernel(
+            count, swept = sweeps.paths_kernel(
                 sources[0], targets, structure.parent, *down, climbed, self.inf, self.bound,
-                structure.rank, *self.back, row, scratch.reached, scratch.predecessors[0], visited,
-                known,
+                self.slack, structure.rank, *self.back, row, scratch.reached,
+                scratch.predecessors[0], visited, known,
             )  # fmt: skip
             reached = scratch.reached[:count]
         elif self.request.limit is None or self.request.nearest:
-            count = sweep_kernel(*down, climbed, self.bound, structure.order, row, self.unseen)
+            out = structure.order, row, self.unseen
+            count = sweeps.sweep_kernel(*down, climbed, self.bound, *out)
             reached, swept = scratch.reached[:count], climbed.size
             list_reached(row, self.unseen, reached)
             climbed.fill(self.inf)
         else:
             if place is not None:
                 row.fill(self.unseen)
-            count, swept = sweep_within_kernel(
+            count, swept = sweeps.sweep_within_kernel(
                 sources[0], structure.size, structure.first, structure.upper, *down, climbed,
                 self.inf, self.bound, structure.order, row, scratch.reached, visited,
             )  # fmt: skip
@@ -194,16 +207,15 @@ class _TripRows(_SweptRows):
         targets = request.targets[offsets[0] : offsets[-1]]
         distances = np.empty((1, targets.size), self.dtype)
         firsts = np.empty(targets.size + 1, INT64)
-        vertices = trips_kernel(
+        vertices = sweeps.trips_kernel(
             structure.rank[request.sources[rows.start : rows.stop]], offsets, targets,
             structure.parent, self.metric.up, self.metric.down, scratch.extra[0], self.inf,
-            self.bound, structure.rank, tuple(self.back), scratch.distances[0], self.unseen,
-            scratch.reached, scratch.predecessors[0], *scratch.extra[1:], distances[0], firsts,
-            self.counts[:, rows.start : rows.stop],
+            self.bound, self.slack, structure.rank, tuple(self.back), scratch.distances[0],
+            self.unseen, scratch.reached, scratch.predecessors[0], *scratch.extra[1:], distances[0],
+            firsts, self.counts[:, rows.start : rows.stop],
         )  # fmt: skip
-        self.form.take(
-            HostRows(rows, np.arange(targets.size), distances, [], walks=Walks(firsts, vertices))
-        )
+        walks = Walks(firsts, vertices)
+        self.form.take(HostRows(rows, np.arange(targets.size), distances, [], walks=walks))
 
 
 def _ranges(rows: int, step: int) -> Iterator[range]:
@@ -231,6 +243,8 @@ class _LaneRows(Rows):
     ----------
     memory : ndarray, shape (n, lanes), or None
         The dense answer, transposed; None: every worker has a block of its own.
+    answer : ndarray, shape (width, lanes), or None
+        The same where a row has some of the vertices, to which blocks are copied.
     columns : ndarray, int64
         Where in a block the targets stand, or all vertices in order; empty with `memory`.
     heights : ndarray or None
@@ -241,18 +255,21 @@ class _LaneRows(Rows):
         self, prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
     ) -> None:
         self.asked, self.memory = request.dtype, None
+        self.answer: NDArray[Any] | None = None
         whole = request.targets is None and request.reduction is None
         # (the answer would keep the empty lanes of few rows)
         fills = 2 * request.rows >= LANES
         if whole and fills and request.out is None and request.output == "host":
             lanes = -(-request.rows // LANES) * LANES
-            needed = {"the answer": prepared.n * lanes * bytes_of_entry(dtype, request.dtype)}
-            check_memory(needed, request.memory_limit, "cpu", request.advice)
-            self.memory = lanes_memory(prepared.n, lanes, dtype)
-            request = replace(request, out=self.memory[:, : request.rows].T)
+            size = request.columns(prepared.n) * lanes * bytes_of_entry(dtype, request.dtype)
+            check_memory({"the answer": size}, request.memory_limit, "cpu", request.advice)
+            self.answer = lanes_memory(request.columns(prepared.n), lanes, dtype)
+            request = replace(request, out=self.answer[:, : request.rows].T)
         super().__init__(prepared.graph, weigh_targets(request), method, dtype)
-        if self.memory is not None:
-            self.form.nbytes = self.memory.size * bytes_of_entry(dtype, self.asked)
+        if self.answer is not None:
+            self.form.nbytes = self.answer.size * bytes_of_entry(dtype, self.asked)
+            if request.width is None:
+                self.memory, self.answer = self.answer, None
         self.structure, self.metric = prepared._structure, prepared._layered(dtype)
         self.inf = infinity(dtype)
         self.selection, self.columns = self._select(prepared)
@@ -260,28 +277,27 @@ class _LaneRows(Rows):
         self.places = self.selection.order.size
         # (the map keeps the selection of all vertices)
         self.shared_bytes = self.columns.nbytes
-        if request.targets is not None:
+        if request.targets is not None and request.width is None:
             self.shared_bytes += self.selection.nbytes
             self.shared_bytes += 0 if self.heights is None else self.heights.nbytes
         group = max(1, self.places * LANES * dtype.itemsize)
         # (readers of lanes compare with the bound themselves, but not after potentials are added)
         reads = request.reduction is not None or request.output == "sparse"
         leaves_some = request.limit is not None or not self.metric.joined
+        reads |= self.answer is not None
         self.cuts = leaves_some and not (reads and self.metric.potentials is None)
         # (no wider than a worker's share, because a block is written in whole pages)
         share = -(-request.rows // (LANES * request.threads))
         held = self.form.nbytes + self.counts.nbytes + self.request.nbytes + self.shared_bytes
         room = request.memory_limit - held - prepared.n * dtype.itemsize - self.places
-        fitting = min(
-            thresholds.MOST_LANES // LANES, thresholds.LANES_BYTES // group, share, room // group
-        )
-        self.together = max(1, fitting) * LANES
+        most = min(thresholds.MOST_LANES // LANES, thresholds.LANES_BYTES // group)
+        self.together = max(1, min(most, share, room // group)) * LANES
 
     def _heights(self) -> NDArray[Any] | None:
         """Return the potential of every place, if weights are between potentials."""
         shifts: NDArray[Any] | None = self.metric.potentials
         places = self.selection.places
-        if shifts is None or self.request.targets is None:
+        if shifts is None or places is self.structure.order:
             return shifts
         heights: NDArray[Any] = np.empty(self.selection.order.size, self.dtype)
         swept = places >= 0
@@ -289,28 +305,35 @@ class _LaneRows(Rows):
         return heights
 
     def _select(self, prepared: PreparedMap) -> tuple[Selection, NDArray[np.int64]]:
-        targets = self.request.targets
-        if targets is None:
+        targets, width = self.request.targets, self.request.width
+        if targets is None and width is None:
             columns = np.arange(prepared.n if self.memory is None else 0)
             order = self.structure.order
-            selection = prepared._cached(
-                f"all vertices, {self.dtype.char}",
-                lambda: Selection(order, order, self.metric.down_to_vertices(order)),
-            )
-            return selection, columns
-        ranks = self.structure.rank[targets]
+
+            def build() -> Selection:
+                return Selection(order, order, self.metric.down_to_vertices(order))
+
+            return prepared._cached(f"all vertices, {self.dtype.char}", build), columns
+        ranks = self.structure.rank[: width if targets is None else None]
+        ranks = ranks if targets is None else ranks[targets]
         limit, advice = self.request.memory_limit, self.request.advice
 
         def check(nbytes: int) -> None:
             check_memory({"arcs down to the targets": nbytes}, limit, "cpu", advice)
 
-        selection = select_ancestors(self.metric.down, self.structure.parent, ranks, check)
+        def select() -> Selection:
+            ancestors = ancestors_of(self.structure, ranks)
+            return select_arcs(self.metric.down, ancestors, check)
+
+        # (the map keeps the selection of all that a user knows, too)
+        kept = width is not None
+        selection = prepared._cached(f"known, {self.dtype.char}", select) if kept else select()
         return selection, selection.places[ranks].astype(INT64)
 
     def run(self) -> Answer | None:
         """Return the answer."""
         answer = super().run()
-        if answer is not None and self.memory is not None:
+        if answer is not None and (self.memory is not None or self.answer is not None):
             answer.distances = narrow(answer.distances.T, self.asked).T
         return answer
 
@@ -326,7 +349,7 @@ class _LaneRows(Rows):
 
     @property
     def least_bytes(self) -> int:
-        """Bytes for the smallest request of the kind, whose few rows are swept one by one."""
+        """Bytes for the smallest request of the kind: its rows are swept one by one."""
         return self.places * self.dtype.itemsize
 
     def lease(self) -> tuple[NDArray[Any], ...]:
@@ -345,22 +368,26 @@ class _LaneRows(Rows):
         lanes = -(-len(rows) // LANES) * LANES
         ranks = self.structure.rank[self.request.sources[rows.start : rows.stop]]
         climbed, swept = self.counts
-        climb_lanes_kernel(
+        sweeps.climb_lanes_kernel(
             ranks, parent, *self.metric.up, self.inf, distances, selection.places,
             is_open, block, start, lanes, climbed[rows.start : rows.stop],
         )  # fmt: skip
         swept[rows.start : rows.stop] = self.places
-        sweep_lanes_kernel(
+        sweeps.sweep_lanes_kernel(
             *selection.arcs, selection.order, is_open, block.reshape(-1)[start:],
             np.uint64(block.shape[1]), np.uint64(lanes), self.inf,
         )  # fmt: skip
-        close_kernel(ranks, parent, selection.places, is_open)
+        sweeps.close_kernel(ranks, parent, selection.places, is_open)
         if self.cuts:
-            cut_kernel(block, start, start + len(rows), self.bound, self.unseen)
+            sweeps.cut_kernel(block, start, start + len(rows), self.bound, self.unseen)
         if self.metric.potentials is not None:
             starts = self.metric.potentials[self.request.sources[rows.start : rows.stop]]
-            shift_kernel(block, start, self.heights, starts, self.unseen)
-        self.form.take(SweptLanes(rows, block, start, self.bound, self.columns))
+            sweeps.shift_kernel(block, start, self.heights, starts, self.unseen)
+        if self.answer is None:
+            self.form.take(SweptLanes(rows, block, start, self.bound, self.columns))
+        else:
+            kept = self.answer, rows.start, len(rows)
+            _copy_lanes_kernel(block, start, self.columns, self.bound, self.unseen, *kept)
 
 
 # ---- results that stand in lanes
@@ -374,6 +401,16 @@ def _gather_kernel(block, start, places, rows):
         for lane in range(rows.shape[0]):
             for column in range(low, high):
                 rows[lane, column] = block[np.uint64(places[column]), start + lane]
+
+
+@njit
+def _copy_lanes_kernel(block, start, places, bound, unseen, answer, first, count):
+    """Copy lanes of some places, side by side, and make unreached what is above the bound."""
+    for i in range(places.size):
+        row = block[np.uint64(places[i]), start : start + count]
+        kept = answer[i, first : first + count]
+        for lane in range(count):
+            kept[lane] = row[lane] if row[lane] <= bound else unseen
 
 
 @njit
@@ -512,8 +549,5 @@ class SweptLanes:
         )  # fmt: skip
         if not floats:
             greatest = np.where(counts > 0, greatest.astype(INT64), least_number(INT64))
-        return {
-            "count": counts.astype(INT64),
-            "eccentricity": greatest,
-            "sum": np.stack((upper, lower), axis=1)[:, np.newaxis],
-        }
+        sums = np.stack((upper, lower), axis=1)[:, np.newaxis]
+        return {"count": counts.astype(INT64), "eccentricity": greatest, "sum": sums}

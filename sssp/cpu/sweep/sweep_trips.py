@@ -19,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.sweep.sweeps import LANES, WIDE, Arcs, lanes_memory, place_from
+from sssp.cpu.sweep.trip_labels import meet_kernel
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import convert_into, narrow
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Request
 from sssp.engine.workers import ordered_map
 from sssp.kernels.dtypes import INT64, infinity, unreached
-from sssp.kernels.jit import njit
+from sssp.kernels.jit import njit, njit_vectorized
 from sssp.methods import Method
 from sssp.order.structure import Structure
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 #: bytes of the labels of a piece of work, and trips of one at most
 LABEL_BYTES, MOST_TRIPS = 64 << 20, 1 << 15
+#: trips of a piece of work where labels are kept
+MOST_MET = 1 << 13
 ONE = np.uint64(1)
 
 
@@ -58,7 +61,7 @@ def _ancestors_kernel(group, parent, inf, block, path):
     return count
 
 
-@njit(slp_vectorize=True)
+@njit_vectorized
 def _relax_path_kernel(path, offset, first, ends, weights, block):
     """Relax the arcs of ascending ranks, all lanes of a flat `block` at once.
 
@@ -140,39 +143,6 @@ def _labels_kernel(
                 rank = np.int64(parent[rank])
 
 
-@njit
-def _meet_kernel(
-    sources, targets, ranks, target_ranks, parent, depth, chain, there, back, inf, bound, unseen,
-    distances,
-):  # fmt: skip
-    """Find trips from labels.
-
-    Arguments
-    ---------
-    sources, targets : of every trip, which label
-    ranks, target_ranks : of every label
-    parent, depth, chain : of every rank in the elimination tree
-    there, back : labels of sources and targets
-    distances : of every trip, written
-    """
-    number = distances.dtype.type
-    for i in range(sources.size):
-        one, other = np.int64(ranks[sources[i]]), np.int64(target_ranks[targets[i]])
-        # the lowest ancestor of both: chains are left upward until it is the same one
-        while one >= 0 and other >= 0 and chain[one] != chain[other]:
-            if chain[one] < chain[other]:
-                one = np.int64(parent[chain[one]])
-            else:
-                other = np.int64(parent[chain[other]])
-        least = inf
-        if one >= 0 and other >= 0:
-            common = np.int64(depth[max(one, other)]) + 1
-            up, down = there[sources[i], :common], back[targets[i], :common]
-            for k in range(common):
-                least = min(least, number(up[k] + down[k]))
-        distances[i] = least if least <= bound else unseen
-
-
 class _Climbs:
     """Scratch of a worker."""
 
@@ -185,9 +155,8 @@ class _Climbs:
     ) -> NDArray[Any]:
         """Return the label of every rank."""
         labels: NDArray[Any] = np.empty((ranks.size, structure.height), self.block.dtype)
-        _labels_kernel(
-            ranks, structure.parent, structure.depth, *arcs, inf, self.block, self.path, labels
-        )
+        tree, scratch = (structure.parent, structure.depth), (self.block, self.path)
+        _labels_kernel(ranks, *tree, *arcs, inf, *scratch, labels)
         return labels
 
 
@@ -207,27 +176,36 @@ def solve_trips(
     structure, metric, inf = hierarchy._structure, hierarchy._layered(dtype), infinity(dtype)
     sources, targets = structure.rank[source_of], structure.rank[vertices]
     found: NDArray[Any] = np.empty(targets.size, dtype)
-    label_bytes = 2 * structure.height * dtype.itemsize
-    piece = int(max(LANES, min(MOST_TRIPS, LABEL_BYTES // max(label_bytes, 1))))
-    each = hierarchy.n * (LANES * dtype.itemsize + 4) + min(piece, targets.size) * label_bytes
-    held = found.nbytes + request.reserved_bytes
-    check_memory(
-        {"the trips": held, "the climbs": each}, request.memory_limit, "cpu", request.advice
-    )
+    labels, parts = hierarchy._trip_labels(dtype), {"the trips": found.nbytes}
+    parts["the trips"] += request.reserved_bytes
+    piece, each = MOST_MET, 0
+    if labels is None:
+        label_bytes = 2 * structure.height * dtype.itemsize
+        piece = int(max(LANES, min(MOST_TRIPS, LABEL_BYTES // max(label_bytes, 1))))
+        each = hierarchy.n * (LANES * dtype.itemsize + 4) + min(piece, targets.size) * label_bytes
+        parts["the climbs"] = each
+    check_memory(parts, request.memory_limit, "cpu", request.advice)
     pieces = range(0, targets.size, piece)
-    threads = min(request.threads, len(pieces), (request.memory_limit - held) // max(each, 1))
+    room = request.memory_limit - parts["the trips"]
+    threads = min(request.threads, len(pieces), room // max(each, 1))
+    tree = structure.parent, structure.depth, structure.chain
+    bounds = inf, request.bound(dtype), unreached(dtype)
     spare: list[_Climbs] = []
 
     def solve(low: int) -> int:
         part = slice(low, min(low + piece, targets.size))
+        ends = sources[part], targets[part]
+        if labels is not None:
+            firsts = labels.first[ends[0]], labels.first[ends[1]]
+            meet_kernel(*ends, *firsts, *tree, labels.up, labels.down, *bounds, found[part])
+            return part.stop - low
         climbs = spare.pop() if spare else _Climbs(hierarchy.n, dtype)
-        starts, start_of = np.unique(sources[part], return_inverse=True)
-        ends, end_of = np.unique(targets[part], return_inverse=True)
-        _meet_kernel(
-            start_of, end_of, starts, ends, structure.parent, structure.depth, structure.chain,
-            climbs.labels(structure, metric.up, starts, inf),
-            climbs.labels(structure, metric.down, ends, inf),
-            inf, request.bound(dtype), unreached(dtype), found[part],
+        starts, start_of = np.unique(ends[0], return_inverse=True)
+        stops, stop_of = np.unique(ends[1], return_inverse=True)
+        meet_kernel(
+            *ends, start_of * structure.height, stop_of * structure.height, *tree,
+            climbs.labels(structure, metric.up, starts, inf).reshape(-1),
+            climbs.labels(structure, metric.down, stops, inf).reshape(-1), *bounds, found[part],
         )  # fmt: skip
         spare.append(climbs)
         return part.stop - low

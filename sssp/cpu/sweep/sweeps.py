@@ -14,7 +14,7 @@ one vector instruction serves them all. Their distances stand in order of vertex
 that are no ancestors of a source get no entry before they are swept, so nothing is filled first.
 
 With targets, only those and their ancestors are swept: they alone lead there (RPHAST; Delling,
-Goldberg and Werneck 2011). The selection is packed anew, once a call.
+Goldberg and Werneck 2011). Which ranks these are is kept, their arcs are packed anew.
 
 Arcs come as those of a base and a layer over it (`sssp.cpu.sweep.partial_customization`): first,
 ends and weights by rank, then the ranks that have others, ascending, and first, ends and weights by
@@ -23,6 +23,7 @@ place among those. A kernel passes the ranks in order, and so these too.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -32,7 +33,8 @@ from numpy.typing import NDArray
 from sssp.cpu.tree import reset
 from sssp.graph.csr import freeze
 from sssp.kernels.dtypes import INDEX
-from sssp.kernels.jit import njit
+from sssp.kernels.jit import njit, njit_vectorized
+from sssp.order.structure import Structure
 
 #: sources that are swept side by side: a cache line of int32
 LANES = 16
@@ -41,6 +43,8 @@ ZERO, ONE, WIDE = np.uint64(0), np.uint64(1), np.uint64(LANES)
 FIRST_CAPACITY = 4096
 #: greater than any rank
 ALL = np.uint64(1) << np.uint64(40)
+#: where a structure keeps the ancestors of the last targets
+KEPT = "ancestors"
 #: arcs of a base and a layer, as kernels take them
 Arcs = tuple[NDArray[Any], ...]
 
@@ -118,7 +122,7 @@ def climb_all_kernel(first, ends, weights, ranks, own_first, own_ends, own_weigh
 
 @njit
 def least_over_arcs(least, start, end, ends, weights, distances):
-    """Return the least distance over some arcs down to a rank, or what it has."""
+    """Return the least of a rank's distance and those over some arcs down to it."""
     number = distances.dtype.type
     for arc in range(np.uint64(start), np.uint64(end)):
         least = min(least, number(distances[ends[arc]] + weights[arc]))
@@ -269,7 +273,7 @@ def close_kernel(sources, parent, places, is_open):
             rank = np.int64(parent[rank])
 
 
-@njit(slp_vectorize=True)
+@njit_vectorized
 def _sweep_lanes_kernel(first, ends, weights, order, is_open, block, stride, lanes, inf):
     """Sweep some ranks that follow each other; their arcs begin where `first` says."""
     number = block.dtype.type
@@ -343,7 +347,7 @@ def sweep_lanes_kernel(
 
 @njit
 def cut_kernel(block, start, end, greatest, unseen):
-    """Make unreached what is above the greatest distance, in some lanes of every place."""
+    """Write unreached over distances above the limit, in some lanes of every place."""
     for place in range(block.shape[0]):
         row = block[place, start:end]
         for lane in range(row.size):
@@ -362,7 +366,7 @@ def shift_kernel(block, start, heights, source_heights, unseen):
 
 
 def lanes_memory(places: int, lanes: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return a matrix whose groups of lanes begin with cache lines."""
+    """Return a matrix in which groups of lanes begin at cache lines."""
     size, line = places * lanes * dtype.itemsize, LANES * dtype.itemsize
     flat = np.empty(size + line, np.uint8)
     start = -flat.ctypes.data % line
@@ -395,66 +399,99 @@ class Selection(NamedTuple):
         return sum([array.nbytes for array in (self.places, self.order, *self.arcs)])
 
 
+class Ancestors(NamedTuple):
+    """Some ranks and all above them in the elimination tree, whatever arcs weigh.
+
+    Attributes
+    ----------
+    places : ndarray, shape (n,), int32
+        Of every rank, its place among these; -1: it is none of them.
+    ranks : ndarray, shape (s,), int32
+        Ascending.
+    """
+
+    places: NDArray[np.int32]
+    ranks: NDArray[np.int32]
+
+
 @njit
 def _mark_ancestors_kernel(ranks, parent, places):
-    """Mark some ranks and all above them with 0; return how many. `places` comes as -1."""
-    count = 0
+    """Mark some ranks and all above them with 0. `places` comes as -1."""
     for rank in ranks:
         above = rank
         while above >= 0 and places[above] < 0:
             places[above] = 0
-            count += 1
             above = parent[above]
-    return count
+
+
+def find_ancestors(parent: NDArray[np.int32], ranks: NDArray[np.int32]) -> Ancestors:
+    """Find the ancestors of some ranks, themselves among them; O(n) time."""
+    places = np.full(parent.size, -1, INDEX)
+    _mark_ancestors_kernel(ranks, parent, places)
+    chosen = np.flatnonzero(places == 0).astype(INDEX)
+    places[chosen] = np.arange(chosen.size, dtype=INDEX)
+    # (read-only like the arrays of the selection of all, so that kernels take both as one type)
+    return Ancestors(freeze(places), freeze(chosen))
+
+
+def ancestors_of(structure: Structure, ranks: NDArray[np.int32]) -> Ancestors:
+    """Return the `Ancestors` of some ranks; those of the last two calls are kept.
+
+    Versions of a map, which share its structure, are mostly asked for the same vertices.
+    """
+    kept: deque[tuple[NDArray[np.int32], Ancestors]]
+    kept = structure.shared.made(KEPT, lambda: deque(maxlen=2))
+    for known, ancestors in list(kept):
+        if np.array_equal(known, ranks):
+            return ancestors
+    ancestors = find_ancestors(structure.parent, ranks)
+    kept.append((ranks.copy(), ancestors))
+    return ancestors
 
 
 @njit
 def _select_kernel(
-    places, first, ends, weights, ranks, own_first, own_ends, own_weights, chosen_first,
-    chosen_ends, chosen,
+    chosen_ranks, places, first, ends, weights, ranks, own_first, own_ends, own_weights,
+    chosen_first, chosen_ends, chosen,
 ):  # fmt: skip
-    """Number the marked ranks, and copy their arcs; without room for any, count these."""
-    place = changes = 0
+    """Copy the arcs of chosen ranks, with places for ends; without room for any, count these."""
+    changes = 0
     arcs = np.uint64(0)
-    for rank in range(np.uint64(places.size)):
+    for place in range(chosen_ranks.size):
+        rank = np.uint64(chosen_ranks[place])
+        while changes < ranks.size and ranks[changes] < rank:
+            changes += 1
         is_own = changes < ranks.size and ranks[changes] == rank
-        changes += is_own
-        if places[rank] < 0:
-            continue
-        places[rank] = place
         start, end = np.uint64(first[rank]), np.uint64(first[rank + ONE])
         if is_own:
-            start, end = np.uint64(own_first[changes - 1]), np.uint64(own_first[changes])
+            start, end = np.uint64(own_first[changes]), np.uint64(own_first[changes + 1])
         if chosen.size:
-            # (what is above has its place by now: the counting pass gave it)
             for arc in range(start, end):
-                place_above = places[own_ends[arc] if is_own else ends[arc]]
-                chosen_ends[arcs + arc - start] = place_above
+                chosen_ends[arcs + arc - start] = places[own_ends[arc] if is_own else ends[arc]]
                 chosen[arcs + arc - start] = own_weights[arc] if is_own else weights[arc]
         arcs += end - start
-        place += 1
-        chosen_first[place] = arcs
+        chosen_first[place + 1] = arcs
 
 
-def select_ancestors(
-    arcs: Arcs, parent: NDArray[np.int32], ranks: NDArray[np.int32], check: Callable[[int], object]
+def select_arcs(
+    arcs: Arcs, ancestors: Ancestors, check: Callable[[int], object] = lambda nbytes: None
 ) -> Selection:
-    """Return the selection of some ranks and their ancestors, which it numbers anew.
+    """Return the selection of some ranks and their ancestors.
 
-    O(n) time and that of copying their arcs. `check` gets the bytes of the selection before they
+    O(s) time and that of copying their arcs. `check` gets the bytes of the selection before they
     are allocated, and may raise.
     """
-    places, dtype = np.full(parent.size, -1, INDEX), arcs[2].dtype
-    count = _mark_ancestors_kernel(ranks, parent, places)
-    first = np.zeros(count + 1, np.uint32)
-    _select_kernel(places, *arcs, first, np.empty(0, np.uint32), np.empty(0, dtype))
+    (places, chosen_ranks), dtype = ancestors, arcs[2].dtype
+    first = np.zeros(chosen_ranks.size + 1, np.uint32)
+    counted = np.empty(0, np.uint32), np.empty(0, dtype)
+    _select_kernel(chosen_ranks, places, *arcs, first, *counted)
     size = int(first[-1])
     check(2 * first.nbytes + size * (first.itemsize + dtype.itemsize) + places.nbytes)
     chosen = first, np.empty(size, np.uint32), np.empty(size, dtype)
-    _select_kernel(places, *arcs, *chosen)
+    _select_kernel(chosen_ranks, places, *arcs, *chosen)
     no_layer = np.empty(0, np.uint32), np.zeros(1, np.uint32), chosen[1][:0], chosen[2][:0]
-    # (read-only like the arrays of the selection of all, so that kernels take both as one type)
-    return Selection(freeze(places), freeze(np.arange(count, dtype=INDEX)), (*chosen, *no_layer))
+    order = freeze(np.arange(chosen_ranks.size, dtype=INDEX))
+    return Selection(places, order, (*chosen, *no_layer))
 
 
 # ---- paths to a few targets, each from its end, without a sweep of all ranks
@@ -497,13 +534,15 @@ def _sweep_to(
 @njit
 def paths_kernel(
     source, targets, parent, first, ends, weights, ranks, own_first, own_ends, own_weights,
-    distances, inf, bound, rank_of, indptr, tails, arc_weights, row, reached, predecessors, visited,
-    known,
+    distances, inf, bound, slack, rank_of, indptr, tails, arc_weights, row, reached, predecessors,
+    visited, known,
 ):  # fmt: skip
     """Find the paths from a source to some targets, each from its end, along tight arcs.
 
     What is swept is the ranks of the targets, and of the tails of arcs into the paths, and what is
     above them. No arc may join two vertices at the same distance: the smallest tail is the next.
+    An arc counts as tight if it is too long by at most `slack` of the distance; if rounding leaves
+    none, the shortest way in is taken.
 
     Arguments
     ---------
@@ -513,6 +552,7 @@ def paths_kernel(
     first, ends, weights, ranks, own_first, own_ends, own_weights : the arcs down to every rank
     distances : shape (n,), by rank: what the climb brought; INF again afterwards
     bound : greatest distance of interest
+    slack : what rounding may add to a distance, as a part of it; 0 for integers
     rank_of : the rank of every vertex
     indptr, tails, arc_weights : the arcs that end at every vertex, in order of tail
     row : by vertex, written on the paths
@@ -541,6 +581,9 @@ def paths_kernel(
             row[vertex] = distance
             reached[found] = vertex
             found += ONE
+            if rank == np.uint64(source):
+                break
+            tight, least, nearest = number(distance + slack * distance), inf, vertex
             for arc in range(np.uint64(indptr[vertex]), np.uint64(indptr[vertex + ONE])):
                 tail = np.uint64(tails[arc])
                 rank = np.uint64(rank_of[tail])
@@ -548,10 +591,13 @@ def paths_kernel(
                     rank, parent, first, ends, weights, ranks, own_first, own_ends, own_weights,
                     distances, known, visited, looked_at,
                 )  # fmt: skip
-                if number(distances[rank] + arc_weights[arc]) == distance:
-                    predecessors[vertex] = tail
-                    vertex = tail
-                    break
+                length = number(distances[rank] + arc_weights[arc])
+                if length < least:
+                    least, nearest = length, tail
+                    if length <= tight:
+                        break
+            predecessors[vertex] = nearest
+            vertex = nearest
             rank = np.uint64(rank_of[vertex])
     for place in range(looked_at):
         rank = np.uint64(visited[place])
@@ -566,8 +612,8 @@ def paths_kernel(
 
 @njit
 def trips_kernel(
-    sources, offsets, targets, parent, up, down, climbed, inf, bound, rank_of, back, row, unseen,
-    reached, predecessors, visited, known, distances, firsts, counters,
+    sources, offsets, targets, parent, up, down, climbed, inf, bound, slack, rank_of, back, row,
+    unseen, reached, predecessors, visited, known, distances, firsts, counters,
 ):  # fmt: skip
     """Find the trips of some sources, and write down their paths, one behind the other.
 
@@ -579,7 +625,7 @@ def trips_kernel(
     parent : of every rank in the elimination tree
     up, down : the arcs up from every rank, and down to it
     climbed : shape (n,), at INF, and again afterwards
-    inf, bound, rank_of, visited, known : of `paths_kernel`
+    inf, bound, slack, rank_of, visited, known : of `paths_kernel`
     back : the arcs that end at every vertex, in order of tail
     row : shape (n,), at `unseen`, and again afterwards
     reached : shape (n,), scratch
@@ -600,8 +646,8 @@ def trips_kernel(
         low, high = offsets[i] - offsets[0], offsets[i + 1] - offsets[0]
         counters[0, i] = climb_kernel(sources[i], parent, *up, inf, climbed)
         count, looked_at = paths_kernel(
-            sources[i], targets[low:high], parent, *down, climbed, inf, bound, rank_of, *back, row,
-            reached, predecessors, visited, known,
+            sources[i], targets[low:high], parent, *down, climbed, inf, bound, slack, rank_of,
+            *back, row, reached, predecessors, visited, known,
         )  # fmt: skip
         counters[1, i], found = looked_at, np.int64(count)
         for trip in range(low, high):

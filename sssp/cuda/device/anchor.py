@@ -1,4 +1,4 @@
-"""Arrays whose address stays in a register.
+"""Arrays with an address that stays in a register.
 
 The compiler takes the address of a row, or of an array in shared memory, for so cheap that it
 computes it anew before every access: a multiplication in 64 bits there, on Hopper the read of a
@@ -34,8 +34,8 @@ else:
         bits, register = (32, "r") if space == SHARED else (64, "l")
 
         @intrinsic
-        def function(typing_context, array):
-            def generate(context, builder, signature, arguments):
+        def function(typing_context: Any, array: Any) -> Any:
+            def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
                 view = context.make_array(array)(context, builder, value=arguments[0])
                 generic = view.data.type
                 # loads and stores are those of the space only if the compiler sees the casts

@@ -1,4 +1,4 @@
-"""Bits of numbers, and integers that order like them: what atomic minima of the hardware need."""
+"""Bits of numbers, and integers that order like them, for the atomic minima of the hardware."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ def bits_of(dtype: np.dtype[Any]) -> Any:
     """
     if dtype.kind == "i":
 
+        @inline
         def bits(value):
             return value
 
     elif SIMULATOR:
         integer = np.dtype(f"i{dtype.itemsize}")
 
+        @inline
         def bits(value):
             return dtype.type(value).view(integer)
 
@@ -32,10 +34,11 @@ def bits_of(dtype: np.dtype[Any]) -> Any:
         narrow = dtype == np.float32
         convert = libdevice.float_as_int if narrow else libdevice.double_as_longlong
 
+        @inline
         def bits(value):
             return convert(value)
 
-    return inline(bits)
+    return bits
 
 
 def number_of(dtype: np.dtype[Any]) -> Any:
@@ -43,12 +46,14 @@ def number_of(dtype: np.dtype[Any]) -> Any:
     if dtype.kind == "i":
         kind = from_dtype(dtype)
 
+        @inline
         def number(bits):
             return kind(bits)
 
     elif SIMULATOR:
         integer = np.dtype(f"i{dtype.itemsize}")
 
+        @inline
         def number(bits):
             return integer.type(bits).view(dtype)
 
@@ -59,10 +64,11 @@ def number_of(dtype: np.dtype[Any]) -> Any:
         kind = int32 if narrow else int64
         convert = libdevice.int_as_float if narrow else libdevice.longlong_as_double
 
+        @inline
         def number(bits):
             return convert(kind(bits))
 
-    return inline(number)
+    return number
 
 
 def ordered_bits_of(dtype: np.dtype[Any]) -> tuple[Any, Any]:

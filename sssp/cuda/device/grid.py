@@ -1,4 +1,4 @@
-"""Who works on a row: a block alone, or all blocks of a grid, which run at once and wait.
+"""The threads of a row: one block, or all blocks of a grid, with a barrier.
 
 What threads count in one turn, they read in the next, and the turn after that must find zero. With
 three slots the one that is cleared is read by nobody and counted in by nobody, so that a turn takes
@@ -92,7 +92,7 @@ SLOTS = 3
 
 
 class Slots(NamedTuple):
-    """Three places in an array, by what this turn does with them.
+    """Three places in an array, by their role in this turn.
 
     Attributes
     ----------

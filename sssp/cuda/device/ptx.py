@@ -10,10 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import types, uint32
+from numba import types as _types
+from numba import uint32
 
 from sssp.cuda.compiler import SIMULATOR, cuda, inline
 
+types: Any = _types
 HALF_BITS, LOW_HALF = 16, 0xFFFF
 #: address spaces
 GLOBAL, SHARED = 1, 3
@@ -64,7 +66,7 @@ def add_common_bits_twin(counts: Any, a: Any, b: Any) -> Any:
 
 
 def four_tiles_twin(words: Any, starts: Any) -> Any:
-    """Return what the lanes of a warp get of four tiles of 8 rows by 4 words.
+    """Return the words that the lanes of a warp receive of four tiles of 8 rows by 4 words.
 
     Parameters
     ----------
@@ -100,12 +102,12 @@ else:
         return uint32(*[uint32] * count), generate
 
     @intrinsic
-    def least_halves(typing_context, a, b):
+    def least_halves(typing_context: Any, a: Any, b: Any) -> Any:
         """Return the lesser of both words' halves: one instruction (VIMNMX.U16x2)."""
         return _of_words("min.u16x2 $0, $1, $2;", 2)
 
     @intrinsic
-    def lower_halves(typing_context, a, b, c):
+    def lower_halves(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
         """Return ``min(a + b, c)`` of halves: one instruction (VIADDMNMX.U16x2), two on 12.0."""
         return _of_words("{ .reg .b32 t; add.u16x2 t, $1, $2; min.u16x2 $0, t, $3; }", 3)
 
@@ -123,8 +125,20 @@ else:
         return context.make_tuple(builder, signature.return_type, words)
 
     @intrinsic
-    def add_common_bits(typing_context, c0, c1, c2, c3, a0, a1, a2, a3, b0, b1):
-        """Do what `add_common_bits_twin` says, on tensor cores (BMMA, capability 8.0 to 9.0)."""
+    def add_common_bits(
+        typing_context: Any,
+        c0: Any,
+        c1: Any,
+        c2: Any,
+        c3: Any,
+        a0: Any,
+        a1: Any,
+        a2: Any,
+        a3: Any,
+        b0: Any,
+        b1: Any,
+    ) -> Any:
+        """Compute `add_common_bits_twin` on tensor cores (BMMA, capability 8.0 to 9.0)."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             kind = ir.FunctionType(ir.LiteralStructType([_WORD] * 4), [_WORD] * 10)
@@ -138,8 +152,8 @@ else:
         return types.UniTuple(uint32, 4)(*[uint32] * 10), generate
 
     @intrinsic
-    def four_tiles(typing_context, array, index):
-        """Do what `four_tiles_twin` says, from shared memory (LDSM)."""
+    def four_tiles(typing_context: Any, array: Any, index: Any) -> Any:
+        """Compute `four_tiles_twin` from shared memory (LDSM)."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             array, index = arguments
@@ -153,7 +167,7 @@ else:
         return types.UniTuple(uint32, 4)(array, uint32), generate
 
     @intrinsic
-    def start_copy(typing_context, shared, place, array, index):
+    def start_copy(typing_context: Any, shared: Any, place: Any, array: Any, index: Any) -> Any:
         """Start to copy four words of the device's memory to shared memory."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -170,7 +184,7 @@ else:
         return types.void(shared, uint32, array, types.uint64), generate
 
     @intrinsic
-    def wait_for_copies(typing_context):
+    def wait_for_copies(typing_context: Any) -> Any:
         """Wait until all copies that this thread has started are there."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -183,7 +197,7 @@ else:
         return types.void(), generate
 
     @intrinsic
-    def wait_for_group(typing_context, number, threads):
+    def wait_for_group(typing_context: Any, number: Any, threads: Any) -> Any:
         """Wait for some warps of a block: barrier `number`, from 1 to 15, of so many threads."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -203,7 +217,7 @@ else:
         return builder.addrspacecast(place, _QUARTER.as_pointer(GLOBAL))
 
     @intrinsic
-    def read_four(typing_context, array, index):
+    def read_four(typing_context: Any, array: Any, index: Any) -> Any:
         """Return four words of the device's memory from a multiple of four on, by one read."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -215,7 +229,9 @@ else:
         return types.UniTuple(uint32, 4)(array, types.uint64), generate
 
     @intrinsic
-    def write_four(typing_context, array, index, w0, w1, w2, w3):
+    def write_four(
+        typing_context: Any, array: Any, index: Any, w0: Any, w1: Any, w2: Any, w3: Any
+    ) -> Any:
         """Write four words to the device's memory from a multiple of four on, at once."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -242,7 +258,7 @@ def high_twice(word):
 
 
 def has_short_arithmetic() -> bool:
-    """Whether the current device lowers two numbers of 16 bits by one instruction.
+    """Return whether the current device lowers two numbers of 16 bits by one instruction.
 
     That is measured on compute capability 9.0, and so in machine code for 10; 12.0 takes two.
     """
@@ -250,7 +266,7 @@ def has_short_arithmetic() -> bool:
 
 
 def has_bit_products() -> bool:
-    """Whether the current device counts common bits on tensor cores: capability 8.0 to 9.0.
+    """Return whether the current device counts common bits on tensor cores: capability 8.0 to 9.0.
 
     Machine code for newer ones calls a subroutine for each instruction. The simulator knows none.
     """

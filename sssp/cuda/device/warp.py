@@ -104,15 +104,17 @@ def lower_of(dtype: np.dtype[Any]) -> Any:
     """
     if dtype == np.int32:
         # the compiler makes this one instruction and one atomic operation a warp
+        @inline
         def lower(numbers, place, value):
             if value < numbers[place]:
                 cuda.atomic.min(numbers, place, value)
 
     else:
 
+        @inline
         def lower(numbers, place, value):
             least = least_of_warp(value)
             if cuda.threadIdx.x % WARP == 0 and least < numbers[place]:
                 cuda.atomic.min(numbers, place, least)
 
-    return inline(lower)
+    return lower

@@ -350,7 +350,7 @@ def make_products_kernel(barrier: Any = None) -> Any:
 
 @kernel
 def _copy_rows_kernel(rows, words, copied, copied_words):
-    """Copy a matrix of bits to one whose rows have another number of words; what is new is 0."""
+    """Copy a matrix of bits to rows of another number of words; new words are 0."""
     i, stride = cuda.grid(1), cuda.gridsize(1)
     while i < copied.size:
         row = i // copied_words
@@ -383,7 +383,7 @@ def _strip_of(columns: int, tiles: int, blocks: int) -> int:
 
 
 class Products:
-    """What a closure works in on the current device: a matrix of whole tiles, and a panel.
+    """Memory of a closure on the current device: a matrix of whole tiles, and a panel.
 
     Parameters
     ----------

@@ -16,12 +16,12 @@ although the host queues rounds ahead.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, no_type_check
 
 import numpy as np
 from numba import from_dtype, int32, int64, uint32
 
-from sssp.cuda.compiler import cuda, kernel, part
+from sssp.cuda.compiler import cuda, kernel, kernel_with, part
 from sssp.cuda.matrix.matrix_driver import NEGATIVE, Matrix, solve_matrix
 from sssp.cuda.matrix.min_plus import ALIGNMENT, SIDE, SMALL_TILE, THREADS, make_product, tile_side
 from sssp.cuda.matrix.min_plus_short import TILE as SHORT_TILE
@@ -53,7 +53,7 @@ def _make_close(dtype: np.dtype[Any], tile: int, *, with_tails: bool = False) ->
 
     @part
     def step(k, depth, own, place, arrays):
-        """Relax all through vertex `k`, whose row and column are number `own` of their threads.
+        """Relax all entries through vertex `k`: row and column number `own` of their threads.
 
         `own` is a constant in all calls, for registers have no addresses; of one type, so that the
         step is typed once.
@@ -180,7 +180,8 @@ def _make_tiles_kernel(
     close = _make_close(dtype, tile, with_tails=with_tails)
     product = make_product(dtype, in_place=True, with_tails=with_tails, tile=tile)
 
-    @kernel(max_registers=65536 // (2 * THREADS))
+    @kernel_with(max_registers=65536 // (2 * THREADS))
+    @no_type_check
     def _tiles_kernel(matrix, tails, n, first, phase, flags):
         """Lower a tile by the product of two that meet the closed block, one thread block a tile.
 
@@ -241,7 +242,7 @@ def launch_round(matrix: Matrix, first: int, tile: int) -> None:
 
 
 def launch_rounds(matrix: Matrix) -> None:
-    """Queue all rounds on matrices of few tiles, where launches are what takes time.
+    """Queue all rounds on matrices of few tiles, where launches take most of the time.
 
     Of one matrix small tiles leave fewer multiprocessors idle; several have enough of any.
     """

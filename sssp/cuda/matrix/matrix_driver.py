@@ -1,4 +1,4 @@
-"""What every CUDA solver of a `MatrixRequest` does before and after: the matrix, the tree.
+"""The driver of dense CUDA solvers: makes the matrix, checks for overflow, finds trees.
 
 The twin of `sssp.cpu.matrix.matrix_driver`. The initial matrix is made on the device where a graph
 is given, for its arcs are few beside n^2 entries; a matrix of the user's travels in blocks of rows.
@@ -40,15 +40,7 @@ from sssp.engine.matrix_request import (
 from sssp.engine.memory import check_memory
 from sssp.engine.request import Answer, Request
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import (
-    INDEX,
-    INT16,
-    INT32,
-    SHORT,
-    infinity,
-    largest_distance,
-    unreached,
-)
+from sssp.kernels.dtypes import INDEX, INT16, INT32, SHORT, infinity, largest_distance, unreached
 
 THREADS = 32 if SIMULATOR else 256
 #: blocks of a pass over the matrix
@@ -87,7 +79,7 @@ def _scatter_kernel(indptr, indices, weights, n, matrix):
 
 @kernel
 def _diagonal_kernel(matrix, n, flags):
-    """Let no entry of the diagonal exceed 0; note negative ones."""
+    """Lower the diagonal to at most 0; note negative entries."""
     vertex = cuda.grid(1)
     if vertex < n:
         place = int64(vertex) * n + vertex
@@ -275,11 +267,11 @@ class Matrix:
 
     @property
     def any_tails(self) -> Any:
-        """The tails, or what stands in for them where kernels read none."""
+        """The tails, or a placeholder for kernels that read none."""
         return self.flat if self.tails is None else self.tails
 
     def partials(self, look: Any, *arguments: Any) -> NDArray[Any]:
-        """Return what the threads of a pass over the matrix found, an entry each."""
+        """Return the results of the threads of a pass over the matrix, an entry each."""
         found = device_array(BLOCKS * THREADS, self.flat.dtype)
         look[BLOCKS, THREADS, self.stream](self.flat, *arguments, found)
         host: NDArray[Any] = on_host(found, self.stream)
@@ -353,7 +345,7 @@ def solve_matrix(
 
 
 def _is_short(request: MatrixRequest, copies: int) -> bool:
-    """Whether a request is tried in `SHORT` on the current device."""
+    """Return whether a request is tried in `SHORT` on the current device."""
     if not (request.short and has_short_arithmetic()):
         return False
     room = min(available_bytes(request.memory_limit), request.memory_limit)
@@ -361,7 +353,7 @@ def _is_short(request: MatrixRequest, copies: int) -> bool:
 
 
 def _needed(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> int:
-    """Return the bytes of distances, of tails, and of what finds trees."""
+    """Return the bytes of distances, of tails, and of the scratch for trees."""
     entries, tails, trees = request.n * request.n, 0, 0
     if request.carries_tails(dtype):
         tails = copies * INDEX.itemsize
@@ -385,7 +377,7 @@ def _settled(request: MatrixRequest, matrix: Matrix) -> tuple[Any, Any] | None:
 
 
 def _broken_row(matrix: Matrix) -> int | None:
-    """Row whose tails are no tree, which rounding on cycles of length zero can cause."""
+    """Return a row with tails that are no tree: rounding on cycles of length zero can cause it."""
     _broken_kernel[BLOCKS, THREADS, matrix.stream](
         matrix.flat, matrix.tails, matrix.n, unreached(matrix.flat.dtype), matrix.flags
     )

@@ -12,10 +12,12 @@ that only fills up has no arcs.
 
 from __future__ import annotations
 
+from typing import no_type_check
+
 import numpy as np
 from numba import int64, uint32
 
-from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel, part
+from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel, kernel_with, part
 from sssp.cuda.device.ptx import high_twice, least_halves, low_twice, lower_halves
 from sssp.cuda.matrix.matrix_driver import CHANGED, Matrix
 from sssp.cuda.matrix.min_plus import ALIGNMENT, DEPTH, PADDING, SIDE, THREADS
@@ -142,7 +144,8 @@ def _product(out, old, start, stride, a, a_start, b, b_start, rows, words, pairs
     return changed
 
 
-@kernel(max_registers=65536 // (2 * THREADS))
+@kernel_with(max_registers=65536 // (2 * THREADS))
+@no_type_check
 def _product_kernel(out, old, a, b, n, flags):
     """Make a tile of the product of two matrices, one thread block a tile.
 
@@ -244,7 +247,8 @@ def _close_kernel(matrix, n, first):
                 matrix[uint32(row * stride + word)] = least[i, j]
 
 
-@kernel(max_registers=65536 // (2 * THREADS))
+@kernel_with(max_registers=65536 // (2 * THREADS))
+@no_type_check
 def _tiles_kernel(matrix, n, first, cross):
     """Lower a tile through the closed block, one thread block a tile: of the cross, or any other.
 

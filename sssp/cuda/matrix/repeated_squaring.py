@@ -8,12 +8,12 @@ device, and so is a negative diagonal.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, no_type_check
 
 import numpy as np
 from numba import int32, int64, uint32
 
-from sssp.cuda.compiler import cuda, kernel
+from sssp.cuda.compiler import cuda, kernel_with
 from sssp.cuda.matrix.matrix_driver import CHANGED, NEGATIVE, Matrix, solve_matrix
 from sssp.cuda.matrix.min_plus import THREADS, make_product, tile_side
 from sssp.cuda.matrix.min_plus_short import multiply_short
@@ -35,7 +35,8 @@ def _make_kernel(dtype: np.dtype[Any], *, with_tails: bool = False) -> Any:
     product = make_product(dtype, in_place=False, with_tails=with_tails)
     tile = tile_side(dtype, with_tails=with_tails)
 
-    @kernel(max_registers=65536 // (2 * THREADS))
+    @kernel_with(max_registers=65536 // (2 * THREADS))
+    @no_type_check
     def _squaring_kernel(before, after, tails, after_tails, n, flags):
         """Make a tile of the square, one thread block a tile.
 

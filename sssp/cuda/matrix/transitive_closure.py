@@ -18,21 +18,13 @@ of a path that is there: whether a block sees the old word or the new one, the c
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, no_type_check
 
 import numpy as np
 from numba import int64, uint32, uint64
 from numpy.typing import NDArray
 
-from sssp.cuda.compiler import (
-    SIMULATOR,
-    after,
-    cuda,
-    device_number,
-    inline,
-    kernel,
-    select,
-)
+from sssp.cuda.compiler import SIMULATOR, after, cuda, device_number, inline, kernel_with, select
 from sssp.cuda.device.grid import barrier_of, blocks_at_once
 from sssp.cuda.device.ptx import has_bit_products
 from sssp.cuda.device.warp import from_lane
@@ -139,7 +131,8 @@ def _make_sweep_kernel(barrier: Any = None) -> Any:
     """Return the kernel of the sweep; `barrier` stands in for the grid's in the type check."""
     meet = barrier or barrier_of(together=True)
 
-    @kernel(max_registers=65536 // THREADS // BLOCKS)
+    @kernel_with(max_registers=65536 // THREADS // BLOCKS)
+    @no_type_check
     def _sweep_kernel(reach, n, words, first_word, last_word):
         """Sweep over some words of pivots with all blocks, which meet once a word.
 
@@ -213,7 +206,8 @@ def _make_sweep_kernel(barrier: Any = None) -> Any:
     return _sweep_kernel
 
 
-@kernel(max_registers=65536 // THREADS // BLOCKS)
+@kernel_with(max_registers=65536 // THREADS // BLOCKS)
+@no_type_check
 def _square_kernel(before, after, n, words, changed):
     """Square some rows of a column of words, with each block.
 

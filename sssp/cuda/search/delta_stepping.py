@@ -25,18 +25,19 @@ No vertex is in a pile twice, so piles of n vertices are large enough for any gr
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, no_type_check
 
 import numpy as np
 from numba import from_dtype, int32, int64, uint32, uint64
 
 from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
-from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel, part
+from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel, kernel_with, part
 from sssp.cuda.device.anchor import anchored, anchored_shared
 from sssp.cuda.device.bits import bits_of, number_of
 from sssp.cuda.device.grid import SLOTS, barrier_of, blocks_at_once, rotate, slots_of, worker_of
 from sssp.cuda.device.warp import WARP, ballot, from_lane
 from sssp.cuda.device_memory import DeviceGraph
+from sssp.cuda.graph_replay import key_of
 from sssp.cuda.pool import THREADS, blocks_for, device_array
 from sssp.cuda.search_driver import solve_rows
 from sssp.engine.request import Answer, Request
@@ -143,7 +144,7 @@ class CommonPile(NamedTuple):
 
 
 class Pile(NamedTuple):
-    """A pile of the block that is being filled, and the common one for what it cannot hold."""
+    """A pile of the block that is being filled, and the common pile for its overflow."""
 
     entries: Any
     sizes: Any
@@ -211,7 +212,7 @@ class Group(NamedTuple):
 
 
 class Block(NamedTuple):
-    """What a thread block works with.
+    """The arrays of a thread block.
 
     Attributes
     ----------
@@ -331,7 +332,7 @@ def _move(worker, pile, size, place):
 
 @part
 def _spill(block, near, far, phase, nothing):
-    """Bring to the common piles what the block could not hold, or must not keep."""
+    """Move to the common piles the vertices that the block could not hold, or must not keep."""
     worker, own, common = block.worker, block.own, block.common
     surplus = uint32(min(own.sizes[near.slot], uint32(near.entries.size)))
     far_size = uint32(min(own.sizes[far.slot], uint32(far.entries.size)))
@@ -384,17 +385,19 @@ def _arc_function(dtype: np.dtype[Any]) -> Any:
     weight_of = number_of(dtype)
     if dtype.itemsize == 4:
 
+        @inline
         def arc_of(table, vertex, k):
             arc = table[uint64(vertex) * uint64(GROUP) + uint64(k)]
             return uint32(arc & uint64(0xFFFFFFFF)), weight_of(uint32(arc >> uint64(32)))
 
     else:
 
+        @inline
         def arc_of(table, vertex, k):
             first = (uint64(vertex) * uint64(GROUP) + uint64(k)) * uint64(2)
             return uint32(table[first]), weight_of(table[first + uint64(1)])
 
-    return inline(arc_of)
+    return arc_of
 
 
 def _own_piles_of(dtype: np.dtype[Any]) -> Any:
@@ -572,7 +575,7 @@ def _relax_queue_of(dtype: np.dtype[Any]) -> Any:
 
 
 def _expand_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that expands a block's near vertices, and what follows, hop by hop.
+    """Return a device function that expands a block's near vertices hop by hop.
 
     It stops when none is left, or more than the block can hold.
     """
@@ -753,7 +756,8 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     # loops count by hand, for the length of a range with a step takes a 64-bit division; indices
     # are unsigned, for Numba tests every signed one for a wrap-around from the end
-    @kernel(max_registers=REGISTERS_TOGETHER if together else REGISTERS)
+    @kernel_with(max_registers=REGISTERS_TOGETHER if together else REGISTERS)
+    @no_type_check
     def _delta_stepping_kernel(
         indptr, indices, weights, table, sources, first_sources, targets, bound, width, first_row,
         all_words, all_common_near, all_common_far, all_common_sizes, all_common_least, counters,
@@ -879,6 +883,8 @@ def _first_arcs(indptr: Any, indices: Any, bits: Any) -> Any:
 class _DeltaSearch(Search):
     """The kernel with its arcs and scratch."""
 
+    is_replayed = True
+
     def __init__(
         self, graph: Graph, on_device: DeviceGraph, dtype: np.dtype[Any], delta: float | None
     ) -> None:
@@ -911,6 +917,12 @@ class _DeltaSearch(Search):
                 *self.arcs, batch.sources, batch.first_sources, batch.targets, batch.bound, width,
                 first_row, words, *scratch, batch.counters,
             )  # fmt: skip
+
+    @property
+    def replay_key(self) -> Any:
+        """All arguments that launches depend on."""
+        n, m = self.graph.n, self.graph.m
+        return key_of((self.arcs, self.delta, n, m, typical_weight(self.graph)))
 
     def _threads_alone(self, rows: int) -> int:
         """Threads of each of `rows` blocks, a power of two, so that as many as may be fit."""

@@ -25,14 +25,14 @@ Counts and minima rotate through three slots, so that a slot can be cleared whil
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, no_type_check
 
 import numpy as np
 from numba import from_dtype, int32, int64, uint32
 from numpy.typing import NDArray
 
 from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
-from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel, part
+from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel_with, part
 from sssp.cuda.device.anchor import anchored, anchored_shared
 from sssp.cuda.device.bits import bits_of
 from sssp.cuda.device.grid import SLOTS, rotate, slots_of
@@ -119,7 +119,7 @@ class OpenVertices(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is known of the vertices of a row.
+    """The state of the vertices of a row.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class State(NamedTuple):
 
 
 class Tallies(NamedTuple):
-    """What the threads of a block add up, in shared memory.
+    """The counters of a block, in shared memory.
 
     Attributes
     ----------
@@ -183,7 +183,7 @@ class Owner(NamedTuple):
 
 
 class Block(NamedTuple):
-    """What the thread block of a row works with.
+    """The arrays of a row's thread block.
 
     Attributes
     ----------
@@ -259,7 +259,7 @@ def _clear(thread, tallies, unseen, zero):
 
 @part
 def _clear_slots(block, slots):
-    """Clear what nobody looks at in this phase, for the next."""
+    """Clear the slots of the next phase, which this phase does not read."""
     owner, tallies = block.owner, block.tallies
     # the last thread, which seldom owns a vertex
     if owner.thread == owner.threads - 1:
@@ -340,7 +340,7 @@ def _least_beyond(vertex, arcs, pointers, settled, unseen):
 
 @part
 def _least_out(block, vertex, place):
-    """Weight of the lightest arc of an open vertex whose head is not settled."""
+    """Return the weight of an open vertex' lightest arc to a head that is not settled."""
     state, arcs, unseen = block.state, block.out_arcs, block.unseen
     if place < uint32(block.open_vertices.vertices.shared.size):
         useful = _least_in_shared(place, block.open_vertices, state.settled, unseen)
@@ -355,7 +355,7 @@ def _least_out(block, vertex, place):
 
 @part
 def _least_in(block, vertex):
-    """Weight of the lightest arc into a vertex whose tail is not settled."""
+    """Return the weight of a vertex' lightest arc from a tail that is not settled."""
     state, arcs, unseen = block.state, block.in_arcs, block.unseen
     useful = _least_in_table(vertex, arcs, state.settled, block.tallies.hidden, unseen)
     if useful == unseen and arcs.lightest_ends[vertex, LIGHTEST - 1] & MORE:
@@ -419,7 +419,7 @@ def _shared_of(dtype: np.dtype[Any]) -> tuple[Any, Any]:
 
 
 def _seed_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that lets the sources of a row arrive."""
+    """Return a device function that seeds a row with its sources."""
     bits, zero = bits_of(dtype), dtype.type(0)
 
     @part
@@ -486,7 +486,7 @@ def _reaches_of(dtype: np.dtype[Any]) -> Any:
 
 
 def _relax_lightest_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function with which a warp relaxes the lightest arcs of what it settles."""
+    """Return a device function by which a warp relaxes the lightest arcs of settled vertices."""
     reaches, number = _reaches_of(dtype), from_dtype(dtype)
 
     @part
@@ -530,7 +530,7 @@ def _relax_lightest_of(dtype: np.dtype[Any]) -> Any:
 
 
 def _settle_of(dtype: np.dtype[Any], *, in_out: bool) -> Any:
-    """Return a device function that settles what the threshold allows, and relaxes it.
+    """Return a device function that settles vertices up to the threshold, and relaxes their arcs.
 
     Entries that stay open close ranks; it gives the first of the owner's places after them.
     """
@@ -601,7 +601,8 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
 
     # loops count by hand, for the length of a range with a step takes a 64-bit division; indices
     # are unsigned, for Numba tests every signed one for a wrap-around from the end
-    @kernel(max_registers=MAX_REGISTERS[dtype.itemsize])
+    @kernel_with(max_registers=MAX_REGISTERS[dtype.itemsize])
+    @no_type_check
     def _threshold_dijkstra_kernel(
         indptr, heads, weights, lightest_heads, lightest_weights, in_indptr, tails, in_weights,
         lightest_tails, lightest_in_weights, sources, first_sources, targets, bound, unseen,

@@ -17,5 +17,4 @@ Answers:
 - `sweep_outputs` makes the answer of a call, by `transpose` (rows), `sweep_trees` (predecessors)
   and `lane_sums` (reductions); `selection` sweeps for targets alone; `sweep_trips` finds single
   distances;
-- `graph_replay` and `low_latency`: repeated calls replay recorded launches.
 """

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, no_type_check
 
 import numpy as np
 from numba import float32, from_dtype, int64, uint32, uint64
 
-from sssp.cuda.compiler import cuda, inline, kernel
+from sssp.cuda.compiler import cuda, inline, kernel, kernel_with
 from sssp.cuda.device.warp import WARP
 from sssp.cuda.matrix.min_plus import ALIGNMENT
 from sssp.cuda.sweep.arc_slots import HALF, LOW_HALF, down_slot, third_of, up_slot
@@ -141,7 +141,7 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def relax(numbers, _, ways, legs, third):
-        """Let the third side fall to the ways over the lower corner."""
+        """Relax the third side of a triangle through its lowest vertex."""
         one, other = way_up(ways + (legs >> uint32(HALF))), way_up(ways + (legs & uint32(LOW_HALF)))
         side = way_up(ways + third)
         up, down = numbers[one], numbers[one + uint64(1)]
@@ -155,13 +155,14 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     walk = make_walk(relax, from_below=True)
 
-    @kernel(max_registers=REGISTERS)
+    @kernel_with(max_registers=REGISTERS)
+    @no_type_check
     def _basic_kernel(
         first_bundle, last_bundle, units, room, arc_room, ways_room, bundle_first, step_first,
         step_triangles, arcs_first, triangle_first, legs, thirds, pair_first, pairs, pair_arcs,
         lowest, arc_weights, givers, weights, found, spare,
     ):  # fmt: skip
-        """Let arcs fall to the ways over lower vertices, some threads a bundle and set.
+        """Relax arcs through lower vertices, some threads for each bundle and set of weights.
 
         ============== ========== ====== ==========================================================
         argument       shape      dtype  written by
@@ -260,7 +261,7 @@ def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _basic_level_kernel(first_place, places, arcs_first, heads, weights, found):
-        """Let arcs fall to the ways over vertices of one depth, some blocks a vertex and set.
+        """Relax arcs through vertices of one depth, some blocks for each vertex and set of weights.
 
         =========== ========== ====== =========================================
         argument    shape      dtype  written by

@@ -105,7 +105,7 @@ def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
 
     @inline
     def climb(bottom, count, start, stop, depths, weights, way, thread):
-        """Relax the arcs of all vertices on the path, each when what is below it is final."""
+        """Relax the arcs of all vertices on the path, each when those below it are final."""
         one = brought(uint32(0), count, start, stop, depths, weights, thread)
         two = brought(uint32(1), count, start, stop, depths, weights, thread)
         three = brought(uint32(2), count, start, stop, depths, weights, thread)

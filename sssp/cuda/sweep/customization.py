@@ -74,20 +74,22 @@ def make_length_of(dtype: np.dtype[Any]) -> Any:
     """Return a device function that gives the length of an arc as a 32-bit float."""
     if dtype.kind == "i":
 
+        @inline
         def length_of(weight):
             return float32(weight)
 
     else:
 
+        @inline
         def length_of(weight):
             return float32(min(weight, FAR))
 
-    return inline(length_of)
+    return length_of
 
 
 @inline
 def note(found, word, length):
-    """Let a word of what has been found be no less than a length."""
+    """Raise a word of the findings to at least a length."""
     if int32(length_bits(length)) > found[word]:
         cuda.atomic.max(found, word, int32(length_bits(length)))
 
@@ -153,7 +155,7 @@ def own_shares(room, arc_room, numbers, words_a_number, units):
 
 
 class Room(NamedTuple):
-    """What a bundle needs of its block.
+    """The shared memory that a bundle needs.
 
     Attributes
     ----------
@@ -176,7 +178,7 @@ class Room(NamedTuple):
         return threads, SIDE_BY_SIDE if threads == WARP else 1
 
     def numbers(self, *, packs: bool) -> int:
-        """How many numbers it holds: all ways up and down, and what they were if it packs them."""
+        """Count its numbers: all ways up and down, and their old values if it packs them."""
         return 2 * (self.ways + (self.arcs if packs else 0))
 
     def shared_bytes(self, dtype: np.dtype[Any], *, packs: bool, outside: bool) -> int:
@@ -213,6 +215,7 @@ def make_lend(dtype: np.dtype[Any], *, outside: bool) -> Any:
     number, arcs_a_unit = from_dtype(dtype), UNIT // 2 // dtype.itemsize
     if outside:
 
+        @inline
         def lent(spare, in_tier, weighed, numbers, units):
             own = int64(in_tier) * int64(cuda.gridDim.y) + int64(weighed)
             begin = int64(own * int64(numbers))
@@ -220,11 +223,12 @@ def make_lend(dtype: np.dtype[Any], *, outside: bool) -> Any:
 
     else:
 
+        @inline
         def lent(spare, in_tier, weighed, numbers, units):
             numbers = cuda.shared.array(0, number, alignment=ALIGNMENT)
             return numbers, uint32(cuda.threadIdx.y * units * arcs_a_unit)
 
-    return inline(lent)
+    return lent
 
 
 @inline

@@ -18,6 +18,7 @@ from sssp.cuda.compiler import SIMULATOR, address, bind, copy_bytes, cuda, launc
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.device.warp import WARP
 from sssp.cuda.device_memory import device_graph, free_bytes, on_host, upload
+from sssp.cuda.graph_replay import Launches, key_of
 from sssp.cuda.matrix.floyd_warshall import launch_rounds
 from sssp.cuda.matrix.matrix_driver import Matrix
 from sssp.cuda.pool import THREADS, Shelf, current_pool, device_array, fill
@@ -39,7 +40,6 @@ from sssp.cuda.sweep.customization import (
     WORDS,
 )
 from sssp.cuda.sweep.device_tree import DeviceTree
-from sssp.cuda.sweep.graph_replay import Launches, key_of
 from sssp.cuda.sweep.packed_arcs import ArcStreams, stream_words
 from sssp.cuda.sweep.perfect_pass import (
     make_from_top_kernel,
@@ -105,7 +105,7 @@ class KeptArcs(NamedTuple):
 
 
 class Weights:
-    """What a customization of some versions in one dtype works with on a device: one at a time.
+    """Working memory of a customization of some versions in one dtype on a device, for one call.
 
     Attributes
     ----------
@@ -144,24 +144,23 @@ class Weights:
             return self._brought
         row = m * self._brought.dtype.itemsize
         for number, version in enumerate(versions):
-            if SIMULATOR or isinstance(version.all, np.ndarray):
+            if SIMULATOR:
                 self._brought[number].copy_to_device(version.all, stream=stream)
             else:
-                there = address(self._brought) + number * row
-                copy_bytes(there, address(version.all), row, stream)
+                on_host = isinstance(version.all, np.ndarray)
+                start = version.all.ctypes.data if on_host else address(version.all)
+                copy_bytes(address(self._brought) + number * row, start, row, stream)
         places = np.concatenate([own.places + i * m for i, own in enumerate(versions)])
         if places.size:
             values = np.concatenate([version.values for version in versions])
             make_changes_kernel(self.basic.dtype)[-(-places.size // THREADS), THREADS, stream](
-                upload(places),
-                upload(values),
-                self._brought.reshape(self._brought.size),
+                upload(places), upload(values), self._brought.reshape(self._brought.size)
             )
         return self._brought
 
 
 class Work(NamedTuple):
-    """What some maps are customized from, and in.
+    """Input and working memory of a customization of some maps.
 
     Attributes
     ----------
@@ -342,7 +341,7 @@ class DeviceMaps:
             stage(work, stream)
 
     def stages(self) -> list[tuple[str, Callable[[Work, Any], None]]]:
-        """Return what launches the kernels, in order, with what they do."""
+        """Return the launches of a customization, in order, with their names."""
         tiers, levels = range(self.tree.tiers), list(pairwise(self.tree.bundles.levels.tolist()))
         return [
             ("first weights", self._first_weights),
@@ -361,7 +360,7 @@ class DeviceMaps:
         ]
 
     def _bind(self, kernel: Any, work: Work, **others: Any) -> list[Any]:
-        """Return a kernel's arguments: of the tree, of these maps, of what is worked in, others."""
+        """Return a kernel's arguments from the tree, these maps, the working memory, and others."""
         memory = work.memory
         own = {
             "weights": memory.basic,
@@ -400,7 +399,7 @@ class DeviceMaps:
         self._launch(basic, grid, VERTEX_THREADS, work, stream, first_place=np.uint32(low))
 
     def _close_top(self, work: Work, stream: Any) -> None:
-        """Floyd-Warshall, and what brings arcs there and distances back."""
+        """Close the top by Floyd-Warshall: copy arcs there and distances back."""
         top = self.tree.bundles.top
         if not top:
             return
@@ -460,7 +459,7 @@ def _grid_of_level(vertices: int, work: Work) -> tuple[int, int, int]:
 
 
 def working_memory(tree: DeviceTree, dtype: np.dtype[Any], count: int) -> Weights:
-    """Return what a customization of some versions works with; made once."""
+    """Return the working memory of a customization of some versions; made once."""
     key = f"weights {dtype.char} {count}"
     return tree.made.made(key, lambda: Weights(tree, dtype, count))
 
@@ -487,7 +486,7 @@ class _Lender:
     def lend(
         self, tree: DeviceTree, dtype: np.dtype[Any], count: int, *, shifted: bool
     ) -> DeviceMaps:
-        """Return memory for some maps: what versions that are gone have left, or new.
+        """Return memory for some maps: that of versions that are gone, or new.
 
         `shifted`: whether the weights are between potentials.
         """
@@ -550,7 +549,7 @@ def customize_together(hierarchies: Sequence[PreparedMap], number: int) -> None:
 def _customize_all(
     tree: DeviceTree, hierarchies: Sequence[PreparedMap], dtype: np.dtype[Any], number: int
 ) -> list[DeviceMap]:
-    """Customize versions together; one whose weights may be negative by itself."""
+    """Customize versions together; those with negative weights one by one."""
     shifted = hierarchies[0].graph.least_weight < 0
     lender = tree.made.made("lender", _Lender)
     loan = Loan(lender, lender.lend(tree, dtype, len(hierarchies), shifted=shifted))
@@ -564,7 +563,7 @@ def _customize_all(
 
 
 def _customize_shifted(maps: DeviceMaps, hierarchy: PreparedMap) -> None:
-    """Customize a version whose weights may be negative, if no sum can leave the dtype."""
+    """Customize a version with negative weights, if no sum can leave the dtype."""
     graph, dtype = hierarchy.graph, maps.dtype
     metric = hierarchy._layered(dtype)
     if not metric.fits:

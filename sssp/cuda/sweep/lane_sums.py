@@ -24,7 +24,7 @@ SLOTS = 2 if SIMULATOR else 64
 
 @inline
 def add_up(totals, lane, reached, total, greatest):
-    """Add what a thread has folded of a lane, in the slot of its block."""
+    """Add a thread's partial result of a lane to the slot of its block."""
     slot = uint32(cuda.blockIdx.x & (SLOTS - 1))
     cuda.atomic.add(totals, (slot, 0, lane), reached)
     cuda.atomic.add(totals, (slot, 1, lane), total)
@@ -33,7 +33,7 @@ def add_up(totals, lane, reached, total, greatest):
 
 @cache
 def make_fold_kernel(dtype: np.dtype[Any], *, weighs: bool = False) -> Any:
-    """Return the kernel that folds what stands above the bundles, or targets.
+    """Return the kernel that reduces places above the bundles, or targets.
 
     Parameters
     ----------

@@ -5,33 +5,26 @@ What becomes of them then is written in `sssp.cuda.sweep.sweep_outputs`.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sssp.cuda.batch import COUNTERS, Batch, Search
+from sssp.cuda.batch import Batch, Search
 from sssp.cuda.compiler import SHARED, SIMULATOR, bind, cuda
 from sssp.cuda.device.grid import blocks_at_once
-from sssp.cuda.device_memory import move
+from sssp.cuda.graph_replay import key_of_fields
 from sssp.cuda.pool import device_array, fill
 from sssp.cuda.sweep.climb import CLIMB_THREADS, make_climb_kernel
 from sssp.cuda.sweep.device_maps import DeviceMap
 from sssp.cuda.sweep.device_tree import Above, DeviceTree
-from sssp.cuda.sweep.graph_replay import Launches, key_of_fields
 from sssp.cuda.sweep.lane_sums import LANES, SLICES, SLOTS, make_fold_kernel
 from sssp.cuda.sweep.selection import Packed, Selection
 from sssp.cuda.sweep.small_batch import few_bytes, make_few_kernel
 from sssp.cuda.sweep.sweep_trees import make_tails_kernel
-from sssp.cuda.sweep.sweeps import (
-    LEVEL_THREADS,
-    make_level_kernel,
-    make_sweep_kernel,
-    shared_bytes,
-)
+from sssp.cuda.sweep.sweeps import LEVEL_THREADS, make_level_kernel, make_sweep_kernel, shared_bytes
 from sssp.cuda.sweep.transpose import TILE, TURNS
-from sssp.kernels.dtypes import INDEX, INT64
+from sssp.kernels.dtypes import INDEX
 
 #: most lanes of a block in the lowest tier, which has bundles enough, and in the others
 MOST_TOGETHER, FEW_TOGETHER = 4 * LANES, 2 * LANES
@@ -45,16 +38,15 @@ FEW_GROUPS = 4
 FEW_BLOCKS = 16
 #: rows that are swept side by side, and bytes of their distances, unless those of FEWEST are more
 MOST_ROWS, BYTES, FEWEST = 1024, 1 << 30, 256
+#: the same of rows to targets, of which each takes less time than the launch of a batch
+MOST_SELECTED_ROWS = 4096
 
 
 class Scratch(NamedTuple):
-    """What the batches of a lane work in, one after the other, and what was launched in it.
+    """Scratch of one lane, for its batches one after the other.
 
     Attributes
     ----------
-    launches : Launches
-    sources : device array, shape (lanes,), int64
-    counters : device array, shape (lanes, COUNTERS), int64
     source_ranks : device array, shape (lanes,), int32
     starts, stops : device arrays, shape (lanes, height), uint32
         Where the arcs of the vertices on a climb are.
@@ -68,9 +60,6 @@ class Scratch(NamedTuple):
         The same on the host, pinned.
     """
 
-    launches: Launches
-    sources: Any
-    counters: Any
     source_ranks: Any
     starts: Any
     stops: Any
@@ -84,7 +73,7 @@ class Scratch(NamedTuple):
 class LanesSearch(Search):
     """Climbs and sweeps, ready to run on a map in one dtype; it leaves lanes for others."""
 
-    writes_all, together = True, LANES
+    writes_all, is_replayed, together = True, True, LANES
     #: up to so many rows are swept by the kernel for a few
     few = FEW
     #: whether lanes are what results have, so that a single one is the row itself
@@ -109,7 +98,8 @@ class LanesSearch(Search):
             self.pieces, self.size = above, above.size
             self.held += above.nbytes
         fitting = BYTES // max(1, self.size * self.dtype.itemsize)
-        self.rows_at_once = max(FEWEST, min(MOST_ROWS, fitting // LANES * LANES))
+        most = MOST_ROWS if packed is None else MOST_SELECTED_ROWS
+        self.rows_at_once = max(FEWEST, min(most, fitting // LANES * LANES))
         self.totals, self.wanted = on_device.nothing
         #: weights of places, or of targets, that are added up in place of distances; empty: none
         self.values = self.wanted
@@ -121,7 +111,7 @@ class LanesSearch(Search):
 
     @property
     def arrays(self) -> dict[str, Any]:
-        """What is swept: arrays by the names that kernels have for them."""
+        """The arrays of a sweep, by the names of kernels' parameters."""
         return self.pieces.arrays | self.map.kept._asdict() | self.streams._asdict()
 
     @property
@@ -139,23 +129,16 @@ class LanesSearch(Search):
         """Return how many lanes some rows take; a few take no more than they are."""
         return rows if rows <= self.few else whole_lanes(rows)
 
+    @property
+    def kind(self) -> Any:
+        """The parameters that its scratch depends on, beside its type and the number of rows."""
+        return self.size, self.few, self.finds_trees, self.direct, self.pitch
+
     def allocate(self, rows: int) -> Any:
         """Return `Scratch` for some rows."""
         lanes = self.lanes(rows)
-        return self.map.shelf.take((type(self), self.size, lanes)) or self.fresh(lanes)
-
-    def release(self, scratch: Any) -> None:
-        """Leave scratch for the calls after this one."""
-        nbytes = sum(getattr(part, "nbytes", 0) for part in scratch)
-        self.map.shelf.leave((type(self), self.size, scratch.sources.size), nbytes, scratch)
-
-    def fresh(self, lanes: int) -> Scratch:
-        """Allocate memory."""
         height = max(1, self.tree.height)
         return Scratch(
-            Launches(),
-            device_array(lanes, INT64),
-            cuda.to_device(np.zeros((lanes, COUNTERS), INT64)),
             device_array(lanes, INDEX),
             device_array((lanes, height), np.uint32),
             device_array((lanes, height), np.uint32),
@@ -164,38 +147,27 @@ class LanesSearch(Search):
         )
 
     def lanes_memory(self, lanes: int) -> Any:
-        """Return memory for all distances; lanes that nobody fills hold numbers."""
+        """Return memory for all distances; unused lanes hold numbers too."""
         memory = device_array(max(1, self.size * lanes), self.dtype)
         fill(memory, self.dtype.type(0), cuda.default_stream())
         return memory
 
     def launch(self, batch: Batch, scratch: Any) -> None:
         """Fill the distances and counters of a batch."""
-        move(batch.sources, scratch.sources, batch.stream)
-        # (with the sources and counters of the scratch)
-        filled = replace(
-            self.filled_part(batch),
-            sources=None, first_sources=None, targets=None, counters=None, stream=None,
-        )  # fmt: skip
-        scratch.launches.do(_fill, batch.stream, scratch, self, filled)
-        move(scratch.counters, batch.counters, batch.stream)
+        self.fill(batch, scratch)
         self.hand_over(batch, scratch)
 
     @property
     def replay_key(self) -> Any:
-        """All that launches may depend on."""
+        """All arguments that launches depend on."""
         return key_of_fields(self)
 
-    def filled_part(self, batch: Batch) -> Batch:
-        """Return the batch with no arrays of the answer but those that `fill` works on."""
-        return replace(batch, distances=None, tails=None)
-
     def fill(self, batch: Batch, scratch: Any) -> None:
-        """Launch what is worth recording: fill lanes, and fold them if that is wanted."""
+        """Fill lanes, and fold them if that is wanted."""
         self.fill_lanes(batch, scratch, self.lanes(batch.rows), scratch.swept)
 
     def hand_over(self, batch: Batch, scratch: Any) -> None:
-        """Launch what brings lanes to the answer, whose address no other batch has."""
+        """Bring lanes to the rows."""
 
     def fill_lanes(
         self, batch: Batch, scratch: Any, lanes: int, swept: Any, totals: Any = None
@@ -220,7 +192,7 @@ class LanesSearch(Search):
         self.sweep(batch, arrays, totals)
 
     def sweep(self, batch: Batch, arrays: dict[str, Any], totals: Any) -> None:
-        """Sweep levels and bundles, by arrays and lanes; with `totals` fold what is found."""
+        """Sweep levels and bundles, by arrays and lanes; with `totals` reduce the distances."""
         width, stream, level = self.lanes(batch.rows), batch.stream, make_level_kernel(self.dtype)
         together = width if batch.rows <= self.few else LANES
         slices = 1 << (LEVEL_THREADS // together).bit_length() - 1
@@ -310,12 +282,6 @@ class LanesSearch(Search):
             if lanes % threads == 0 and shared_bytes(self.dtype, room, threads) <= SHARED
         ]
         return fitting[-1]
-
-
-def _fill(stream: Any, scratch: Scratch, search: LanesSearch, batch: Batch) -> None:
-    """Launch what is worth recording of a batch: all from its sources on to its lanes."""
-    sources, counters = scratch.sources[: batch.rows], scratch.counters
-    search.fill(replace(batch, sources=sources, counters=counters, stream=stream), scratch)
 
 
 def round_up(size: int) -> int:

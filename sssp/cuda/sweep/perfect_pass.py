@@ -7,12 +7,12 @@ down. `sssp.cuda.sweep.customization` says how, and what happened before.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, no_type_check
 
 import numpy as np
 from numba import float32, from_dtype, int32, uint32, uint64
 
-from sssp.cuda.compiler import cuda, inline, kernel
+from sssp.cuda.compiler import cuda, inline, kernel, kernel_with
 from sssp.cuda.device.warp import WARP, ballot, from_lane, least_of_warp, sums_of_warp
 from sssp.cuda.device.warp import rank as takers_before
 from sssp.cuda.matrix.min_plus import ALIGNMENT
@@ -43,7 +43,7 @@ REGISTERS = 44
 
 @cache
 def _make_pack(dtype: np.dtype[Any]) -> Any:
-    """Return a device function by which a warp packs what is kept of a vertex, in order."""
+    """Return a device function by which a warp packs the kept arcs of a vertex, in order."""
     inf = infinity(dtype).item()
 
     @inline
@@ -183,7 +183,7 @@ class Bundle(NamedTuple):
 
 
 class Held(NamedTuple):
-    """What a bundle holds in shared memory.
+    """The arrays of a bundle in shared memory.
 
     Attributes
     ----------
@@ -287,7 +287,7 @@ def _note_kept(bundle, held, ranks, measures, lengths, found, up_stop, down_stop
 
 @cache
 def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
-    """Return the kernel of the perfect pass over bundles, which packs what is kept.
+    """Return the kernel of the perfect pass over bundles, which packs the kept arcs.
 
     Parameters
     ----------
@@ -303,7 +303,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def relax(numbers, basic, ways, legs, third):
-        """Let the legs fall to the ways over each other's head.
+        """Relax each leg of a triangle through the other leg.
 
         From what they were, so that no sum depends on which thread is first.
         """
@@ -351,7 +351,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def lengthen(lengths, place, row, weight, basic):
-        """Let the way of a member be as long as that over an arc which is kept."""
+        """Raise the length of a member's way to that over a kept arc."""
         if weight == basic and basic < inf:
             further = float32(length_of_bits(lengths[row]) + length_of(weight))
             cuda.atomic.max(lengths, place, int32(length_bits(further)))
@@ -470,7 +470,8 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
                 stream_stop[own] = uint32(start + group_at + uint64(stop))
             i = uint32(i + bundle.threads)
 
-    @kernel(max_registers=REGISTERS)
+    @kernel_with(max_registers=REGISTERS)
+    @no_type_check
     def _perfect_kernel(
         first_bundle, last_bundle, units, room, arc_room, ways_room, group_bits, most, feeds, ranks,
         bundle_first, boundary_first, boundary, step_first, steps, step_triangles, arcs_first,
@@ -478,7 +479,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         perfect, lengths, found, up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
         stream_first, stream_stop, stream, spare,
     ):  # fmt: skip
-        """Let arcs of members fall to the ways over higher vertices, some threads a bundle and set.
+        """Relax arcs of members through higher vertices, some threads for each bundle and set.
 
         ============== ========== ======= =====================================================
         argument       shape      dtype   written by
@@ -606,7 +607,7 @@ def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _perfect_level_kernel(first_place, places, arcs_first, heads, weights, perfect):
-        """Let arcs of vertices of one depth fall to the ways over higher ones.
+        """Relax arcs of vertices of one depth through higher vertices.
 
         Some blocks a vertex and set, a warp an arc.
 
@@ -708,7 +709,7 @@ def make_lengths_level_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_pack_levels_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that packs what is kept of all levels."""
+    """Return the kernel that packs the kept arcs of all levels."""
     pack = _make_pack(dtype)
 
     @kernel

@@ -1,4 +1,4 @@
-"""What is swept when only some targets are wanted, on a GPU: they, and what is above them.
+"""The selection of targets on a GPU: their ancestors alone are swept (RPHAST).
 
 Distances come down to a vertex along arcs from vertices above it. So a sweep that is to reach some
 targets passes the targets, their ancestors in the elimination tree and nothing else (Delling,
@@ -24,8 +24,8 @@ from numba import int16, int32, uint32, uint64
 from numpy.typing import NDArray
 
 from sssp.cuda.compiler import SIMULATOR, bind, cuda, inline, kernel
+from sssp.cuda.graph_replay import Launches
 from sssp.cuda.pool import THREADS, blocks_for, device_array, fill
-from sssp.cuda.sweep.graph_replay import Launches
 from sssp.cuda.sweep.packed_arcs import (
     ENDS,
     LEVEL_AT,
@@ -84,7 +84,7 @@ def _mark_above_kernel(targets, rank_of, places, chain, leap, top, marks):
 
 @inline
 def _flag_members(flags, sums, thread, threads, first, members, rows_here, marks):
-    """Flag the rows of a bundle whose members are marked, and count them; no row of its boundary.
+    """Flag and count the rows of a bundle with marked members, but for its boundary.
 
     Barriers on both sides.
     """
@@ -107,7 +107,7 @@ def _flag_members(flags, sums, thread, threads, first, members, rows_here, marks
 def _flag_boundary(
     flags, sums, thread, threads, first, members, rows_here, arcs_first, rows, group
 ):
-    """Flag what flagged members are joined to, and count it, and their groups of arcs.
+    """Flag and count the neighbours of flagged members, and count their groups of arcs.
 
     Barriers on both sides.
     """
@@ -137,7 +137,7 @@ def _flag_boundary(
 def _count_kernel(
     marks, lowest_tier, group, lowest_group, bundle_first, boundary_first, arcs_first, rows, counts
 ):
-    """Count what is wanted of a bundle, a block a bundle.
+    """Count the selected rows of a bundle, a block a bundle.
 
     ============== ======== ====== ====================================================
     argument       shape    dtype  written by
@@ -176,7 +176,7 @@ def _renumber_kernel(
     highest, places, ranks, arcs_first, rows, own_first, own_boundary_first, renumbered_first,
     own_places, own_ranks, own_boundary, own_lowest, own_highest, renumbered,
 ):  # fmt: skip
-    """Number anew what is wanted of a bundle, a block a bundle of which something is.
+    """Renumber the selected rows of a bundle, a block for each bundle that has some.
 
     Rows, and the one that arcs come from which only fill up their group.
 
@@ -247,7 +247,7 @@ def _name_kernel(
     start, bounded, targets, rank_of, places, ranks, own_places, own_boundary, own_ranks, names,
     columns,
 ):  # fmt: skip
-    """Find out where in a selection boundaries and targets are, and what is above its bundles.
+    """Find the places of boundaries, targets and vertices above the bundles in a selection.
 
     ============ ======= ====== ==============================================================
     argument     shape   dtype  written by
@@ -505,7 +505,7 @@ class Selection(Arrays):
         self.nbytes = self.wanted.nbytes + sum(array.nbytes for array in own)
 
     def _count(self, tree: Any, marks: Any, room: int) -> NDArray[np.int32]:
-        """Count what is wanted of every bundle."""
+        """Count the selected rows of every bundle."""
         count = tree.bundles.lowest.size
         counts = device_array((COUNTS, max(1, count)), INDEX)
         if count:
@@ -530,7 +530,7 @@ class Selections:
         return next((each for each in kept if np.array_equal(each.targets, targets)), None)
 
     def come_again(self, targets: NDArray[np.int64]) -> bool:
-        """Whether there was the same question about targets before; from now on there was."""
+        """Return whether these targets were asked for before, and remember them."""
         with self._lock:
             if any(np.array_equal(before, targets) for before in self._asked):
                 return True
@@ -588,7 +588,7 @@ class Packed:
         return Packed, self.serial
 
     def launch(self, streams: ArcStreams, stream: Any) -> None:
-        """Launch what packs them."""
+        """Launch the kernels that pack them."""
         selection, (first, stop, arcs) = self.selection, self.streams
         size, pack = selection["chosen"].size, make_pack_kernel(self.dtype)
         if size:
@@ -623,7 +623,7 @@ class SelectedStreams:
         self._lock = threading.Lock()
 
     def renew(self) -> None:
-        """Weights have changed."""
+        """Note that weights have changed."""
         with self._lock:
             self._version += 1
 

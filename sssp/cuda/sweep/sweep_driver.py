@@ -7,36 +7,28 @@ device.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cuda.batch import Search
 from sssp.cuda.compiler import SIMULATOR, device_number, select
-from sssp.cuda.device_memory import DeviceGraph
+from sssp.cuda.device_memory import device_graph
 from sssp.cuda.search_driver import solve_rows
 from sssp.cuda.sweep.device_maps import DeviceMap, device_map
 from sssp.cuda.sweep.lanes import FEW, LanesSearch
-from sssp.cuda.sweep.low_latency import answer_at_once
 from sssp.cuda.sweep.selection import Packed
 from sssp.cuda.sweep.sweep_outputs import Folded, SideBySide, Turned
 from sssp.cuda.sweep.sweep_trips import find_trips
 from sssp.engine.request import Answer, Reduction, Request
 from sssp.kernels.dtypes import INT32, INT64
 from sssp.methods import Method
-from sssp.order.prepared_map import (
-    PreparedMap,
-    search_graph,
-    solve_by_sweeps,
-    weigh_targets,
-)
+from sssp.order.prepared_map import PreparedMap, search_graph, solve_by_sweeps, weigh_targets
 
 #: part of the vertices up to which targets are selected; for targets that nobody has asked for
 #: before, so many distances of all vertices pay for it
 SELECTED, WORTH_SELECTING = (1.0, 0) if SIMULATOR else (1 / 2, 1 << 30)
-#: bytes of a table that is answered at once
-TABLE_BYTES = 512 << 20
 
 
 def solve(
@@ -57,6 +49,8 @@ def _sweep(
     hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
     """Answer by sweeps, but for nearest sources and trips; the device is current."""
+    if request.width is not None and request.targets is None:
+        request = replace(request, targets=np.arange(request.width))
     if request.nearest:
         return search_graph(hierarchy, request, method, dtype)
     graph = hierarchy.graph.without_closed_arcs() if request.predecessors else hierarchy.graph
@@ -64,50 +58,26 @@ def _sweep(
     if request.target_offsets is not None:
         return find_trips(device_map(hierarchy, dtype, number), hierarchy, request, method)
 
-    def make_search(on_device: DeviceGraph) -> Search:
-        there, trees = device_map(hierarchy, dtype, number), None
-        if request.predecessors and graph.least_weight > 0:
-            trees = on_device.arcs(graph, dtype, reverse=True)
-        return _search_for(there, request, trees)
-
-    if request.rows and request.stream is None and not request.predecessors:
-        search = _ready_search(device_map(hierarchy, dtype, number), request)
-        answer = None if search is None else answer_at_once(search, request, method)
-        if answer is not None:
-            return answer
+    there, trees = device_map(hierarchy, dtype, number), None
+    if request.predecessors and graph._least_inner_weight > 0:
+        trees = device_graph(graph, number).arcs(graph, dtype, reverse=True)
     if _ends_at_targets(request):
         request = weigh_targets(request)
-    return solve_rows(graph, request, method, dtype, make_search)
+    search = _search_for(there, request, trees)
+    return solve_rows(graph, request, method, dtype, lambda on_device: search)
 
 
 def _fits(hierarchy: PreparedMap, request: Request, dtype: np.dtype[Any]) -> bool:
-    """Whether no sum can leave a dtype; of a search on the graph that is for the search to tell."""
+    """Return whether no sum can leave a dtype."""
     if request.nearest:
         return True
     return device_map(hierarchy, dtype, device_number(request.device)).fits
 
 
-def _ready_search(on_device: DeviceMap, request: Request) -> LanesSearch | None:
-    """Return the search for what is answered at once; None: it is not.
-
-    Those are whole rows of a few sources, on the host, and what comes of targets that have been
-    selected before.
-    """
-    if request.targets is None:
-        plain = request.rows <= FEW and request.output == "host" and request.reduction is None
-        return Turned(on_device, None, direct=_is_whole(on_device, request)) if plain else None
-    selection = on_device.tree.selections.known(request.targets)
-    nbytes = request.rows * request.targets.size * on_device.dtype.itemsize
-    if selection is None or request.output == "sparse" or not _is_light(request):
-        return None
-    search = _targets_search(on_device, request, on_device.selected.of(selection))
-    assert search.rows_at_once is not None
-    fits = request.rows <= search.rows_at_once if request.reduction is not None else True
-    return search if fits and nbytes <= TABLE_BYTES else None
-
-
-def _search_for(on_device: DeviceMap, request: Request, trees: tuple[Any, ...] | None) -> Search:
-    """Choose what becomes of the lanes; with arcs to find trees by, if lanes do for that."""
+def _search_for(
+    on_device: DeviceMap, request: Request, trees: tuple[Any, ...] | None
+) -> LanesSearch:
+    """Choose the output of the lanes; with the arcs for trees, if lanes suffice for those."""
     whole = _is_whole(on_device, request)
     if request.predecessors and (trees is None or request.targets is not None):
         return Turned(on_device, None, trees, direct=whole)
@@ -131,7 +101,7 @@ def _search_for(on_device: DeviceMap, request: Request, trees: tuple[Any, ...] |
 
 
 def _targets_search(on_device: DeviceMap, request: Request, packed: Packed | None) -> LanesSearch:
-    """Choose what becomes of lanes that targets are found in."""
+    """Choose the output of lanes for targets."""
     assert request.targets is not None
     reduction = request.reduction
     if reduction is not None and packed is not None and _folds(on_device, reduction):
@@ -140,7 +110,7 @@ def _targets_search(on_device: DeviceMap, request: Request, packed: Packed | Non
 
 
 def _ends_at_targets(request: Request) -> bool:
-    """Whether rows have the columns of its targets alone."""
+    """Return whether rows have the columns of its targets alone."""
     if request.targets is None or request.predecessors:
         return False
     # (a row has one column at least, and of no targets that holds anything)
@@ -154,7 +124,7 @@ def _is_light(request: Request) -> bool:
 
 
 def _folds(on_device: DeviceMap, reduction: Reduction) -> bool:
-    """Whether lanes are folded as they are: to whole numbers that no order changes."""
+    """Return whether lanes are folded as they are: to whole numbers that no order changes."""
     if on_device.dtype != INT32 or on_device.shifts.size or reduction.decay is not None:
         return False
     weights = reduction.vertex_weights
@@ -167,7 +137,7 @@ def _folds(on_device: DeviceMap, reduction: Reduction) -> bool:
 
 
 def _packed(on_device: DeviceMap, targets: NDArray[np.int64], rows: int) -> Packed | None:
-    """Return what is swept for some targets, if that takes less time than to sweep all vertices."""
+    """Return the selection to sweep for some targets, if that is faster than all vertices."""
     tree = on_device.tree
     if not 0 < targets.size <= tree.size * SELECTED:
         return None
@@ -177,5 +147,5 @@ def _packed(on_device: DeviceMap, targets: NDArray[np.int64], rows: int) -> Pack
 
 
 def _is_whole(on_device: DeviceMap, request: Request) -> bool:
-    """Whether lanes are rows: what is not reached, or too far, is told where rows are turned."""
+    """Return whether lanes can be returned untouched: no limit, no potentials, connected."""
     return on_device.joined and not on_device.shifts.size and request.limit is None

@@ -1,4 +1,4 @@
-"""What becomes of rows that were swept side by side on a GPU: rows, the answer itself, numbers."""
+"""The outputs of rows that were swept side by side on a GPU: rows, the answer itself, numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sssp.cuda.solved_rows import DeviceRows
 from sssp.cuda.sweep.device_maps import DeviceMap
 from sssp.cuda.sweep.device_tree import Above
 from sssp.cuda.sweep.lane_sums import SLOTS, place_kernel, total_kernel
-from sssp.cuda.sweep.lanes import LanesSearch, Scratch, whole_lanes
+from sssp.cuda.sweep.lanes import LanesSearch, whole_lanes
 from sssp.cuda.sweep.selection import Packed
 from sssp.cuda.sweep.transpose import TILE, TURNS, make_few_turn_kernel, make_turn_kernel
 from sssp.engine.outputs import least_number
@@ -42,19 +42,13 @@ class Turned(LanesSearch):
         self.columns = None if targets is None else targets.size
         if packed is not None:
             self.wanted, self.places_wanted = packed.selection.wanted, packed.selection.columns
-        elif targets is not None:
-            self.wanted = self.places_wanted = cuda.to_device(targets)
 
     def is_row(self, rows: int) -> bool:
-        """Whether the only lane is the row itself."""
+        """Return whether the only lane is the row itself."""
         return self.direct and self.lanes(rows) == 1
 
-    def filled_part(self, batch: Batch) -> Batch:
-        """Return the batch with no arrays of the answer but those that `fill` works on."""
-        return batch if self.is_row(batch.rows) else super().filled_part(batch)
-
     def fill(self, batch: Batch, scratch: Any) -> None:
-        """Launch what is worth recording."""
+        """Fill lanes."""
         swept = batch.distances.reshape(self.n) if self.is_row(batch.rows) else scratch.swept
         self.fill_lanes(batch, scratch, self.lanes(batch.rows), swept)
 
@@ -64,12 +58,14 @@ class Turned(LanesSearch):
         if not columns or self.is_row(batch.rows):
             return
         lanes = self.lanes(batch.rows)
+        wanted = self.wanted, self.places_wanted
+        if self.columns is not None and self.packed is None:
+            wanted = batch.targets, batch.targets
         turn, grid, block = self._turn(columns, batch.rows)
         turn[grid, block, batch.stream](
             scratch.swept,
             np.uint32(lanes),
-            self.wanted,
-            self.places_wanted,
+            *wanted,
             batch.bound,
             self.map.shifts,
             batch.sources,
@@ -100,10 +96,6 @@ class SideBySide(LanesSearch):
     def lanes_memory(self, lanes: int) -> Any:
         """Return nothing: the answer has room for them."""
         return None
-
-    def filled_part(self, batch: Batch) -> Batch:
-        """Return the batch: its distances and tails are filled."""
-        return batch
 
     def fill(self, batch: Batch, scratch: Any) -> None:
         """Launch all kernels."""
@@ -140,11 +132,12 @@ class Folded(LanesSearch):
                 place_kernel[blocks, THREADS](given, self.tree["vertices"], self.values)
             self.held += self.values.nbytes
 
-    def fresh(self, lanes: int) -> Scratch:
-        """Allocate memory, also for the numbers, there and here."""
+    def allocate(self, rows: int) -> Any:
+        """Return `Scratch`, also for the numbers, there and here."""
+        lanes = self.lanes(rows)
         totals, numbers = device_array((SLOTS, 3, lanes), INT64), (3, lanes)
         words, here = device_array(numbers, INT64), cuda.pinned_array(numbers, INT64)
-        return super().fresh(lanes)._replace(totals=totals, words=words, here=here)
+        return super().allocate(rows)._replace(totals=totals, words=words, here=here)
 
     def fill(self, batch: Batch, scratch: Any) -> None:
         """Launch all kernels."""
@@ -184,7 +177,7 @@ class FoldedRows(DeviceRows):
         return words
 
     def reduced(self, reduction: Reduction) -> NDArray[Any]:
-        """Return what a step of a reduction makes of each row, as `FinishedRows` says."""
+        """Reduce each row by one step, as `FinishedRows` says."""
         numbers: NDArray[np.int64]
         counts, sums, greatest = self._found
         if reduction.what == "count":

@@ -14,7 +14,7 @@ No trip waits for another, and the host looks at none.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import from_dtype, int32, int64, uint32, uint64
@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from sssp.cuda.compiler import SHARED, SIMULATOR, cuda, device_number, kernel
 from sssp.cuda.device.warp import WARP, ballot, least_of_warp, reserve, warp_barrier
-from sssp.cuda.device_memory import available_bytes, download, upload
+from sssp.cuda.device_memory import available_bytes, fetch, send, upload
+from sssp.cuda.graph_replay import Launches
 from sssp.cuda.pool import THREADS, blocks_for, device_array, fill
 from sssp.cuda.sweep.device_maps import DeviceMap
 from sssp.engine.memory import check_memory
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 WARPS = 2 if SIMULATOR else 8
 #: bytes of the labels of trips that are found together
 LABEL_BYTES = 1 << 30
+#: most trips that are found together, a power of two
+MOST_TOGETHER = 1 << 20
 
 
 @kernel
@@ -245,6 +248,45 @@ def find_trips(
     return Answer(narrow(found, request.dtype), stats=stats)
 
 
+class _Scratch(NamedTuple):
+    """Scratch for trips that are found together, and its recorded launches.
+
+    Attributes
+    ----------
+    launches : Launches
+    stream : stream
+    given, ends : pinned array and device array, shape (2, trips), int64
+        Sources and targets.
+    distances, climbed : device arrays, shape (trips,)
+    found, passed : the same, pinned
+    rows, counts, ranks, up, down : device arrays
+        As kernels take them; the last two are the labels of sources and of targets.
+    """
+
+    launches: Any
+    stream: Any
+    given: Any
+    ends: Any
+    distances: Any
+    climbed: Any
+    found: Any
+    passed: Any
+    rows: Any
+    counts: Any
+    ranks: Any
+    up: Any
+    down: Any
+
+
+class _Climbs(NamedTuple):
+    """A map on a device, with the paths of its elimination tree, for trips."""
+
+    map: DeviceMap
+    depths_down: Any
+    parent: Any
+    chain: Any
+
+
 class _Trips:
     """The trips of a request in one dtype, on the current device."""
 
@@ -257,94 +299,121 @@ class _Trips:
     ) -> None:
         assert request.targets is not None
         self.request, self.map, self.dtype = request, on_device, on_device.dtype
-        self.ends = sources, request.targets
+        self.ends = np.stack((sources, request.targets))
         structure, number = hierarchy._structure, device_number(request.device)
-        self.depths_down = hierarchy._cached(
+        depths_down = hierarchy._cached(
             f"cuda:{number}, {self.dtype.char}, depths down", lambda: _upload_depths_down(on_device)
         )
-        self.parent, self.chain = structure.shared.made(
+        paths = structure.shared.made(
             f"cuda:{number}, paths", lambda: (upload(structure.parent), upload(structure.chain))
         )
+        self.climbs = _Climbs(on_device, depths_down, *paths)
         self.n, self.height, self.total = hierarchy.n, structure.height, sources.size
-        held = self.map.nbytes + sum(
-            array.nbytes for array in (self.depths_down, self.parent, self.chain)
-        )
-        fixed = self.total * (3 * INT64.itemsize + self.dtype.itemsize)
+        held = self.map.nbytes + sum(array.nbytes for array in (depths_down, *paths))
+        #: trips that are found together: more than there are, so that what is recorded comes again
+        self.together = _power_of_two(min(self.total, MOST_TOGETHER))
+        fixed = self.together * (3 * INT64.itemsize + self.dtype.itemsize)
         fixed += 2 * self.n * INDEX.itemsize
-        self.end_bytes = 2 * (self.height * self.dtype.itemsize + INDEX.itemsize)
-        parts = {"the map": held, "the trips": fixed, "a climb from both ends": self.end_bytes}
-        room = available_bytes(request.memory_limit, held)
-        check_memory(parts, request.memory_limit, request.device, request.advice, held + room)
-        fitting = max(1, min(room - fixed, LABEL_BYTES) // self.end_bytes)
-        #: labels of either side, and trips that are found together: at most one label for each
-        #: (of all vertices there are enough)
-        self.most = min(self.total, fitting, self.n)
-        self.piece = self.total if self.most == self.n else self.most
+        end_bytes = 2 * (self.height * self.dtype.itemsize + INDEX.itemsize)
+        self.scratch = None
+        if held + fixed + self.labels * end_bytes <= request.memory_limit:
+            self.scratch = self.map.shelf.take(self.key)
+        if self.scratch is None:
+            parts = {"the map": held, "the trips": fixed, "a climb from both ends": end_bytes}
+            room = available_bytes(request.memory_limit, held)
+            check_memory(parts, request.memory_limit, request.device, request.advice, held + room)
+            fitting = max(1, min(room - fixed, LABEL_BYTES) // end_bytes)
+            if fitting < self.labels:
+                self.together = _power_of_two(fitting // 2 + 1)
+
+    @property
+    def labels(self) -> int:
+        """Labels of either side (of all vertices there are enough)."""
+        return min(self.together, self.n)
+
+    @property
+    def key(self) -> Any:
+        """The key of scratch that fits."""
+        return "trips", self.together, self.labels
 
     def find(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Return the distances, and how many vertices were passed for each."""
-        total, stream = self.total, cuda.stream()
-        sources, targets = (upload(np.ascontiguousarray(side)) for side in self.ends)
-        distances, climbed = device_array(total, self.dtype), device_array(total, INT64)
-        arrays = sources, targets, distances, climbed
-        key = "trips", self.most
-        scratch = self.map.shelf.take(key) or (
-            device_array((2, self.n), INDEX),
-            device_array(2, np.uint32),
-            device_array((2, self.most), INDEX),
-            *(device_array(self.most * self.height, self.dtype) for _ in range(2)),
-        )
+        total, scratch = self.total, self.scratch or self.map.shelf.take(self.key)
+        scratch = scratch or self._allocate()
+        stream = scratch.stream
+        found, passed = np.empty(total, self.dtype), np.empty(total, INT64)
         with progress_bar(total, self.request.progress, "trip") as advance:
-            for low in range(0, total, self.piece):
-                own = slice(low, min(low + self.piece, total))
-                self._launch(tuple(array[own] for array in arrays), scratch, stream)
-                if self.piece < total:
-                    stream.synchronize()
-                advance(own.stop - low)
-            found, passed = np.empty(total, self.dtype), np.empty(total, INT64)
-            download(distances, found, stream)
-            download(climbed, passed, stream)
-        nbytes = self.most * self.end_bytes + 2 * self.n * INDEX.itemsize
-        self.map.shelf.leave(key, nbytes, scratch)
+            for low in range(0, total, self.together):
+                own = slice(low, min(low + self.together, total))
+                size = own.stop - low
+                scratch.given[:, :size] = self.ends[:, own]
+                # (what fills up is one of the trips again)
+                scratch.given[:, size:] = self.ends[:, low : low + 1]
+                bound = self.request.bound(self.dtype)
+                scratch.launches.do(_launch_trips, stream, scratch, self.climbs, bound)
+                stream.synchronize()
+                found[own], passed[own] = scratch.found[:size], scratch.passed[:size]
+                advance(size)
+        arrays: Any = scratch._replace(
+            launches=None, stream=None, given=None, found=None, passed=None
+        )
+        nbytes = sum(getattr(array, "nbytes", 0) for array in arrays)
+        self.map.shelf.leave(self.key, nbytes, scratch)
         return found, passed
 
-    def _launch(self, trips: tuple[Any, ...], scratch: tuple[Any, ...], stream: Any) -> None:
-        """Launch the kernels that find some trips.
+    def _allocate(self) -> _Scratch:
+        size = self.together
+        return _Scratch(
+            Launches(),
+            cuda.stream(),
+            cuda.pinned_array((2, size), INT64),
+            device_array((2, size), INT64),
+            device_array(size, self.dtype),
+            device_array(size, INT64),
+            cuda.pinned_array(size, self.dtype),
+            cuda.pinned_array(size, INT64),
+            device_array((2, self.n), INDEX),
+            device_array(2, np.uint32),
+            device_array((2, self.labels), INDEX),
+            *(device_array(self.labels * self.height, self.dtype) for _ in range(2)),
+        )
 
-        Parameters
-        ----------
-        trips : tuple of device arrays, shape (trips,)
-            Sources, targets, distances, ranks climbed.
-        scratch : tuple of device arrays
-            ``rows``, ``counts``, ``ranks`` and the labels of sources and targets, as kernels take
-            them.
-        stream : stream
-        """
-        sources, targets, distances, climbed = trips
-        rows, counts, ranks, *labels = scratch
-        on_device, height = self.map, np.uint32(self.height)
-        rank_of, depth = on_device.tree["rank_of"], on_device.tree["depth"]
-        size = distances.size
-        fill(rows, INDEX.type(0), stream)
-        fill(counts, np.uint32(0), stream)
-        _mark_kernel[blocks_for(size), THREADS, stream](sources, targets, rank_of, rows)
-        _number_kernel[(-(-self.n // THREADS), 2), THREADS, stream](rows, counts, ranks)
-        label = self.height * self.dtype.itemsize
-        together = min(WARPS, SHARED // label)
-        grid, block = -(-min(self.most, size) // (together or WARPS)), (WARP, together or WARPS)
-        climb = _make_climb_kernel(self.dtype, shares=together > 0)
-        kept, first = on_device.kept, on_device.tree["kept_first"]
-        up = first, kept.up_stop, kept.up_depths, kept.up_weights
-        down = first, kept.down_stop, self.depths_down, kept.down_weights
-        for side, arcs in enumerate((up, down)):
-            climb[grid, block, stream, together * label](
-                ranks, counts, np.uint32(side), self.parent, depth, *arcs, height,
-                labels[side],
-            )  # fmt: skip
-        _make_meet_kernel(self.dtype)[-(-size // WARPS), (WARP, WARPS), stream](
-            sources, targets, rank_of, rows, self.parent, self.chain, depth, height, *labels,
-            self.request.bound(self.dtype), on_device.shifts, distances, climbed,
+
+def _launch_trips(stream: Any, scratch: _Scratch, climbs: _Climbs, bound: Any) -> None:
+    """Launch all that finds trips, from their ends on the host to their distances there."""
+    own, tree = climbs.map, climbs.map.tree
+    sources, targets = scratch.ends[0], scratch.ends[1]
+    rank_of, depth, height = tree["rank_of"], tree["depth"], np.uint32(tree.height)
+    dtype, size, n = own.dtype, scratch.climbed.size, scratch.rows.shape[1]
+    send(scratch.given, scratch.ends, stream)
+    fill(scratch.rows, INDEX.type(0), stream)
+    fill(scratch.counts, np.uint32(0), stream)
+    _mark_kernel[blocks_for(size), THREADS, stream](sources, targets, rank_of, scratch.rows)
+    marked = scratch.rows, scratch.counts, scratch.ranks
+    _number_kernel[(-(-n // THREADS), 2), THREADS, stream](*marked)
+    label = tree.height * dtype.itemsize
+    together = min(WARPS, SHARED // label)
+    grid, block = -(-scratch.ranks.shape[1] // (together or WARPS)), (WARP, together or WARPS)
+    climb = _make_climb_kernel(dtype, shares=together > 0)
+    kept, first = own.kept, tree["kept_first"]
+    up = first, kept.up_stop, kept.up_depths, kept.up_weights
+    down = first, kept.down_stop, climbs.depths_down, kept.down_weights
+    for side, (arcs, labels) in enumerate(((up, scratch.up), (down, scratch.down))):
+        climb[grid, block, stream, together * label](
+            scratch.ranks, scratch.counts, np.uint32(side), climbs.parent, depth, *arcs, height,
+            labels,
         )  # fmt: skip
+    _make_meet_kernel(dtype)[-(-size // WARPS), (WARP, WARPS), stream](
+        sources, targets, rank_of, scratch.rows, climbs.parent, climbs.chain, depth, height,
+        scratch.up, scratch.down, bound, own.shifts, scratch.distances, scratch.climbed,
+    )  # fmt: skip
+    fetch(scratch.distances, scratch.found, stream)
+    fetch(scratch.climbed, scratch.passed, stream)
+
+
+def _power_of_two(size: int) -> int:
+    """Return the least power of two that is no less than a size."""
+    return 1 << (size - 1).bit_length()
 
 
 def _upload_depths_down(on_device: DeviceMap) -> Any:

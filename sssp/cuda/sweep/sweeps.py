@@ -1,4 +1,4 @@
-"""Distances from sources on a hierarchy, on a GPU: a sweep over what is below the top.
+"""Distances from sources on a hierarchy, on a GPU: a sweep over the vertices below the top.
 
 The twin of `sssp.cpu.sweep.sweeps`, on the pieces that `sssp.order.partition` cuts the
 elimination tree into. Rows are swept side by side: a row is a *lane*, and the distances of a vertex
@@ -95,7 +95,7 @@ def shared_bytes(dtype: np.dtype[Any], room: int, threads: int) -> int:
 
 @inline
 def has_passed(source, rank, size):
-    """Whether the climb of a source has passed a rank: that is above it, or it."""
+    """Return whether the climb of a source has passed a rank: that is above it, or it."""
     return int32(int32(rank) - size[rank]) < source <= int32(rank)
 
 

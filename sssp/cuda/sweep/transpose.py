@@ -21,7 +21,7 @@ TURNS = 1 if SIMULATOR else 8
 
 @cache
 def _make_as_distance(dtype: np.dtype[Any]) -> Any:
-    """Return the device function that makes of what was swept what results have."""
+    """Return a device function from a swept value to the distance of a result."""
     number = from_dtype(dtype)
     missing = unreached(dtype).item()
     inf = infinity(dtype).item()
@@ -45,7 +45,7 @@ def make_turn_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _turn_kernel(swept, lanes, wanted, places, bound, shifts, sources, distances):
-        """Copy lanes to rows, a block a tile of both; what is too far is not reached.
+        """Copy lanes to rows, a block a tile of both; distances above the limit become unreached.
 
         ========= =============== ====== ============================================
         argument  shape           dtype  written by
@@ -93,7 +93,7 @@ def make_few_turn_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _few_turn_kernel(swept, lanes, wanted, places, bound, shifts, sources, distances):
-        """Copy lanes to rows, a thread a column; what is too far is not reached.
+        """Copy lanes to rows, a thread a column; distances above the limit become unreached.
 
         ========= =============== ====== ============================================
         argument  shape           dtype  written by

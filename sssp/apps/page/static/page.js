@@ -177,7 +177,8 @@ class Page {
     document.title = head.name ? `${head.name} · sssp` : "sssp";
     byId("name").textContent = head.name || "A map that answers";
     const form = head.standalone ? "one result, in a file" : head.prepared ? "prepared map" : "flat graph";
-    byId("facts").textContent = `${count(head.vertices)} crossings · ${form}`;
+    const facts = [`${count(head.vertices)} crossings`, form, head.attribution];
+    byId("facts").textContent = facts.filter(Boolean).join(" · ");
     if (head.standalone) {
       for (const id of ["traffic", "find", "proof"]) byId(id).hidden = true;
       for (const mode of ["start", "pin", "close"]) this.#button("mode", mode).hidden = true;

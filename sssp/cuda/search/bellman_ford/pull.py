@@ -10,13 +10,13 @@ predecessor are written once a round.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, no_type_check
 
 import numpy as np
 from numba import from_dtype, int32, uint32
 
 from sssp.cuda.batch import CLIPPED_ROW, Batch
-from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel, part
+from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel, kernel_with, part
 from sssp.cuda.device.bits import ordered_bits_of
 from sssp.cuda.device.grid import SLOTS, barrier_of, slots_of, worker_of
 from sssp.cuda.device_memory import DeviceGraph
@@ -194,7 +194,8 @@ def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = No
     pull = _pull_of(dtype)
     tile_length = TILE_BYTES // dtype.itemsize
 
-    @kernel(max_registers=65536 // THREADS // (1 if together else 2))
+    @kernel_with(max_registers=65536 // THREADS // (1 if together else 2))
+    @no_type_check
     def _pull_kernel(
         indptr, indices, weights, bound, lowest, allowance, first_row, keys, other_keys, changes,
         predecessors, counters,

@@ -15,13 +15,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, no_type_check
 
 import numpy as np
 from numba import from_dtype, int64, uint32
 
 from sssp.cuda.batch import CLIPPED_ROW, Batch, RowArrays
-from sssp.cuda.compiler import cuda, inline, kernel, part
+from sssp.cuda.compiler import cuda, inline, kernel, kernel_with, part
 from sssp.cuda.device.bits import ordered_bits_of
 from sssp.cuda.device.grid import SLOTS, barrier_of, slots_of, worker_of
 from sssp.cuda.device_memory import DeviceGraph
@@ -58,7 +58,7 @@ SIZE, PLACE = 0, 1
 
 
 class Chunks(NamedTuple):
-    """Where the arcs of a streamed search are, and who waits for them; all on the device.
+    """The chunks of arcs of a streamed search, and the vertices that wait for them, on the device.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Group(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is known of the vertices of all rows: arrays of the kernel."""
+    """The state of the vertices of all rows: arrays of the kernel."""
 
     words: Any
     marks: Any
@@ -104,7 +104,7 @@ class State(NamedTuple):
 
 
 class Round(NamedTuple):
-    """What a block works with in a round.
+    """The arrays of a block in a round.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ def put(entries, place, vertex, indptr):
 
 @inline
 def _flag(vertex, round_, indptr):
-    """Let a vertex join the next list, by way of the block's."""
+    """Append a vertex to the block's part of the next list."""
     place = cuda.atomic.add(round_.stage, SIZE, uint32(1))
     if place < STAGED:
         round_.staged[place] = vertex
@@ -307,7 +307,8 @@ def _make_push_kernel(
 
     # loops count by hand, for the length of a range with a step takes a 64-bit division; indices
     # are unsigned, for Numba tests every signed one for a wrap-around from the end
-    @kernel(max_registers=65536 // THREADS // (1 if together else 2))
+    @kernel_with(max_registers=65536 // THREADS // (1 if together else 2))
+    @no_type_check
     def _push_kernel(
         indptr, indices, weights, places, chunk_bits, pending, wanted, group_bits, negative, bound,
         lowest, allowance, first_row, words, marks, lists, counts, predecessors, counters,
@@ -435,7 +436,7 @@ class PushSearch(BellmanFordSearch):
     def launcher(
         self, batch: Batch, scratch: tuple[Any, ...], arcs: tuple[Any, Any], chunks: Chunks
     ) -> Callable[[int], None]:
-        """Return what `run_rounds` launches."""
+        """Return the launcher for `run_rounds`."""
         _, marks, lists, counts, predecessors = scratch
         together, blocks, first_rows = self.grid(batch)
         push = _make_push_kernel(self.dtype, together=together, streamed=self.arcs_travel)

@@ -1,4 +1,4 @@
-"""Bellman-Ford on the GPU: what push and pull share.
+"""Bellman-Ford on the GPU: the common part of push and pull.
 
 Distances are kept as integers that order alike (a float's bits, mirrored where it is negative),
 for which the hardware has an atomic minimum.
@@ -138,7 +138,7 @@ def make_finish_kernel(dtype: np.dtype[Any], *, packed: bool) -> Any:
 
 
 class BellmanFordSearch(Search):
-    """What push and pull share: negative cycles, and distances as ordered integers."""
+    """The common part of push and pull: negative cycles, and distances as ordered integers."""
 
     def __init__(self, graph: Graph, dtype: np.dtype[Any]) -> None:
         self.graph, self.dtype = graph, dtype
@@ -272,7 +272,7 @@ class BellmanFordSearch(Search):
             self._look_at_cycles(batch, predecessors)
 
     def _look_at_cycles(self, batch: Batch, predecessors: Any) -> None:
-        """Look at what floats have come to: cycles that are negative, and those that only seem so.
+        """Check a row of floats for cycles that are negative, and for those that only seem so.
 
         Raises
         ------

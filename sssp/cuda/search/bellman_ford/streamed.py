@@ -190,7 +190,7 @@ class StreamedSearch(PushSearch):
 
 
 class _Traffic:
-    """The chunks of one batch on their way: who is sent when, and into which slot."""
+    """The transfer of one batch's chunks: in which order, and into which slot."""
 
     def __init__(
         self,
@@ -241,7 +241,7 @@ class _Traffic:
                     return
 
     def _never_ends(self) -> bool:
-        """Look for negative cycles whose arcs are never here together, ever more rarely.
+        """Look, ever more rarely, for negative cycles with arcs never on the device together.
 
         Return whether it is no use to wait for arcs any longer.
 

@@ -22,7 +22,7 @@ VALUES = frozenset({bool, int, float, str, NoneType})
 
 
 def key_of(argument: Any) -> Any:
-    """Return a key that differs wherever a launch with another argument may do something else.
+    """Return a key that differs if a launch with another argument may do something else.
 
     Arrays count by address, shape and dtype, since kernels read what they hold when they run;
     numbers by value; tuples and dataclasses by their entries. Other objects have a `replay_key`.
@@ -58,7 +58,7 @@ class Launches:
         self._owner: int | None = None
 
     def do(self, launch: Callable[..., None], stream: Any, owner: Any, *arguments: Any) -> None:
-        """Call ``launch(stream, owner, *arguments)``, or replay what the same call did before.
+        """Call ``launch(stream, owner, *arguments)``, or replay the recording of the same call.
 
         Parameters
         ----------

@@ -45,7 +45,7 @@ BINARY: int = getattr(os, "O_BINARY", 0)
 
 
 def cache_folder() -> Path:
-    """Return the folder for what can be made or fetched again, an absolute path.
+    """Return the cache folder, an absolute path.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def cache_folder() -> Path:
 
 @functools.cache
 def make_absolute(folder: str) -> Path:
-    """Return a folder that the environment names, relative to what is current at the first call."""
+    """Return a folder from the environment as an absolute path, resolved at the first call."""
     return Path(folder).absolute()
 
 
@@ -93,7 +93,7 @@ def _sources() -> Iterator[Path]:
         for folder, folders, files in os.walk(root):
             if folder == str(PACKAGE):
                 folders[:] = set(folders) - CALLERS
-            yield from (Path(folder, name) for name in files if name.endswith(".py"))
+            yield from (Path(folder, name) for name in files if name.endswith((".py", ".cl")))
 
 
 def _installed() -> Path:
@@ -120,7 +120,7 @@ def names() -> Iterator[str]:
 
 
 def read(name: str) -> bytes | None:
-    """Return what an entry holds; None if it is not there, or its folder cannot be trusted.
+    """Return the content of an entry; None if it is absent, or its folder cannot be trusted.
 
     Raises
     ------
@@ -174,13 +174,13 @@ def _open_for_us(path: str, flags: int) -> int:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder that the group and others may read, as far as the umask lets them."""
+    """Make a folder, readable for others as far as the umask allows."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(mode=0o755, exist_ok=True)
 
 
 class UntrustedError(PermissionError):
-    """Somebody else may have written what would run as code."""
+    """Another user may have written files that would run as code."""
 
 
 def _check_folders(*, make: bool = False) -> Path:
@@ -226,7 +226,7 @@ def _mark() -> str:
 
 @functools.cache
 def _delete_stale() -> None:
-    """Delete what other sources were compiled to, here or where no package is any more.
+    """Delete code that was compiled from other sources, or for packages that are gone.
 
     Once a process; what another host has used lately stays.
     """

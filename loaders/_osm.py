@@ -1,0 +1,283 @@
+"""OpenStreetMap files to arcs: ways are cut at their junctions, relations become rows of turns.
+
+pyosmium reads: its filters let roads, nodes that delay or block, and restrictions through to
+Python, and its table of locations gives every way its coordinates. All else is done for all ways
+at once.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from sys import intern
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.errors import GraphFormatError, import_extra
+from sssp.loaders._cut_ways import RoadNetwork, cut_ways
+from sssp.loaders._files import (
+    DAMAGED_STREAM,
+    PEEKED_BYTES,
+    Pathname,
+    decompressing,
+    is_osm,
+    is_pbf,
+)
+from sssp.loaders._profiles import GATES, PROFILES, Profile, find_profile, road_class
+from sssp.loaders._restrictions import LeftOut, Relation, read_relation
+
+Array = NDArray[Any]
+
+#: bytes that are read in one go
+_PART = 1 << 22
+#: the tag of a blob's length in its header
+_DATA_SIZE = 3 << 3
+#: osmium's table of the places of nodes: 16 bytes each, of those alone that are in the file
+_LOCATIONS = "sparse_mem_array"
+_REF = attrgetter("ref")
+#: digits before the points of a line in well-known binary: byte order, kind and count
+_LINE_HEAD = 18
+
+
+class Roads:
+    """The ways and nodes that were read, in order of the file."""
+
+    def __init__(self, no_location: type[Exception]) -> None:
+        self.no_location = no_location
+        self.ways, self.counts, self.refs = array("q"), array("q"), array("q")
+        self.speeds, self.points = array("d"), bytearray()
+        self.kinds: list[str] = []
+        self.names: list[str] = []
+        self.known: dict[tuple[str | None, ...], tuple[tuple[float, float], set[str]]] = {}
+        self.delays: dict[int, tuple[float, float]] = {}
+        self.blocked: list[int] = []
+        self.relations: list[Relation] = []
+
+    def add_node(self, node: Any, profile: Profile) -> None:
+        """Keep the effect of a node on those that pass it."""
+        tags = node.tags.get
+        kind = tags("highway")
+        if kind in profile.delays:
+            delay = profile.delays[kind]
+            toward = tags(f"{kind}:direction") or tags("direction")
+            self.delays[node.id] = (delay * (toward != "backward"), delay * (toward != "forward"))
+        if tags("barrier") is not None and profile.closes_node(tags):
+            self.blocked.append(node.id)
+
+    def add_way(
+        self, way: Any, profile: Profile, left_out: LeftOut, lines: Any, every: Any
+    ) -> None:
+        """Keep a way that is open in some direction, with its nodes and their places."""
+        tags = way.tags.get
+        values = tuple(map(tags, profile.keys))
+        # (few ways have tags that no other has)
+        if values not in self.known:
+            unread: set[str] = set()
+            read = dict(zip(profile.keys, values, strict=True)).get
+            self.known[values] = profile.speeds_on(read, unread.add), unread
+        speeds, unread = self.known[values]
+        for tag in unread:
+            left_out("speeds that cannot be read", f"way {way.id}: {tag}")
+        nodes = way.nodes
+        refs = array("q", map(_REF, map(nodes.__getitem__, range(len(nodes)))))
+        few = len(refs) < 2
+        if few or not any(speeds):
+            reason = "ways of fewer than two nodes" if few else "ways closed to the profile"
+            left_out(reason, f"way {way.id}")
+            return
+        try:
+            line = bytes.fromhex(lines.create_linestring(way, every)[_LINE_HEAD:])
+        except self.no_location:
+            places = (node.location for node in nodes)
+            pairs = [(at.lon, at.lat) if at.valid() else (np.nan, np.nan) for at in places]
+            line = np.array(pairs).tobytes()
+        self.ways.append(way.id)
+        self.counts.append(len(refs))
+        self.refs.extend(refs)
+        self.speeds.extend(speeds)
+        self.points += line
+        # (one copy of each text)
+        self.kinds.append(intern(road_class(tags)))
+        self.names.append(intern(tags("name") or ""))
+
+
+def read_osm(
+    path: Pathname,
+    profile: str | Profile = "car",
+    *,
+    inside: Callable[[Array, Array], Array] | None = None,
+    shapes: bool = False,
+    advance: Callable[[int], object] | None = None,
+) -> RoadNetwork:
+    """Read the roads of an OpenStreetMap file (PBF or XML, plain or compressed).
+
+    Parameters
+    ----------
+    path : path-like
+        A file or a pipe; it is read once.
+    profile : {"car", "bicycle", "foot"} or Profile
+        Who travels.
+    inside : callable, optional
+        Is given longitudes and latitudes, shape (points,), and tells which points to keep. Ways
+        are cut there.
+    shapes : bool, default False
+        Keep the points between junctions.
+    advance : callable, optional
+        Is told how many bytes of the file have been read since it was last.
+
+    Returns
+    -------
+    RoadNetwork
+
+    Raises
+    ------
+    GraphFormatError
+        The file is damaged, or in another order than nodes, ways, relations; or it holds no road.
+    MissingExtraError
+        osmium is not installed.
+    """
+    chosen = find_profile(profile)
+    with open(os.fspath(path), "rb") as file, decompressing(file) as stream:
+        place = file.tell if file.seekable() else None
+        return roads_in(stream, path, chosen, inside, shapes, _steps_of(place, advance))
+
+
+def is_osm_stream(stream: Any) -> bool:
+    """Tell by its first bytes whether a stream, as `decompressed` opens it, is for `roads_in`."""
+    try:
+        return is_osm(stream.peek(PEEKED_BYTES))
+    except DAMAGED_STREAM:
+        return False
+
+
+def _steps_of(place: Any, advance: Any) -> Callable[[], object]:
+    """Return a function that tells `advance` how far a file has been read since its last call."""
+    if place is None or advance is None:
+        return lambda: None
+    before = 0
+
+    def step() -> None:
+        nonlocal before
+        now = place()
+        advance(now - before)
+        before = now
+
+    return step
+
+
+def roads_in(
+    stream: Any,
+    path: Pathname,
+    profile: Profile = PROFILES["car"],
+    inside: Callable[[Array, Array], Array] | None = None,
+    shapes: bool = False,
+    step: Callable[[], object] = lambda: None,
+) -> RoadNetwork:
+    """Do the same for a stream of decompressed bytes; `step` is called as they are read."""
+    osmium = import_extra("osmium", "osm")
+    left_out = LeftOut()
+    roads = Roads(osmium.InvalidLocationError)
+    try:
+        _read_objects(osmium, _buffers(stream, step), profile, roads, left_out)
+    except RuntimeError as error:  # all that osmium raises about a file
+        raise GraphFormatError(f"osmium cannot read the file: {error}", path=path) from None
+    except DAMAGED_STREAM as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the disk's fault, not the file's
+        raise GraphFormatError(
+            f"the compressed stream is cut short or corrupt ({error})", path=path
+        ) from error
+    if not roads.ways:
+        message = f"the file holds no road for the profile {profile.name!r}"
+        raise GraphFormatError(message, path=path)
+    return cut_ways(roads, profile, inside, shapes, left_out, path)
+
+
+def _buffers(stream: Any, step: Callable[[], object]) -> Iterator[tuple[bytes, str]]:
+    """Yield a file in parts that osmium can read each by itself, and their format.
+
+    XML is one part. A PBF file is a row of blobs, the first of which is the header; each part has
+    the header and some more.
+    """
+    if not is_pbf(stream.peek(PEEKED_BYTES)):
+        part = bytearray()
+        while piece := stream.read(_PART):
+            part += piece
+            step()
+        yield bytes(part), "osm"
+        return
+    header = _read_blob(stream)
+    part = bytearray(header)
+    while blob := _read_blob(stream):
+        part += blob
+        if len(part) > _PART:
+            step()
+            yield bytes(part), "pbf"
+            part = bytearray(header)
+    step()
+    yield bytes(part), "pbf"
+
+
+def _read_blob(stream: Any) -> bytes:
+    """Read a blob of a PBF file with its header, which says how long it is; b"" at the end."""
+    prefix = stream.read(4)
+    header = stream.read(int.from_bytes(prefix, "big"))
+    # a tag of one byte, then a number, or a length and so many bytes
+    size = place = 0
+    while place < len(header):
+        tag, place = header[place], place + 1
+        number, place = _varint(header, place)
+        place += number if tag & 7 == 2 else 0
+        size = number if tag == _DATA_SIZE else size
+    data = stream.read(size)
+    if prefix and (not header or len(data) < size):
+        raise RuntimeError("it is cut short")
+    return bytes(prefix + header + data)
+
+
+def _varint(text: bytes, place: int) -> tuple[int, int]:
+    """Return a number of the Protocol Buffers, and where it ends."""
+    number = shift = 0
+    while place < len(text):
+        byte, place = text[place], place + 1
+        number |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            break
+    return number, place
+
+
+def _read_objects(
+    osmium: Any,
+    buffers: Iterator[tuple[bytes, str]],
+    profile: Profile,
+    roads: Roads,
+    left_out: LeftOut,
+) -> None:
+    """Read nodes, ways and relations into `roads`."""
+    kinds = {*profile.speeds, *profile.permitted}
+    wanted = [("highway", kind) for kind in kinds.union(profile.delays)]
+    wanted += [("barrier", kind) for kind in {*profile.barriers, *GATES}]
+    wanted += [("route", "ferry"), ("type", "restriction")]
+    # (osmium's iterator does not keep them alive)
+    chosen = osmium.filter.TagFilter(*wanted)
+    places = osmium.index.create_map(_LOCATIONS)
+    locate = osmium.NodeLocationsForWays(places)
+    locate.ignore_errors()
+    pool = osmium.io.ThreadPool()
+    lines, every = osmium.geom.WKBFactory(), osmium.geom.use_nodes.ALL
+    for buffer, kind in buffers:
+        source = osmium.io.FileBuffer(buffer, kind)
+        with osmium.io.Reader(source, osmium.osm.ALL, thread_pool=pool) as reader:
+            for thing in osmium.OsmFileIterator(reader, locate, chosen):
+                if thing.is_node():
+                    roads.add_node(thing, profile)
+                elif thing.is_relation():
+                    relation = read_relation(thing, profile, left_out)
+                    roads.relations += [relation] if relation else []
+                elif road_class(thing.tags.get) in kinds:
+                    roads.add_way(thing, profile, left_out, lines, every)

@@ -1,0 +1,178 @@
+"""User equilibria of known test problems: ours, and AequilibraE's where that is installed, in turn.
+
+Both go by bi-conjugate Frank-Wolfe, to the same gap, on the same threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from logging import ERROR, getLogger
+from statistics import median
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import sssp
+from sssp.bench.harness import BenchTable
+from sssp.bench.report import REFUSALS, RIGHT, WRONG, Cell, explain
+from sssp.calls.road_problem import RoadProblem
+from sssp.datasets import PROBLEMS, find
+from sssp.engine.threads import default_threads
+from sssp.errors import MissingExtraError
+
+TITLE = "User equilibria, bi-conjugate Frank-Wolfe"
+NOTE = (
+    "s: median, without reading and compilation, and of AequilibraE without its graph;\n"
+    "above: how far the objective is above that of the published flow, relative; equal: to it,\n"
+    "but for what the gap allows, which is a bound because costs rise with flow."
+)
+COLUMNS = "<problem|>gap|<contender|>iterations|>s|>ms an iteration|>above|<equal"
+GAPS = (1e-4, 1e-6)
+#: what a unit of length and of toll costs, where it costs anything
+FIXED: dict[str, dict[str, Any]] = {"ChicagoSketch": {"distance": 0.04, "toll": 0.02}}
+MOST = 5000
+#: a published flow is no better known than this
+ROUNDED = 1e-8
+#: what AequilibraE takes for free-flow times and exponents, which must be above 0 there
+LEAST_TIME, LEAST_POWER = 1e-9, 1.0
+
+
+class Equilibrium(NamedTuple):
+    """The answer of a contender."""
+
+    flow: Any
+    gap: float
+    iterations: int
+
+
+class Equilibria(BenchTable):
+    """All problems that are on this machine."""
+
+    steps = len(PROBLEMS) * len(GAPS)
+
+    def measure(self) -> None:
+        """Measure every problem to every gap."""
+        comparison = self.compare(TITLE, COLUMNS, NOTE)
+        for name in PROBLEMS:
+            files = [find(f"{name}_{kind}.tntp") for kind in ("net", "trips", "flow")]
+            network, trips, flows = files
+            if network is None or trips is None or flows is None:
+                comparison.remarks.append(f"{name} is not here: sssp fetch downloads it")
+                continue
+            problem = sssp.read_tntp(network, trips, **FIXED.get(name, {}))
+            best = float(problem.cost.integral(read_flow(flows, problem)).sum())
+            for gap in GAPS:
+                self.progress(f"{name} to a gap of {gap}")
+                for contender, prepare in (("sssp", _ours), ("AequilibraE", _aequilibrae)):
+                    try:
+                        record = self._record(problem, best, gap, prepare)
+                    except REFUSALS as error:
+                        text = f"{contender}, {name}: skipped: {explain(error)}"
+                        comparison.remarks.append(text)
+                    else:
+                        first: dict[str, Cell] = {
+                            "problem": name,
+                            "gap": f"{gap:.0e}",
+                            "contender": contender,
+                        }
+                        comparison.records.append(first | record)
+
+    def _record(
+        self, problem: RoadProblem, best: float, gap: float, prepare: Callable[..., Any]
+    ) -> dict[str, Cell]:
+        threads = self.plan.threads or default_threads()
+        prepare(problem, 0.5, threads)()  # compiles
+        seconds = []
+        for _ in range(self.plan.trials):
+            solve = prepare(problem, gap, threads)
+            start = perf_counter()
+            found = solve()
+            seconds.append(perf_counter() - start)
+        excess = float(problem.cost.integral(found.flow).sum()) / best - 1
+        paid = float(problem.cost.cost(found.flow) @ found.flow)
+        allowed = found.gap * paid / best + ROUNDED
+        return {
+            "iterations": found.iterations,
+            "s": median(seconds),
+            "ms an iteration": 1000 * median(seconds) / found.iterations,
+            "above": f"{excess:.1e}",
+            "equal": RIGHT if -ROUNDED <= excess <= allowed else WRONG,
+        }
+
+
+def read_flow(path: Any, problem: RoadProblem) -> Any:
+    """Return the published flow of every link; the file names their ends, in any order."""
+    known = np.loadtxt(path, skiprows=1, usecols=(0, 1, 2))
+    flows = {(tail, head): flow for tail, head, flow in known}
+    ends = zip(problem.links.tails + 1, problem.links.heads + 1, strict=True)
+    return np.array([flows[pair] for pair in ends])
+
+
+def _ours(problem: RoadProblem, gap: float, threads: int) -> Callable[[], Equilibrium]:
+    def solve() -> Equilibrium:
+        found = sssp.assign(
+            problem.graph,
+            problem.demand,
+            problem.cost,
+            closed_zones=problem.closed_zones,
+            gap=gap,
+            iterations=MOST,
+            threads=threads,
+            progress=False,
+        )
+        return Equilibrium(found.flow, found.gap, found.iterations)
+
+    return solve
+
+
+def _aequilibrae(problem: RoadProblem, gap: float, threads: int) -> Callable[[], Equilibrium]:
+    """Return a call of AequilibraE 1.7; its graph and matrix are made before."""
+    try:
+        paths, matrices = map(import_module, ("aequilibrae.paths", "aequilibrae.matrix"))
+        pandas = import_module("pandas")
+    except ImportError as error:
+        raise MissingExtraError("it is not installed: pip install aequilibrae") from error
+    getLogger("aequilibrae").setLevel(ERROR)
+    links, cost = problem.links, problem.cost
+    columns = {
+        "link_id": np.arange(1, links.tails.size + 1),
+        "a_node": links.tails + 1,
+        "b_node": links.heads + 1,
+        "direction": 1,
+        "capacity": cost.capacity,
+        "free_flow_time": np.maximum(cost.free, LEAST_TIME),
+        "b": cost.alpha,
+        "power": np.maximum(cost.beta, LEAST_POWER),
+        "fixed": cost.fixed,
+    }
+    zones = np.arange(1, links.zones + 1)
+    graph, table = paths.Graph(), matrices.AequilibraeMatrix()
+    graph.network = pandas.DataFrame(columns)
+    graph.prepare_graph(zones)
+    graph.set_graph("free_flow_time")
+    graph.set_blocked_centroid_flows(problem.closed_zones.size > 0)
+    table.create_empty(zones=zones.size, matrix_names=["trips"], memory_only=True)
+    table.matrix["trips"][:, :] = problem.demand[2] * (zones != zones[:, np.newaxis])
+    table.index = zones
+    table.computational_view(["trips"])
+    cars, run = paths.TrafficClass("cars", graph, table), paths.TrafficAssignment()
+    cars.set_vot(1.0)
+    cars.set_fixed_cost("fixed", 1.0)
+    run.set_classes([cars])
+    run.set_vdf("BPR")
+    run.set_vdf_parameters({"alpha": "b", "beta": "power"})
+    run.set_capacity_field("capacity")
+    run.set_time_field("free_flow_time")
+    run.max_iter, run.rgap_target = MOST, gap
+    run.set_algorithm("bfw")
+    run.set_cores(threads)
+
+    def solve() -> Equilibrium:
+        run.execute()
+        log = run.report()
+        flow = cars.results.get_load_results()["trips_tot"].to_numpy()[: links.tails.size]
+        return Equilibrium(flow, float(log["rgap"].iloc[-1]), len(log))
+
+    return solve

@@ -1,0 +1,503 @@
+"""`assign`: flows at user equilibrium, by Frank-Wolfe steps."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import count
+from time import perf_counter
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sssp.calls.assignment_result import Assignment, Column, Ways
+from sssp.calls.load import make_loader
+from sssp.cpu.frank_wolfe import LEAST_SHARE, conjugate_shares, find_step, mix_kernel
+from sssp.cpu.tree_sums import flow_on_input
+from sssp.engine.check_arguments import as_count, as_network, as_vertices
+from sssp.engine.demand import Demand, as_demand
+from sssp.engine.progress import check_progress, progress_bar
+from sssp.graph.check_arrays import arc_column, is_real, number_array
+from sssp.graph.graph import Graph
+from sssp.graph.weights import closed_weight
+from sssp.kernels.dtypes import FLOAT64, INT64
+from sssp.prepared.hierarchy import Hierarchy
+from sssp.prepared.prepare import prepare
+
+METHODS = ("bfw", "fw", "msa")
+#: the class of a call that names none
+EVERYBODY = ""
+#: a start's balance at a vertex may differ by this part of all trips from that of the demand
+UNBALANCED = 1e-6
+
+
+def assign(
+    g: Graph | Hierarchy,
+    demand: Any,
+    cost: Any,
+    *,
+    method: str = "bfw",
+    gap: float = 1e-4,
+    iterations: int = 1000,
+    classes: Mapping[str, ArrayLike] | None = None,
+    closed_zones: ArrayLike | None = None,
+    start: Any = None,
+    select: ArrayLike | None = None,
+    unreached: Literal["raise", "skip"] = "raise",
+    device: str = "auto",
+    threads: int | None = None,
+    memory_limit: float | None = None,
+    progress: bool | None = None,
+) -> Assignment:
+    """Find the user equilibrium: flows at which no trip gets cheaper on another way (Wardrop 1952).
+
+    Parameters
+    ----------
+    g : Graph or Hierarchy
+        The network; its weights do not matter, but what is closed stays closed, and turns that are
+        forbidden (`Graph.with_turns`) stay so; none may cost anything else. A graph is
+        prepared first, if it is a road network, and so is one with closed zones.
+    demand : tuple or DataFrame, or mapping of names to such
+        Trips, as for `sssp.load`: ``(origins, destinations, volumes)``. With `classes` one for each
+        of them, by name, all in the same unit (of cars, say).
+    cost : object with methods ``cost``, ``slope`` and ``integral``
+        `sssp.BPR`, `sssp.Conical`, or one of your own. Each method takes the flow of every row of
+        the input, an ndarray of float64 and shape (rows,), and returns as much: the cost, which is
+        0 or more and does not fall as flow grows, its derivative, and its integral from 0 on. Rows
+        whose cost is infinite without flow are closed. Both directions of an undirected row share
+        its flow.
+    method : {"bfw", "fw", "msa"}
+        Bi-conjugate Frank-Wolfe, Frank-Wolfe, or the method of successive averages.
+    gap : float
+        End at a relative gap of at most this: ``(c x - c y) / c x`` of costs c at flow x, and flow
+        y of everybody on shortest paths at these costs.
+    iterations : int
+        Most iterations; a call that needs more ends with a warning.
+    classes : mapping of names to array_like, shape (rows,), or numbers, optional
+        What a row costs a class of users besides, 0 or more, whatever its flow, in units of the
+        cost: a toll divided by their value of time. All classes share the rows, and their costs.
+    closed_zones : array_like of int, optional
+        Vertices where trips may begin and end, but that none may pass.
+    start : array_like, shape (rows,), mapping of names to such, or Assignment, optional
+        Flows of the same demand to start from, of the classes by name.
+    select : array_like of int, optional
+        Rows of the input: also find which trips use one of them (select link analysis). Needs a
+        second load an iteration, and no `start`.
+    unreached, device, threads, memory_limit, progress
+        As for `sssp.load`.
+
+    Returns
+    -------
+    Assignment
+        The last flow whose gap is known, and so after Ctrl-C, once there is one.
+
+    Raises
+    ------
+    UnreachableError
+        Something is to travel where no path leads.
+    ValueError
+        Another method; a cost that is negative, NaN, or infinite on a row that carries something; a
+        start that does not carry the demand; classes that are not those of the demand; an
+        undirected row that ends at a closed zone, or of which one direction is closed; turns that
+        cost something and are not forbidden.
+    TypeError
+        A cost without one of its methods; another argument is not what it should be.
+    VertexError, DeviceError
+        As `sssp.load` does.
+
+    Notes
+    -----
+    An iteration customizes the prepared map to the costs, loads all trips onto shortest paths, and
+    goes from the flow so far to a mix of that load and of the last two targets (Mitradjieva and
+    Lindberg 2013), as far as the objective falls. Costs are float64: of integers, those of the
+    first, overloaded flows would not fit. A gap of 1e-4 is usual, 1e-6 is what comparisons of
+    scenarios need; near 1e-7 the steps of Frank and Wolfe become too short to go on.
+
+    Examples
+    --------
+    >>> import numpy as np, sssp
+    >>> g = sssp.Graph.from_arcs([0, 0, 1], [2, 1, 2], [1, 1, 1])
+    >>> cost = sssp.BPR(free=[10.0, 4.0, 4.0], capacity=[100.0, 50.0, 50.0], beta=1.0)
+    >>> a = sssp.assign(g, ([0], [2], [[400.0]]), cost, gap=1e-9)
+    >>> a.flow.round(1).tolist(), a.times.round(2).tolist()
+    ([194.9, 205.1, 205.1], [12.92, 6.46, 6.46])
+    """
+    started = perf_counter()
+    network = as_network(g)
+    if method not in METHODS:
+        raise ValueError(f"unknown method {method!r}; choose from {', '.join(METHODS)}")
+    if not is_real(gap) or not gap >= 0:
+        raise ValueError(f"gap must be a number of 0 or more, not {gap!r}")
+    most, wanted = as_count(iterations, "iterations"), check_progress(progress)
+    if unreached not in ("raise", "skip"):
+        raise ValueError(f"unreached must be 'raise' or 'skip', not {unreached!r}")
+    options: dict[str, Any] = {"device": device, "threads": threads, "memory_limit": memory_limit}
+    options["skips"] = unreached == "skip"
+    costs = _Costs(network._tree_graph, cost)
+    ways = _make_ways(network, costs, closed_zones, threads, memory_limit)
+    users = _Users(costs, ways, _by_class(demand, classes), select, options)
+    x = None if start is None else users.take(start)
+    history: list[tuple[float, float, float]] = []
+    state: Any = None
+    try:
+        with progress_bar(most, wanted, "iteration") as advance:
+            for state in _approach(users, x, method):
+                history.append((state.gap, state.objective, perf_counter() - started))
+                advance(1, f"gap {state.gap:.1e}")
+                if state.gap <= gap or len(history) == most:
+                    break
+    except KeyboardInterrupt:
+        if state is None:
+            raise
+        interrupted = True
+    else:
+        interrupted = False
+    if state.gap > gap and not interrupted:
+        text = f"the gap is {state.gap:.2e} after {most} iterations, and {gap:.2e} was asked for"
+        warnings.warn(text, stacklevel=2)
+    return users.report(state, np.array(history), interrupted, named=classes is not None)
+
+
+class _Point(NamedTuple):
+    """A feasible flow of every class, and the part of it that uses selected rows."""
+
+    flows: NDArray[np.float64]  # (classes, rows)
+    #: the flow that uses selected rows, and of every class its volumes; () without `select`
+    picked: tuple[Any, ...] = ()
+
+    @property
+    def total(self) -> Column:
+        """Flow of every row, all classes together."""
+        total: Column = self.flows[0] if len(self.flows) == 1 else self.flows.sum(axis=0)
+        return total
+
+
+class _State(NamedTuple):
+    """A flow, its costs, and how far it is from equilibrium."""
+
+    point: _Point
+    times: Column
+    paid: float
+    gap: float
+    objective: float
+
+
+def _approach(users: _Users, x: _Point | None, method: str) -> Iterator[_State]:
+    """Yield one flow after the other, each nearer to the equilibrium, with its gap."""
+    costs, given = users.costs, x
+    x = x or users.load(costs.column("cost", np.zeros(costs.rows)))
+    targets: list[_Point] = []
+    step = 0.0
+    for number in count(1):
+        total = x.total
+        times = costs.column("cost", total)
+        fresh = users.load(times)
+        if x is given:
+            users.check_balance(x, fresh)
+        paid = users.paid(times, x)
+        excess = paid - users.paid(times, fresh)
+        # (at equilibrium rounding may make it negative)
+        gap = max(0.0, excess / paid) if paid > 0 else 0.0
+        objective = float(costs.column("integral", total).sum()) + users.besides(x)
+        yield _State(x, times, paid, gap, objective)
+        to = fresh
+        if method == "bfw" and targets:
+            slopes, before = costs.column("slope", total), [target.total for target in targets]
+            shares = conjugate_shares(slopes, total, fresh.total, before, step)
+            to = _mix((fresh, targets[0], targets[-1]), shares)
+            if users.paid(times, to) >= paid:  # not the way down: start anew
+                to, targets = fresh, []
+        step = 1 / (number + 1)
+        if method != "msa":
+            fixed = users.besides(to) - users.besides(x)
+            step = find_step(costs.cost, total, to.total - total, fixed)
+        x = _mix((x, to, to), (1 - step, step, 0.0))
+        # (once the step reaches its target, directions from there tell nothing of those before)
+        targets = [to, *targets][:2] if step < 1 - LEAST_SHARE else []
+
+
+def _mix(points: tuple[_Point, _Point, _Point], shares: tuple[float, float, float]) -> _Point:
+    """Return the sum of points, each times its share."""
+    flows = np.empty_like(points[0].flows)
+    a, b, c = (point.flows.ravel() for point in points)
+    mix_kernel(a, shares[0], b, shares[1], c, shares[2], flows.ravel())
+    picked = (
+        sum(share * part for share, part in zip(shares, parts, strict=True))
+        for parts in zip(*(point.picked for point in points), strict=True)
+    )
+    return _Point(flows, tuple(picked))
+
+
+class _Costs:
+    """The cost function of a call, with its values checked at every flow.
+
+    Attributes
+    ----------
+    cost : object
+        The caller's.
+    rows : int
+        Rows of the input.
+    closed : ndarray of bool, shape (rows,)
+        Which of them no path may use: closed in the graph, or by an infinite cost, or no arcs.
+    """
+
+    def __init__(self, graph: Graph, cost: Any) -> None:
+        for name in ("cost", "slope", "integral"):
+            if not callable(getattr(cost, name, None)):
+                raise TypeError(
+                    f"cost has no method {name}: sssp.BPR(free, capacity) is one, and so is any "
+                    "object with the methods cost, slope and integral of the flow"
+                )
+        self.cost, self.rows, self.closed = cost, graph.input_arcs, _closed_rows(graph)
+        empty = np.asarray(cost.cost(np.zeros(self.rows)))
+        if empty.shape == self.closed.shape:  # (`column` refuses any other)
+            self.closed |= np.isposinf(empty)
+
+    def column(self, name: str, flow: Column) -> Column:
+        """Return the values of one method of the cost function, 0 for closed rows."""
+        column = np.asarray(getattr(self.cost, name)(flow))
+        if column.shape != (self.rows,) or column.dtype.kind not in "iuf":
+            raise ValueError(
+                f"{name} of the cost must return a number for each of the {self.rows} rows of the "
+                f"network, not {column.dtype} of shape {column.shape}"
+            )
+        column = np.where(self.closed, 0.0, column)
+        odd = np.flatnonzero(~((column >= 0) & (column < np.inf)))
+        if odd.size:
+            raise ValueError(
+                f"{name} of row {odd[0]} is {column[odd[0]]} at a flow of {flow[odd[0]]}: it must "
+                "be 0 or more, and finite"
+            )
+        return column
+
+
+class _Users:
+    """The classes of a call: demand, extra costs and loaders."""
+
+    def __init__(
+        self, costs: _Costs, ways: Ways, parts: dict[str, Any], select: Any, options: dict[str, Any]
+    ) -> None:
+        self.costs, self.ways = costs, ways
+        self.names = list(parts)
+        self.selected = None if select is None else arc_column(select, costs.rows)
+        self.fixed = [_fixed_column(fixed, costs.rows, name) for name, (_, fixed) in parts.items()]
+        self.demands = [ways.place(as_demand(demand, ways.graph)) for demand, _ in parts.values()]
+        self.options = options
+        self.loaders = list(map(self.make_loader, self.demands))
+
+    def make_loader(self, demand: Demand) -> Any:
+        """Prepare a demand for loading."""
+        return make_loader(self.ways.network, demand, progress=False, **self.options)
+
+    def weights(self, times: Column) -> list[Column]:
+        """Return the weights of the rows for every class."""
+        return [np.where(self.costs.closed, np.inf, times + fixed) for fixed in self.fixed]
+
+    def load(self, times: Column) -> _Point:
+        """Load every class onto shortest paths at given costs."""
+        versions = list(map(self.ways.version, self.weights(times)))
+        loaded = map(_load, self.loaders, versions)
+        flows, self.unreached = map(np.array, zip(*loaded, strict=True))
+        if self.selected is None:
+            return _Point(flows)
+        flow, volumes = np.zeros(self.costs.rows), []
+        for version, loader, demand in zip(versions, self.loaders, self.demands, strict=True):
+            uses = np.isin(version._tree_graph.arc_origin, self.selected).astype(FLOAT64)
+            sums = loader.skim(version, uses[np.newaxis])[0]
+            volumes.append(np.where((sums > 0) & (sums < np.inf), demand.entries, 0.0))
+            flow += _load(self.make_loader(demand.with_entries(volumes[-1])), version)[0]
+        return _Point(flows, (flow, *volumes))
+
+    def besides(self, point: _Point) -> float:
+        """Return the sum of extra costs over all trips."""
+        return sum(float(fixed @ flow) for fixed, flow in zip(self.fixed, point.flows, strict=True))
+
+    def paid(self, times: Column, point: _Point) -> float:
+        """Return the sum of costs over all trips."""
+        return float(times @ point.total) + self.besides(point)
+
+    def take(self, start: Any) -> _Point:
+        """Check flows to start from.
+
+        Raises
+        ------
+        ValueError, TypeError
+            They are not the flows of these classes, or something travels on a closed row.
+        """
+        if self.selected is not None:
+            raise ValueError("of a start nobody knows which trips use a row: omit start or select")
+        if self.ways.graph._rows_go_both_ways:
+            raise ValueError(
+                "a start needs rows with one direction: make the graph of them with directed=True"
+            )
+        if isinstance(start, Assignment):
+            start = start.by_class or start.flow
+        given = start if isinstance(start, Mapping) else {EVERYBODY: start}
+        if set(given) != set(self.names):
+            raise ValueError(
+                f"start must hold flows of {_listed(self.names)}, not of {_listed(given)}"
+            )
+        flows = [number_array(given[name], "start").astype(FLOAT64) for name in self.names]
+        for flow in flows:
+            if flow.shape != (self.costs.rows,):
+                raise ValueError(f"start must have shape ({self.costs.rows},), not {flow.shape}")
+            odd = np.flatnonzero(
+                ~((flow >= 0) & (flow < np.inf)) | (self.costs.closed & (flow > 0))
+            )
+            if odd.size:
+                raise ValueError(
+                    f"start has a flow of {flow[odd[0]]} on row {odd[0]}, which must be 0 or more, "
+                    "finite, and 0 on a closed row"
+                )
+        return _Point(np.stack(flows))
+
+    def check_balance(self, start: _Point, fresh: _Point) -> None:
+        """Refuse flows that bring more or less to a vertex than those of the demand do.
+
+        Raises
+        ------
+        ValueError
+            The start belongs to another demand.
+        """
+        graph = self.ways.network._tree_graph
+        arcs = graph.row_arc
+        kept = arcs >= 0
+        for name, demand, one, other in zip(
+            self.names, self.demands, start.flows, fresh.flows, strict=True
+        ):
+            more = (one - other)[kept]
+            ends = graph.indices[arcs[kept]], graph.tails[arcs[kept]]
+            into, out_of = (np.bincount(end, more, graph.n) for end in ends)
+            if np.abs(into - out_of).max(initial=0) > UNBALANCED * demand.total:
+                who = f" of {name!r}" if name else ""
+                raise ValueError(
+                    f"the start{who} does not carry this demand: other amounts begin or end at "
+                    "some vertices; start with flows of the same demand, or with none"
+                )
+
+    def report(
+        self, state: _State, history: NDArray[np.float64], interrupted: bool, *, named: bool
+    ) -> Assignment:
+        """Return the result."""
+        point, picked = state.point, state.point.picked
+        volumes = map(Demand.as_given, self.demands, picked[1:])
+        selected: Any = dict(zip(self.names, volumes, strict=False))
+        return Assignment(
+            self.ways.graph,
+            point.total.copy(),
+            np.where(self.costs.closed, np.inf, state.times),
+            by_class=dict(zip(self.names, point.flows, strict=True)) if named else {},
+            gap=state.gap,
+            total=state.paid,
+            interrupted=interrupted,
+            unreached=float(self.unreached.sum()),
+            selected=None if not picked else selected if named else selected[EVERYBODY],
+            selected_flow=picked[0] if picked else None,
+            _history=history,
+            _ways=self.ways,
+            _weights=dict(zip(self.names, self.weights(state.times), strict=True)),
+        )
+
+
+def _load(loader: Any, version: Any) -> tuple[Column, float]:
+    """Return the flow of every row of the input, and the unreached volume."""
+    flow, unreached = loader.load(version)
+    return flow_on_input(version._tree_graph, [flow]), unreached
+
+
+def _by_class(demand: Any, classes: Any) -> dict[str, Any]:
+    """Return demand and extra costs of every class."""
+    if classes is None:
+        if isinstance(demand, Mapping):
+            raise ValueError("a demand by class needs classes, with what rows cost each besides")
+        return {EVERYBODY: (demand, 0.0)}
+    if not isinstance(classes, Mapping) or not isinstance(demand, Mapping):
+        raise TypeError("classes and demand must then both be mappings of names, as dicts")
+    if set(classes) != set(demand) or not classes:
+        raise ValueError(f"classes are {_listed(classes)}, but the demand is of {_listed(demand)}")
+    return {name: (demand[name], fixed) for name, fixed in classes.items()}
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(map(repr, names)) or "none"
+
+
+def _fixed_column(fixed: Any, rows: int, name: str) -> Column:
+    """Check the extra costs of a class."""
+    numbers = number_array(fixed, "classes").astype(FLOAT64)
+    if numbers.shape not in ((), (rows,)):
+        raise ValueError(f"class {name!r} must have a number or shape ({rows},): one a row")
+    odd = np.flatnonzero(~((numbers >= 0) & (numbers < np.inf)))
+    if odd.size:
+        raise ValueError(
+            f"row {odd[0]} costs class {name!r} {numbers.ravel()[odd[0]]} besides: it must be 0 or "
+            "more, and finite; a row is closed to all classes, by an infinite cost"
+        )
+    return np.broadcast_to(numbers, rows)
+
+
+def _closed_rows(graph: Graph) -> NDArray[np.bool_]:
+    """Return a mask of the input rows that are not open arcs."""
+    arcs, is_closed = graph.row_arc, graph.weights == closed_weight(graph.weights.dtype)
+    if graph.m == 0:
+        return np.ones(graph.input_arcs, np.bool_)
+    if graph._rows_go_both_ways and graph.closed_arcs:
+        twins = graph._twins
+        odd = np.flatnonzero((is_closed != is_closed[twins]) & (twins >= 0))
+        if odd.size:
+            raise ValueError(
+                f"row {graph.arc_origin[odd[0]]} is closed in one direction, and its cost would "
+                "open it: give both directions as rows of their own"
+            )
+    closed: NDArray[np.bool_] = (arcs < 0) | is_closed[arcs]
+    return closed
+
+
+def _make_ways(
+    network: Graph | Hierarchy,
+    costs: _Costs,
+    closed_zones: Any,
+    threads: int | None,
+    memory_limit: float | None,
+) -> Ways:
+    """Return the network to load on, prepared if it is a road network."""
+    graph = network._tree_graph
+    _refuse_costs_of_turns(graph)
+    end_of = np.arange(graph.n)
+    zones = np.unique(as_vertices([] if closed_zones is None else closed_zones, graph, "zone")[0])
+    if zones.size:
+        end_of[zones] = graph.n + np.arange(zones.size)
+        network = _split(graph, end_of, zones.size)
+    if isinstance(network, Graph):
+        empty = np.where(costs.closed, np.inf, costs.column("cost", np.zeros(costs.rows)))
+        network = network.with_weights(rows=empty)
+        with suppress(ValueError):  # (no road network: it goes by trees)
+            network = prepare(network, threads=threads, memory_limit=memory_limit, progress=False)
+    return Ways(graph, network, end_of)
+
+
+def _refuse_costs_of_turns(graph: Graph) -> None:
+    """Refuse turns that cost something and are not forbidden: no row has these costs."""
+    costs = np.zeros(0) if graph.turns is None else graph.turns.costs
+    if ((costs > 0) & (costs < closed_weight(costs.dtype))).any():
+        raise ValueError(
+            "turns must be free or forbidden here: what a turn costs belongs to no row, so that "
+            "gap and objective would leave it out; t.with_turn_costs(...) gives other costs"
+        )
+
+
+def _split(graph: Graph, end_of: NDArray[np.int64], more: int) -> Graph:
+    """Return the graph with the heads of arcs moved to `end_of`; rows keep their numbers."""
+    graph._refuse_turns("closed_zones")
+    if graph._rows_go_both_ways:
+        raise ValueError(
+            "closed_zones need rows with one direction: make the graph of them with directed=True"
+        )
+    # (rows that are no arcs become self-loops, which are dropped as before)
+    tails, heads = np.zeros((2, graph.input_arcs), INT64)
+    rows = np.flatnonzero(graph.row_arc >= 0)
+    arcs = graph.row_arc[rows]
+    tails[rows], heads[rows] = graph.tails[arcs], end_of[graph.indices[arcs]]
+    return Graph.from_arcs(tails, heads, np.zeros(tails.size), graph.n + more)

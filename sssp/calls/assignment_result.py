@@ -1,0 +1,240 @@
+"""`Assignment`: the result of `assign`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sssp.calls.load import load, skim
+from sssp.engine.demand import Demand, as_demand
+from sssp.errors import import_extra
+from sssp.graph.check_arrays import number_array
+
+if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
+    from sssp.prepared.hierarchy import Hierarchy
+
+Column = NDArray[np.float64]
+
+#: columns of `Assignment.history`
+HISTORY = ("gap", "objective", "seconds")
+
+
+@dataclass(frozen=True)
+class _Placed(Demand):
+    """A demand on split zones; messages name the vertices of the caller."""
+
+    named: Callable[..., str] = Demand.name_of
+
+    def name_of(self, entry: tuple[int, int], graph: Graph) -> str:
+        """Return how to name the trip from one origin to one destination in messages."""
+        return self.named(entry)
+
+
+@dataclass(frozen=True, eq=False)
+class Ways:
+    """The network to load on: trips to a closed zone end at a second vertex of it.
+
+    Attributes
+    ----------
+    graph : Graph
+        The caller's.
+    network : Graph or Hierarchy
+        The same rows; arcs into a closed zone lead to its second vertex, and none leads on.
+    end_of : ndarray, shape (n,), int64
+        Where trips to each vertex end.
+    """
+
+    graph: Graph
+    network: Graph | Hierarchy
+    end_of: NDArray[np.int64]
+
+    def version(self, weights: Column) -> Graph | Hierarchy:
+        """Return the network with other weights, one a row of the input."""
+        return self.network.with_weights(rows=weights)
+
+    def place(self, asked: Demand) -> Demand:
+        """Move destinations to `end_of`; volumes within a closed zone become 0."""
+        within, ends = self.is_within(asked), self.end_of[asked.destinations]
+        part = asked.with_entries(np.where(within, 0.0, asked.entries))
+        named = partial(asked.name_of, graph=self.graph)
+        return _Placed(**vars(part) | {"destinations": ends, "named": named})
+
+    def is_within(self, asked: Demand) -> NDArray[np.bool_]:
+        """Return a mask of the entries of a demand that stay within a closed zone."""
+        table, ends = asked.volumes, asked.destinations
+        origins = asked.origins[:, np.newaxis]
+        if not isinstance(table, np.ndarray):
+            origins, ends = np.repeat(asked.origins, np.diff(table.indptr)), ends[table.indices]
+        within: NDArray[np.bool_] = (origins == ends) & (self.end_of[ends] != ends)
+        return within
+
+
+@dataclass(eq=False, repr=False)
+class Assignment:
+    """Flows at user equilibrium, within the gap that the call asked for.
+
+    Not made by hand: `sssp.assign` returns it. It owns its memory and pickles.
+
+    Attributes
+    ----------
+    graph : Graph
+        The graph of the call; a row is a row of its input.
+    flow : ndarray, shape (rows,), float64
+        What every row carries, all classes together.
+    times : ndarray, shape (rows,), float64
+        What every row costs at that flow, before what it costs a class besides; infinite if it is
+        closed.
+    by_class : dict of str to ndarray, shape (rows,), float64
+        The flow of every class; empty where the call named none.
+    selected : ndarray or csr_array, shape of the volumes, or dict of str to such, or None
+        With `select`: how much of every pair of origin and destination uses one of these rows.
+    selected_flow : ndarray, shape (rows,), float64, or None
+        With `select`: what every row carries of that.
+    gap : float
+        The relative gap: how much less everybody together would pay on the ways that are shortest
+        at these costs, as a part of what they pay.
+    total : float
+        What everybody pays together: flow times costs, those of classes too.
+    objective : float
+        The sum over the rows of the integral of the cost from 0 to the flow (Beckmann's), and what
+        classes pay besides: the least at equilibrium.
+    iterations : int
+        Number of iterations.
+    unreached : float
+        Volume that was left out, because no path leads there.
+    interrupted : bool
+        Whether Ctrl-C ended the call; everything above is then of the last flow whose gap is known.
+    """
+
+    graph: Graph
+    flow: Column
+    times: Column
+    _: KW_ONLY
+    by_class: dict[str, Column]
+    gap: float
+    total: float
+    unreached: float
+    interrupted: bool
+    _history: NDArray[np.float64]
+    _ways: Ways
+    _weights: dict[str, Column]
+    selected: Any = None
+    selected_flow: Any = None
+
+    @property
+    def iterations(self) -> int:
+        """How many all-or-nothing flows were found at other costs."""
+        return len(self._history)
+
+    @property
+    def objective(self) -> float:
+        """Beckmann's objective at the flow."""
+        return float(self._history[-1, 1])
+
+    @property
+    def history(self) -> Any:
+        """Gap, objective and seconds of every iteration, as a `pandas.DataFrame`.
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed.
+        """
+        pandas = import_extra("pandas", "geo")
+        return pandas.DataFrame(self._history, columns=list(HISTORY))
+
+    def load(self, demand: Any, *, name: str | None = None, **options: Any) -> Any:
+        """Load any demand onto the shortest paths at these costs, all or nothing.
+
+        Parameters
+        ----------
+        demand : tuple or DataFrame
+            As for `sssp.load`.
+        name : str, optional
+            The class that travels, where there are classes.
+        **options
+            As for `sssp.load`: ``select=rows`` tells what would use a row.
+
+        Returns
+        -------
+        Flows
+            As of `sssp.load`; with closed zones its `graph` is the one that is searched, and
+            `flow` is by row of the input all the same.
+
+        Raises
+        ------
+        ValueError
+            No such class.
+        UnreachableError, ValueError, TypeError, VertexError
+            As `sssp.load` does.
+        """
+        placed = self._ways.place(as_demand(demand, self.graph))
+        return load(self._ways.version(self._weights_of(name)), placed, **options)
+
+    def skim(
+        self, demand: Any, values: ArrayLike, *, name: str | None = None, **options: Any
+    ) -> Any:
+        """Sum an attribute of the rows along the shortest paths at these costs.
+
+        Parameters
+        ----------
+        demand : tuple or DataFrame
+            As for `sssp.skim`: ``(origins, destinations)`` asks for the whole table.
+        values : array_like, shape (rows,) or (rows, c)
+            A number, or c of them, for every row of the input: `times`, a length, a toll.
+        name : str, optional
+            The class that travels, where there are classes.
+        **options
+            As for `sssp.skim`.
+
+        Returns
+        -------
+        ndarray
+            As of `sssp.skim`.
+
+        Raises
+        ------
+        ValueError
+            No such class; not one value a row.
+        TypeError, VertexError
+            As `sssp.skim` does.
+        """
+        columns = number_array(values, "values")
+        if columns.ndim not in (1, 2) or len(columns) != self.graph.input_arcs:
+            rows = self.graph.input_arcs
+            raise ValueError(f"values must have shape ({rows},) or ({rows}, c): one a row")
+        version = self._ways.version(self._weights_of(name))
+        asked = as_demand(demand, self.graph, needs_volumes=False)
+        sums = skim(
+            version, self._ways.place(asked), columns[version._tree_graph.arc_origin], **options
+        )
+        # (on the network that is searched a trip within a closed zone would be a round trip)
+        within = asked.as_given(self._ways.is_within(asked))
+        for part in sums if isinstance(sums, list) else [sums]:
+            if isinstance(part, np.ndarray):
+                part[within] = 0
+            else:
+                part.data[within.data] = 0
+        return sums
+
+    def _weights_of(self, name: str | None) -> Column:
+        if name is None and len(self._weights) == 1:
+            (weights,) = self._weights.values()
+            return weights
+        if name not in self._weights or not self.by_class:
+            names = ", ".join(map(repr, self.by_class)) or "none"
+            raise ValueError(f"name must be that of a class, not {name!r}; there are {names}")
+        return self._weights[name]
+
+    def __repr__(self) -> str:
+        ended = ", interrupted" if self.interrupted else ""
+        return (
+            f"<Assignment of {self.flow.size} rows: gap {self.gap:.2e} after {self.iterations} "
+            f"iterations{ended}>"
+        )

@@ -1,0 +1,362 @@
+"""`load` and `skim`: flows of a demand, and sums of other costs along its trips."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sssp.calls.many_sources import iter_blocks
+from sssp.cpu.sweep.flow_driver import SweptFlows
+from sssp.cpu.tree_sums import add_at, check_arc_values
+from sssp.engine.check_arguments import as_memory_limit, as_network
+from sssp.engine.demand import EXACT, Demand, as_demand
+from sssp.engine.device_names import named_device
+from sssp.engine.exact_sums import as_numbers
+from sssp.engine.progress import check_progress
+from sssp.engine.threads import check_threads
+from sssp.errors import DistanceOverflowError
+from sssp.kernels.dtypes import FLOAT64, INT64
+from sssp.results.flow_results import Flows, as_volumes, cost_of
+from sssp.results.trees import ShortestPaths
+
+if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
+    from sssp.prepared.hierarchy import Hierarchy
+
+
+def load(
+    g: Graph | Hierarchy,
+    demand: Any,
+    *,
+    select: ArrayLike | None = None,
+    unreached: Literal["raise", "skip"] = "raise",
+    device: str | Sequence[str] = "auto",
+    threads: int | None = None,
+    memory_limit: float | None = None,
+    progress: bool | None = None,
+) -> Flows:
+    """Load a demand onto shortest paths: all-or-nothing assignment.
+
+    Parameters
+    ----------
+    g : Graph or Hierarchy
+        A prepared map takes a small part of the time, because it needs no trees.
+    demand : tuple (origins, destinations, volumes), or DataFrame
+        Vertices, and how much travels between them. Volumes of shape (k, t), an array or a SciPy
+        sparse matrix, are a table of k origins and t destinations; of shape (p,) they belong to
+        trips, with as many origins and destinations, or one for all. A DataFrame has the columns
+        ``origin``, ``destination`` and ``volume``, and names vertices by their labels.
+    select : array_like of int, optional
+        Rows of the input (select link analysis): only trips that use one of them are loaded, in
+        either direction of an undirected row.
+    unreached : {"raise", "skip"}
+        What becomes of volumes where no path leads: an error, or `Flows.unreached`.
+    device : str, or sequence of str
+        A prepared map is loaded on the CPU; where a GPU is named, trees are found there, and their
+        flows added up on the host. A graph goes by trees, as of `sssp.shortest_paths`.
+    threads, memory_limit, progress
+        As for `sssp.shortest_paths`. The number of threads never shows in the result.
+
+    Returns
+    -------
+    Flows
+
+    Raises
+    ------
+    UnreachableError
+        A volume leads where no path does.
+    VertexError, IndexError
+        No such vertex; no such row of the input.
+    DistanceOverflowError
+        Integers whose sum reaches 2**53; give them as floats.
+    ValueError, TypeError
+        Shapes that do not go together; volumes that are negative, NaN or infinite; other arguments
+        that are not what they should be.
+    NegativeCycleError, DeviceError
+        As `sssp.shortest_paths`.
+
+    Notes
+    -----
+    Exact: flow times weight, summed over the arcs, is volume times distance, summed over the trips
+    (floats: but for rounding), and at every vertex as much leaves as comes. Of equally short paths
+    one is taken, the same for any number of threads; a prepared map may take another than a graph.
+
+    On a prepared map: O(arcs above the destinations) for every 16 origins, and O(triangles) once;
+    16 numbers a vertex that is swept for every thread, and a few for every chordal arc. The sweep
+    of PHAST (Delling, Goldberg, Nowatzyk and Werneck 2011) is passed backward; see
+    `sssp.cpu.sweep.flows`.
+
+    Examples
+    --------
+    >>> import sssp
+    >>> g = sssp.Graph.from_arcs([0, 1, 0], [1, 2, 2], [5, 5, 20])
+    >>> found = sssp.load(g, ([0, 1], [2], [[30], [4]]))
+    >>> found.flow.tolist(), found.total
+    ([30, 34, 0], 320)
+    """
+    graph, checked = _check(g, demand)
+    if unreached not in ("raise", "skip"):
+        raise ValueError(f"unreached must be 'raise' or 'skip', not {unreached!r}")
+    options: dict[str, Any] = {
+        "device": device, "threads": threads, "memory_limit": memory_limit, "progress": progress,
+        "skips": unreached == "skip",
+    }  # fmt: skip
+    loader, lost, selected = make_loader(g, checked, **options), 0.0, None
+    if select is not None:
+        uses = np.isin(graph.arc_origin, _as_rows(select, graph))
+        sums = loader.skim(g, uses[np.newaxis].astype(FLOAT64))[0]
+        lost, _ = _leave_out(checked, checked.entries, sums < np.inf, loader.refuse)
+        kept = np.where((sums > 0) & (sums < np.inf), checked.entries, 0.0)
+        checked = checked.with_entries(kept)
+        selected = checked.as_given(as_volumes(kept, is_integral=checked.is_integral))
+        loader = make_loader(g, checked, **options)
+    loads, left = loader.load_searched(g)
+    loads, by_arc, rest = (
+        as_volumes(part, is_integral=checked.is_integral)
+        for part in (loads, _onto_arcs(graph, loads), np.array(lost + left))
+    )
+    return Flows(graph, by_arc, cost_of(loads, graph._searched.weights), rest.item(), selected)
+
+
+def skim(
+    g: Graph | Hierarchy,
+    demand: Any,
+    values: ArrayLike,
+    *,
+    device: str | Sequence[str] = "auto",
+    threads: int | None = None,
+    memory_limit: float | None = None,
+    progress: bool | None = None,
+) -> Any:
+    """Sum other attributes of the arcs along the shortest path of every trip.
+
+    Parameters
+    ----------
+    g : Graph or Hierarchy
+    demand : tuple or DataFrame
+        As of `load`, whose paths these are; ``(origins, destinations)`` is the whole table.
+    values : array_like, shape (m,) or (m, c)
+        A number an arc, or c of them, at its position in ``graph.indices``;
+        ``attribute[graph.arc_origin]`` brings an attribute of the input there. What stands at arcs
+        that no path uses does not matter.
+    device, threads, memory_limit, progress
+        As of `load`.
+
+    Returns
+    -------
+    ndarray, int64 or float64, in the shape of the volumes; with c values (..., c)
+        Where no path leads ``iinfo(int64).max``, or inf. Of sparse volumes a `csr_array` of their
+        entries, and with c values a list of c of them.
+
+    Raises
+    ------
+    ValueError
+        Not one value an arc; a value on a path that is NaN or infinite.
+    DistanceOverflowError
+        Integers so large that n of them may reach 2**53; floats whose sum may leave float64.
+    SSSPError, TypeError
+        As `load`.
+
+    Notes
+    -----
+    The sum of the skim times the volumes is the sum of the flow times the values. The time of
+    `load`, about, and again half of it for every further value.
+
+    Examples
+    --------
+    >>> import sssp
+    >>> g = sssp.Graph.from_arcs([0, 1, 0], [1, 2, 2], [5, 5, 20])
+    >>> km = [1.5, 2.5, 1.0]  # by row of the input
+    >>> sssp.skim(g, ([0, 1], [2]), [km[row] for row in g.arc_origin]).tolist()
+    [[4.0], [2.5]]
+    """
+    graph, checked = _check(g, demand, needs_volumes=False)
+    numbers = as_numbers(values, "values")
+    check_arc_values(graph, numbers.shape[:1] if numbers.ndim == 2 else numbers.shape)
+    columns = numbers if numbers.ndim == 2 else numbers[:, np.newaxis]
+    is_integral = numbers.dtype.kind == "i"
+    finite = np.abs(columns[np.isfinite(columns)].astype(FLOAT64))
+    if not finite.max(initial=0) * graph._searched.n < (EXACT if is_integral else np.inf):
+        raise DistanceOverflowError(
+            f"values of up to {finite.max()} may add up to more than float64 holds"
+            f"{' exactly; pass floats, which are rounded' if is_integral else ''}"
+        )
+    # (infinity is what unreached looks like)
+    arc_values = np.where(np.isfinite(columns), columns, np.nan).T.astype(FLOAT64)
+    loader = make_loader(
+        g, checked, device=device, threads=threads, memory_limit=memory_limit, progress=progress
+    )
+    found = loader.skim(g, np.ascontiguousarray(arc_values))
+    odd = np.argwhere(np.isnan(found))
+    if odd.size:
+        name = checked.name_of(checked.ends_of(tuple(odd[0, 1:].tolist())), graph)
+        raise ValueError(
+            f"a value on the path {name} is NaN or infinite; every value on a path must be finite"
+        )
+    if is_integral:
+        reached = found < np.inf
+        whole = np.full(found.shape, np.iinfo(INT64).max)
+        whole[reached] = as_volumes(found[reached], is_integral=True)
+        found = whole
+    if numbers.ndim == 1:
+        return checked.as_given(found[0])
+    if checked.is_sparse and checked.trip_of is None:
+        return [checked.as_given(column) for column in found]
+    return checked.as_given(np.moveaxis(found, 0, -1))
+
+
+def _check(g: Any, demand: Any, *, needs_volumes: bool = True) -> tuple[Graph, Demand]:
+    """Return the graph, and the checked demand."""
+    return as_network(g)._tree_graph, as_demand(demand, g, needs_volumes=needs_volumes)
+
+
+def _as_rows(select: Any, graph: Graph) -> NDArray[Any]:
+    """Check rows of the input."""
+    rows: NDArray[Any] = np.atleast_1d(np.asarray(select))
+    if rows.size and rows.dtype.kind not in "iu":
+        raise TypeError(f"select must be rows of the input, integers, not {rows.dtype}")
+    outside = rows[(rows < 0) | (rows >= graph.input_arcs)]
+    if outside.size:
+        raise IndexError(
+            f"row {outside[0]} of select is no row of the input, which has {graph.input_arcs}"
+        )
+    return rows
+
+
+def _onto_arcs(graph: Graph, loads: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the loads of a graph's arcs, for those of the arcs that are searched."""
+    if graph.turns is None:
+        return loads
+    arc_of = graph.turns.expansion.arc_of
+    is_arc = arc_of >= 0
+    on_arcs: NDArray[np.float64] = np.zeros(graph.m)
+    add_at(on_arcs, arc_of[is_arc], loads[is_arc])
+    return on_arcs
+
+
+def _leave_out(
+    demand: Demand, volumes: Any, reached: Any, refuse: Refusal | None, first_row: int = 0
+) -> tuple[float, Any]:
+    """Return what leads nowhere, all together, and the volumes without it; or refuse it."""
+    lost = ~reached & (volumes > 0)
+    if not lost.any():
+        return 0.0, volumes
+    if refuse is not None:
+        first = np.argwhere(lost)[0].tolist()
+        refuse(demand.ends_of(first) if len(first) == 1 else (first_row + first[0], first[1]))
+    return float(volumes[lost].sum()), np.where(lost, 0.0, volumes)
+
+
+# ---- by sweeps, or by trees
+
+
+#: raises for a row and a column
+Refusal = Callable[[tuple[int, int]], object]
+
+
+class Loader:
+    """Loads one demand, or sums values along its trips, on any version of a network.
+
+    `make_loader` makes it. What does not depend on weights is prepared once.
+    """
+
+    def __init__(
+        self, swept: SweptFlows | None, by_trees: _TreeFlows, refuse: Refusal | None
+    ) -> None:
+        self._swept, self._by_trees, self.refuse = swept, by_trees, refuse
+
+    def load(self, version: Graph | Hierarchy) -> tuple[NDArray[np.float64], float]:
+        """Return the flow on every arc, shape (m,), and the volume that leads nowhere.
+
+        Parameters
+        ----------
+        version : Graph or Hierarchy
+            The network that the loader was made for, or one with other weights on its arcs.
+        """
+        loads, left = self.load_searched(version)
+        return _onto_arcs(version._tree_graph, loads), left
+
+    def load_searched(self, version: Any) -> tuple[NDArray[np.float64], float]:
+        """Return the flow on every arc that is searched, those of turns among them; see `load`."""
+        searched = version._searched
+        found = None if self._swept is None else self._swept.load(searched)
+        return found or self._by_trees.load(searched)
+
+    def skim(self, version: Any, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return sums of values (c, m) along every trip, shape (c, *entries); inf: unreached."""
+        searched, turns = version._searched, version.turns
+        if turns is not None:
+            values = np.stack([turns.expansion.values_of_arcs(own) for own in values])
+        found = None if self._swept is None else self._swept.skim(searched, values)
+        return self._by_trees.skim(searched, values) if found is None else found
+
+
+def make_loader(
+    network: Any,
+    demand: Demand,
+    *,
+    device: str | Sequence[str] = "auto",
+    threads: int | None = None,
+    memory_limit: float | None = None,
+    progress: bool | None = None,
+    skips: bool = False,
+) -> Loader:
+    """Prepare a demand for loading on versions of a network.
+
+    Arguments as of `load`; `skips`: whether volumes that lead nowhere are left out.
+    """
+    graph, named = network._tree_graph, demand
+    refuse = None if skips else lambda ends: named.refuse_lost(ends, graph)
+    if graph.turns is not None:
+        begin, end = graph.turns.expansion.begin, graph.turns.expansion.end
+        ends = {"origins": begin[demand.origins], "destinations": end[demand.destinations]}
+        demand = replace(demand, **ends)
+    options = {
+        "device": device, "threads": threads, "memory_limit": memory_limit, "progress": progress
+    }  # fmt: skip
+    by_trees = _TreeFlows(demand, options, refuse)
+    asked = check_threads(threads), as_memory_limit(memory_limit), check_progress(progress)
+    on_cpu = device in ("auto", "cpu") and named_device(device) in ("auto", "cpu")
+    if network._methods is None or not on_cpu:
+        return Loader(None, by_trees, refuse)
+    return Loader(SweptFlows(network._searched, demand, *asked, refuse), by_trees, refuse)
+
+
+class _TreeFlows:
+    """Flows and sums of one demand by trees: a block of origins at a time."""
+
+    def __init__(self, demand: Demand, options: dict[str, Any], refuse: Refusal | None) -> None:
+        self.demand, self.options, self.refuse = demand, options, refuse
+
+    def _blocks(self, network: Any) -> Iterator[tuple[int, int, ShortestPaths]]:
+        """Yield the trees of some origins after the other, and which these are."""
+        low = 0
+        for r in iter_blocks(
+            network, self.demand.origins, targets=self.demand.destinations, predecessors=True,
+            **self.options,
+        ):  # fmt: skip
+            yield low, low + r.rows, r
+            low += r.rows
+
+    def load(self, network: Any) -> tuple[NDArray[np.float64], float]:
+        """Return flows and what leads nowhere, as of `Loader.load`."""
+        flow, left = np.zeros(network.m), 0.0
+        for low, high, r in self._blocks(network):
+            volumes = self.demand.dense_rows(low, high)
+            lost, volumes = _leave_out(self.demand, volumes, r.reached, self.refuse, low)
+            left += lost
+            flow += r._load_arcs(volumes)[0]
+        return flow, left
+
+    def skim(self, network: Any, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return sums, as of `Loader.skim`."""
+        found = np.empty((len(values), *self.demand.entries.shape))
+        for low, high, r in self._blocks(network):
+            rows, places = self.demand.entries_of(low, high)
+            for own, column in zip(found, values, strict=True):
+                own[rows] = r.skim(column)[places]
+        return found

@@ -1,0 +1,130 @@
+"""Directions and step lengths of conjugate Frank-Wolfe methods.
+
+Source: Mitradjieva and Lindberg, The stiff is moving: conjugate direction Frank-Wolfe methods with
+applications to traffic assignment, Transportation Science 47 (2013). A target is a flow that a
+step goes to: a mix of the all-or-nothing flow and of the last two targets, so that the direction is
+conjugate to the last two, with respect to the slopes of the costs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.kernels.jit import njit
+
+Column = NDArray[np.float64]
+
+#: a step ends where the derivative along it is this part of that at its start
+FLAT = 1e-12
+#: evaluations of a line search; a bracket is at most halved so often
+MOST_EVALUATIONS = 60
+#: the all-or-nothing flow keeps at least this share of a target, or no step would turn
+LEAST_SHARE = 0.01
+
+
+@njit
+def _products_kernel(slopes, flow, fresh, last, older):
+    """Return the products of the directions to three targets, weighted by the slopes.
+
+    ============================ ======================== =============================
+    argument                     shape, dtype             who writes
+    ============================ ======================== =============================
+    slopes, flow                 (rows,) float64          caller
+    fresh                        (rows,) float64          caller: all-or-nothing flow
+    last, older                  (rows,) float64          caller: the last two targets
+    ============================ ======================== =============================
+    """
+    last_fresh = older_fresh = last_last = last_older = older_older = 0.0
+    for row in range(flow.size):
+        to_last, to_older = last[row] - flow[row], older[row] - flow[row]
+        to_fresh = slopes[row] * (fresh[row] - flow[row])
+        last_fresh += to_last * to_fresh
+        older_fresh += to_older * to_fresh
+        last_last += slopes[row] * to_last * to_last
+        last_older += slopes[row] * to_last * to_older
+        older_older += slopes[row] * to_older * to_older
+    return last_fresh, older_fresh, last_last, last_older, older_older
+
+
+@njit
+def mix_kernel(first, a, second, b, third, c, out):
+    """Write ``a * first + b * second + c * third`` of columns; `out` may be one of them."""
+    for row in range(first.size):
+        out[row] = a * first[row] + b * second[row] + c * third[row]
+
+
+def conjugate_shares(
+    slopes: Column, flow: Column, fresh: Column, targets: list[Column], step: float
+) -> tuple[float, float, float]:
+    """Return the shares of the all-or-nothing flow and of the last two targets in the next one.
+
+    Parameters
+    ----------
+    slopes, flow, fresh : ndarray, shape (rows,)
+        Derivatives of the costs, the flow, and the all-or-nothing flow.
+    targets : list of ndarray, shape (rows,)
+        The last two targets, or as many as there are, the latest first.
+    step : float
+        How far the last step went to its target, in [0, 1).
+    """
+    if not targets:
+        return 1.0, 0.0, 0.0
+    fresh_1, fresh_2, last_1, both, last_2 = _products_kernel(
+        slopes, flow, fresh, targets[0], targets[-1]
+    )
+    if len(targets) == 1:
+        across = fresh_1 - last_1
+        share = min(max(fresh_1 / across, 0.0), 1.0 - LEAST_SHARE) if across else 0.0
+        return 1.0 - share, share, 0.0
+    # the direction before the last, as seen from here, leads to step * last + (1 - step) * older
+    rest = 1.0 - step
+    across = step * (both - last_1) + rest * (last_2 - both)
+    mu = max(0.0, -(step * fresh_1 + rest * fresh_2) / across) if across else 0.0
+    nu = max(0.0, -fresh_1 / last_1 + mu * step / rest) if last_1 else 0.0
+    own = 1.0 / (1.0 + mu + nu)
+    return own, nu * own, mu * own
+
+
+def find_step(cost: Any, flow: Column, direction: Column, fixed: float) -> float:
+    """Return the step in [0, 1] along which the objective falls farthest.
+
+    Newton's method on its derivative, within a bracket.
+
+    Parameters
+    ----------
+    cost : object with methods ``cost`` and ``slope``
+        As for `sssp.assign`; those of this package have compiled derivatives.
+    flow, direction : ndarray, shape (rows,)
+    fixed : float
+        What the whole direction costs besides, whatever the flow.
+    """
+
+    def derive(step: float) -> tuple[float, float]:
+        if hasattr(cost, "_along"):
+            first, second = cost._along(flow, direction, step)
+        else:
+            at = flow + step * direction
+            np.maximum(at, 0.0, out=at)  # (rounding may leave an empty row below 0)
+            moves = direction != 0.0  # (a closed row costs infinity)
+            way = direction[moves]
+            first = float(np.asarray(cost.cost(at))[moves] @ way)
+            second = float(np.asarray(cost.slope(at))[moves] @ (way * way))
+        return first + fixed, second
+
+    low, high, step, top_is_known = 0.0, 1.0, 0.0, False
+    scale = 0.0
+    for _ in range(MOST_EVALUATIONS):
+        first, second = derive(step)
+        scale = scale or abs(first)
+        low, high = (step, high) if first < 0 else (low, step)
+        if abs(first) <= FLAT * scale or low >= high:
+            break
+        new = step - first / second if second > 0 else 1.0
+        if not low < new < high:
+            new = 0.5 * (low + high) if top_is_known else 1.0
+        top_is_known = top_is_known or new == 1.0
+        step = new
+    return step

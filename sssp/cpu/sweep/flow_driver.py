@@ -1,0 +1,354 @@
+"""Loads demand onto a prepared map, and sums other costs of its trips, on the CPU.
+
+What does not depend on the weights is prepared once for all versions: the origins in groups of
+`LANES`, in order of rank, so that those of a group have most ancestors in common; which ranks are
+swept; and the volumes, side by side, in the order in which places are passed.
+
+Groups come in blocks, whose flows are added up in order: the result does not depend on the number
+of threads. A table sweeps what leads to any of its destinations. Where few of them belong to a
+group, as for single trips, every group sweeps only what leads to its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.cpu.sweep.flows import lanes_kernel, load_kernel, skim_kernel, slots_kernel
+from sssp.cpu.sweep.sweeps import LANES, Ancestors, Arcs, find_ancestors, lanes_memory, select_arcs
+from sssp.cpu.sweep.unpacking import basic_weights, street_of_slots, sum_over_shortcuts, unpack
+from sssp.cpu.tree_sums import add_at
+from sssp.engine import thresholds
+from sssp.engine.demand import Demand
+from sssp.engine.memory import check_memory
+from sssp.engine.progress import progress_bar
+from sssp.engine.workers import ordered_map
+from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, infinity
+from sssp.order.prepared_map import PreparedMap
+from sssp.order.structure import NO_SLOT, offsets
+
+#: blocks that are enough to spread over threads, and groups that one has at least
+BLOCKS, GROUPS = 32, 4
+#: a group sweeps for its own destinations if those of all groups are fewer than one in so many
+OWN_SHARE = 4
+FEWER_VOLUMES = "give fewer origins at a time, and add up the flows"
+
+
+class Block(NamedTuple):
+    """Some groups of lanes.
+
+    Attributes
+    ----------
+    arrays : tuple
+        As `load_kernel` takes them.
+    columns : ndarray, shape (targets,)
+        The column of every target.
+    rows : ndarray, shape (groups, LANES)
+        The row of every lane; -1: none.
+    entries, spots : ndarray
+        Which entries of a sparse table they have, and where they stand in the flat lanes.
+    ups, downs : Ancestors
+        What sources climb, and what is swept.
+    """
+
+    arrays: tuple[NDArray[Any], ...]
+    columns: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    entries: NDArray[np.int64]
+    spots: NDArray[np.int64]
+    ups: Ancestors
+    downs: Ancestors
+
+    def ends_of(self, target: int, lane: int) -> tuple[int, int]:
+        """Return row and column of a target and a lane."""
+        group = int(np.searchsorted(self.arrays[2], target, side="right")) - 1
+        return int(self.rows[group, lane]), int(self.columns[target])
+
+
+class _Packed(NamedTuple):
+    """The arcs of a version that a block needs, as kernels take them, and the slots of these."""
+
+    ups: tuple[NDArray[Any], ...]
+    downs: tuple[NDArray[Any], ...]
+    up_slots: NDArray[np.int64]
+    down_slots: NDArray[np.int64]
+
+
+class SweptFlows:
+    """Flows and sums of one demand, on any version of a map.
+
+    Parameters
+    ----------
+    prepared : PreparedMap
+    demand : Demand
+    threads : int
+    memory_limit : int
+        Bytes that this may hold.
+    progress : bool or None
+    refuse : callable or None
+        Raises for the row and the column of a volume that leads nowhere; None: it is left out.
+
+    Raises
+    ------
+    DeviceError
+        It needs more memory.
+    """
+
+    def __init__(
+        self,
+        prepared: PreparedMap,
+        demand: Demand,
+        threads: int,
+        memory_limit: int,
+        progress: bool | None,
+        refuse: Callable[[tuple[int, int]], object] | None,
+    ) -> None:
+        self.demand, self.progress, self.refuse = demand, progress, refuse
+        self.threads, self.memory_limit = threads, memory_limit
+        self.structure = s = prepared._structure
+        self.street_of = street_of_slots(s, prepared._slots)
+        self.origins, self.ends = s.rank[demand.origins], s.rank[demand.destinations]
+        self.by_rank = np.argsort(self.origins, kind="stable")
+        groups = -(-self.by_rank.size // LANES)
+        self.is_table = self._is_table(groups)
+        each = max(GROUPS, -(-groups // BLOCKS)) if self.is_table else 1
+        self.parts = [range(low, min(low + each, groups)) for low in range(0, groups, each)]
+        self.shared = None
+        if self.is_table:
+            self.shared = tuple(find_ancestors(s.parent, x) for x in (self.origins, self.ends))
+        self._kept: dict[range, Block] = {}
+
+    def _is_table(self, groups: int) -> bool:
+        """Return whether all groups sweep for all destinations."""
+        few = groups * self.ends.size // OWN_SHARE
+        return not self.demand.is_sparse or bool(self.demand.volumes.nnz >= few)
+
+    # -- the demand, side by side --------------------------------------------------------------
+
+    def _block(self, part: range) -> Block:
+        """Return a block of groups, which is kept if all together are small."""
+        block = self._kept.get(part)
+        if block is None:
+            block = self._make_block(part)
+            if self.is_table and self._lanes_bytes * len(self.parts) <= thresholds.KEPT_LANES:
+                self._kept[part] = block
+        return block
+
+    @property
+    def _lanes_bytes(self) -> int:
+        """Bytes of the volumes of the largest block."""
+        groups = len(self.parts[0]) if self.parts else 0
+        return groups * self.ends.size * LANES * FLOAT64.itemsize
+
+    def _make_block(self, part: range) -> Block:
+        low, high = part.start * LANES, min(part.stop * LANES, self.by_rank.size)
+        chosen = self.by_rank[low:high]
+        rows = np.full((len(part), LANES), -1, INT64)
+        rows.reshape(-1)[: high - low] = chosen
+        first_sources = np.minimum(np.arange(len(part) + 1) * LANES, high - low)
+        if self.demand.is_sparse:
+            columns, starts, entries = self._gather_entries(chosen, first_sources)
+            lanes = np.zeros((columns.size, LANES))
+            add_at(lanes.reshape(-1), entries[1], self.demand.volumes.data[entries[0]])
+        else:
+            by_place = np.argsort(self.ends, kind="stable")
+            starts = np.arange(len(part) + 1) * by_place.size
+            columns, entries = np.tile(by_place, len(part)), np.empty((2, 0), INT64)
+            lanes = np.zeros((columns.size, LANES))
+            for own, begin in zip(rows, starts[:-1], strict=True):
+                group = lanes[begin : begin + by_place.size]
+                lanes_kernel(self.demand.volumes, own[own >= 0], by_place, group)
+        origins, ends = self.origins[chosen], self.ends[columns]
+        ups, downs = self.shared or (
+            find_ancestors(self.structure.parent, origins),
+            find_ancestors(self.structure.parent, ends),
+        )
+        arrays = ups.places[origins], first_sources, starts, downs.places[ends], lanes
+        return Block(arrays, columns, rows, entries[0], entries[1], ups, downs)
+
+    def _gather_entries(
+        self, chosen: NDArray[np.int64], first_sources: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return the columns of each group in order of rank, where they begin, and all entries."""
+        table, t = self.demand.volumes, max(1, self.ends.size)
+        counts = np.diff(table.indptr)[chosen]
+        begins = offsets(counts)
+        entries = np.arange(begins[-1]) + np.repeat(table.indptr[chosen] - begins[:-1], counts)
+        position = np.empty(self.ends.size, INT64)
+        by_place = np.argsort(self.ends, kind="stable")
+        position[by_place] = np.arange(self.ends.size)
+        lane = np.repeat(np.arange(chosen.size), counts)
+        keys = lane // LANES * t + position[table.indices[entries]]
+        targets, target_of = np.unique(keys, return_inverse=True)
+        starts = np.searchsorted(targets, np.arange(first_sources.size) * t)
+        spots = target_of * LANES + lane % LANES
+        return by_place[targets % t], starts, np.stack((entries, spots))
+
+    # -- a version -----------------------------------------------------------------------------
+
+    def load(self, version: PreparedMap) -> tuple[NDArray[np.float64], float] | None:
+        """Return the flow on every arc of the graph, and the volume that leads nowhere.
+
+        None where sums may leave every dtype.
+
+        Raises
+        ------
+        UnreachableError
+            A volume leads nowhere, and is not to be skipped.
+        """
+        weighed = self._weigh(version)
+        if weighed is None:
+            return None
+        flow, lost = np.zeros(2 * self.structure.upper.size), 0.0
+
+        def load(part: range) -> Any:
+            block = self._block(part)
+            packed = weighed.pack(block)
+            loads = np.zeros(packed.up_slots.size), np.zeros(packed.down_slots.size)
+            lost, which = np.zeros(1), np.full(2, -1, INT64)
+            load_kernel(
+                block.arrays, packed.ups, packed.downs, weighed.inf, *weighed.scratch(packed),
+                *loads, lost, which,
+            )  # fmt: skip
+            if which[0] >= 0 and self.refuse is not None:
+                self.refuse(block.ends_of(*which.tolist()))
+            return packed, loads, lost[0]
+
+        for packed, (up_flow, down_flow), left in self._run(load, weighed):
+            add_at(flow, packed.up_slots, up_flow)
+            add_at(flow, packed.down_slots, down_flow)
+            lost += float(left)
+        return weighed.unpack(flow), lost
+
+    def skim(self, version: PreparedMap, values: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Return sums of values (c, m) of the graph's arcs, shape (c, *entries).
+
+        Infinity where nothing leads; None where sums may leave every dtype.
+        """
+        weighed = self._weigh(version)
+        if weighed is None:
+            return None
+        marks = np.zeros(2 * self.structure.upper.size)
+        for part in self.parts[:1] if self.is_table else self.parts:
+            packed = weighed.pack(self._block(part))
+            marks[packed.up_slots] = marks[packed.down_slots] = 1.0
+        sides = np.full((marks.size, 2), NO_SLOT)
+        weighed.unpack(marks, sides)
+        sums = sum_over_shortcuts(self.street_of, sides, marks, values)
+        found = np.empty((len(values), *self.demand.entries.shape))
+
+        def skim(part: range) -> None:
+            block = self._block(part)
+            packed = weighed.pack(block)
+            lanes = np.empty((len(values), *block.arrays[-1].shape))
+            skim_kernel(
+                block.arrays, packed.ups, packed.downs, weighed.inf, *weighed.scratch(packed),
+                sums.take(packed.up_slots, axis=1), sums.take(packed.down_slots, axis=1), lanes,
+            )  # fmt: skip
+            self._place(block, lanes, found)
+
+        for _ in self._run(skim, weighed):
+            pass
+        return found
+
+    def _place(self, block: Block, lanes: NDArray[np.float64], found: NDArray[np.float64]) -> None:
+        """Write what stands in the lanes of a block to its entries."""
+        if found.ndim == 2:
+            found[:, block.entries] = lanes.reshape(len(found), -1)[:, block.spots]
+            return
+        starts = block.arrays[2]
+        for own, low, high in zip(block.rows, starts[:-1], starts[1:], strict=True):
+            rows = own[own >= 0]
+            of_group = lanes[:, low:high, : rows.size].swapaxes(1, 2)
+            found[:, rows[:, np.newaxis], block.columns[low:high]] = of_group
+
+    def _weigh(self, version: PreparedMap) -> _Weighed | None:
+        """Customize a version; None where sums may leave every dtype."""
+        for dtype in version._weight_range.working_dtypes(None):
+            layered = version._layered(dtype, self.threads)
+            if layered.fits:
+                return _Weighed(version, layered, dtype, self.street_of, self.threads)
+        return None
+
+    def _run(self, work: Callable[[range], Any], weighed: _Weighed) -> Iterator[Any]:
+        """Yield what becomes of the blocks, in order, after a look at the memory."""
+        if not self.parts:
+            return
+        packed = weighed.pack(self._block(self.parts[0]))
+        arcs = packed.up_slots.size + packed.down_slots.size
+        steps = arcs * self.by_rank.size
+        threads = min(self.threads, len(self.parts), 1 + steps // thresholds.WORTH_A_THREAD)
+        places = packed.downs[0].size * (LANES * weighed.dtype.itemsize + 1)
+        parts = {
+            "the map's arcs with flow": 2 * self.structure.upper.size * FLOAT64.itemsize,
+            "the volumes side by side": (1 + threads) * self._lanes_bytes,
+            "sweeps": threads * (places + arcs * FLOAT64.itemsize),
+        }
+        check_memory(parts, self.memory_limit, "cpu", FEWER_VOLUMES)
+        with progress_bar(self.by_rank.size, self.progress, "origin") as advance:
+            for part, done in zip(self.parts, ordered_map(work, self.parts, threads), strict=True):
+                advance(LANES * len(part))
+                yield done
+
+
+class _Weighed:
+    """The weights of a version for the blocks of a demand."""
+
+    def __init__(
+        self,
+        version: PreparedMap,
+        layered: Any,
+        dtype: np.dtype[Any],
+        street_of: NDArray[np.int32],
+        threads: int,
+    ) -> None:
+        self.version, self.layered, self.dtype = version, layered, dtype
+        self.structure, self.inf = version._structure, infinity(dtype)
+        self.street_of, self.threads = street_of, threads
+        self._last: tuple[Ancestors, Ancestors, _Packed] | None = None
+
+    def pack(self, block: Block) -> _Packed:
+        """Return the arcs that a block needs; those of a table are packed once."""
+        last = self._last
+        if last is not None and last[0] is block.ups and last[1] is block.downs:
+            return last[2]
+        up_arcs, up_slots, up_depths = self._pack(self.layered.up, block.ups, 0)
+        down_arcs, down_slots, down_depths = self._pack(self.layered.down, block.downs, 1)
+        (places, ranks), s = block.ups, self.structure
+        parent = s.parent[ranks]
+        above = np.where(parent >= 0, places[parent], INDEX.type(-1))
+        ups = ranks, block.downs.places[ranks], above, s.depth[ranks], *up_arcs[:3], up_depths
+        swept = block.downs.ranks
+        downs = swept, s.depth[swept], *down_arcs, down_depths
+        packed = _Packed(ups, downs, up_slots, down_slots)
+        self._last = block.ups, block.downs, packed
+        return packed
+
+    def _pack(
+        self, arcs: Arcs, ancestors: Ancestors, down: int
+    ) -> tuple[Arcs, NDArray[np.int64], NDArray[np.int32]]:
+        """Return the packed arcs of some ranks, their slots, and their depths."""
+        s, packed = self.structure, select_arcs(arcs, ancestors).arcs
+        slots, depths = np.empty(packed[1].size, INT64), np.empty(packed[1].size, INDEX)
+        tree = s.first, s.upper, s.depth
+        slots_kernel(tuple(ancestors), *tree, down, *packed[:2], slots, depths)
+        return packed, slots, depths
+
+    def scratch(self, packed: _Packed) -> tuple[Any, ...]:
+        """Return scratch for a block, as kernels take it."""
+        height, swept = self.structure.height, packed.downs[0].size
+        climbs = tuple(np.empty((height, LANES), dtype) for dtype in (INDEX, self.dtype, INT64))
+        block, is_open = lanes_memory(swept, LANES, self.dtype), np.zeros(swept, np.uint8)
+        climbed = np.full(packed.ups[0].size, self.inf, self.dtype)
+        return climbed, climbs, is_open, block, *np.zeros((2, height, LANES))
+
+    def unpack(
+        self, flow: NDArray[np.float64], sides: NDArray[np.uint32] | None = None
+    ) -> NDArray[np.float64]:
+        """Return the flow of the graph's arcs for that of the chordal arcs."""
+        basic = basic_weights(self.version, self.dtype, self.threads)
+        weights = self.version.graph.weights_as(self.dtype)
+        return unpack(self.structure, basic, self.street_of, weights, flow, self.threads, sides)

@@ -1,0 +1,358 @@
+"""Flows, and sums of other costs, on a prepared map without a tree for any origin.
+
+After the climbs and the sweep of `LANES` origins (`sssp.cpu.sweep.sweeps`) the same places are
+passed the other way, from below. What arrives at a place goes over the arc that gave it its
+distance. That arc is found again by equality, to the bit, in floats too: both sides are the same
+addition. Only ancestors of an origin have their distance from its climb, if that was as short;
+what arrives there goes down the climb, whose last arcs are kept. Of equal ways the climb counts
+first, and then the first arc, so nothing goes around a cycle of length zero.
+
+Ranks are in postorder and flows go to ancestors, so what waits is all on one path of the
+elimination tree: an array (height, lanes), by depth, holds it, in the fastest memory. Sums of other
+costs come from the root down, in the opposite order, and stand in such an array too.
+
+What flows over shortcuts is handed on once, after all origins (`sssp.cpu.sweep.unpacking`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sssp.cpu.sweep.sweeps import LANES, WIDE, close_kernel, sweep_lanes_kernel
+from sssp.kernels.jit import njit, njit_vectorized
+
+ONE = np.uint64(1)
+
+
+@njit
+def slots_kernel(ancestors, first, upper, depth, down, packed_first, ends, slots, depths):
+    """Write which directed chordal arc every packed arc is, and a depth.
+
+    ``down`` is 0 for arcs up, whose depth is that of the tail, and 1 for arcs down, whose depth is
+    that of the upper end.
+    """
+    places, ranks = ancestors
+    for place in range(ranks.size):
+        arc = first[ranks[place]]
+        for i in range(packed_first[place], packed_first[place + 1]):
+            while np.uint32(places[upper[arc]]) != ends[i]:
+                arc += 1
+            slots[i] = 2 * arc + down
+            depths[i] = depth[upper[arc] if down else ranks[place]]
+
+
+@njit
+def lanes_kernel(volumes, rows, columns, lanes):
+    """Bring the volumes of some rows side by side, in the order of some columns."""
+    for i in range(columns.size):
+        for lane in range(rows.size):
+            lanes[i, lane] = volumes[rows[lane], columns[i]]
+
+
+# Kernels hand on their arrays in tuples:
+#   ups : of the ranks that origins climb, by place: rank, place in the block (-1: none), parent,
+#         depth; first, ends and weights of their arcs up; of every such arc the depth of its tail
+#   downs : of the ranks that are swept: rank, depth; first, ends and weights of their arcs down,
+#         and an empty layer; of every such arc the depth of its upper end
+#   climbs : shape (height, LANES) each, by depth: the rank of every lane's climb (-1: none), its
+#         distance, the arc that it came over (-1: none)
+
+
+@njit
+def _climb_kernel(sources, ups, inf, scratch, climbs, is_open, block):
+    """Let every source climb, and write down its climb; ``scratch`` is INF, and again afterwards.
+
+    Opens the rows of `block` that are on a climb, like `climb_lanes_kernel`.
+    """
+    ranks, places, parent, depth, first, ends, weights, _ = ups
+    on_climb, climbed, via = climbs
+    number = scratch.dtype.type
+    on_climb[:] = via[:] = -1
+    for lane in range(sources.size):
+        at = np.int64(sources[lane])
+        scratch[at] = 0
+        while at >= 0:
+            distance = scratch[at]
+            scratch[at] = inf
+            if distance < inf:
+                for arc in range(np.uint64(first[at]), np.uint64(first[at + 1])):
+                    candidate = number(distance + weights[arc])
+                    if candidate < scratch[ends[arc]]:
+                        scratch[ends[arc]] = candidate
+                        via[depth[ends[arc]], lane] = arc
+            on_climb[depth[at], lane] = ranks[at]
+            climbed[depth[at], lane] = distance
+            place = places[at]
+            if place >= 0:
+                if not is_open[place]:
+                    is_open[place] = 1
+                    for other in range(LANES):
+                        block[place, other] = inf
+                block[place, lane] = distance
+            at = np.int64(parent[at])
+
+
+@njit
+def _join(flow, more, at, inf):
+    """Add volumes that go to a place; return whether some do though it is not reached."""
+    is_lost = False
+    for lane in range(LANES):
+        is_lost |= (more[lane] != 0) & (at[lane] == inf)
+    for lane in range(LANES):
+        flow[lane] += more[lane] if at[lane] != inf else 0.0
+    return is_lost
+
+
+@njit
+def _note_lost(target, more, at, inf, lost, which):
+    """Add up what is lost at a place, and keep the first target and lane."""
+    for lane in range(LANES):
+        if more[lane] != 0 and at[lane] == inf:
+            lost[0] += more[lane]
+            if which[0] < 0:
+                which[0], which[1] = target, lane
+
+
+@njit
+def _turn_down(at, depth, rank, climbs, flow, down_flow):
+    """Let flow of lanes whose climb was as short go down the climb."""
+    on_climb, climbed, _ = climbs
+    for lane in range(LANES):
+        if on_climb[depth, lane] == rank and climbed[depth, lane] == at[lane]:
+            down_flow[depth, lane] += flow[lane]
+            flow[lane] = 0.0
+
+
+@njit_vectorized
+def _gather_kernel(
+    low, high, targets, volumes, downs, block, inf, is_open, climbs, waiting, down_flow, on_arc,
+    lost, which,
+):  # fmt: skip
+    """Pass the places from below; what flows there goes to where its distance comes from.
+
+    Arguments
+    ---------
+    low, high : the targets of these lanes, of those of several groups
+    targets : places, ascending between `low` and `high`
+    volumes : shape (targets, LANES); what goes there
+    block : shape (places, LANES), swept
+    waiting : shape (height, LANES): zeros, and again afterwards
+    down_flow : shape (height, LANES), added to: what goes down each climb from a depth
+    on_arc : added to: the flow of every arc down
+    lost, which : added to: volume that leads to what is not reached; its first target and lane
+
+    What a place has stands in sixteen variables: loops over lanes take three times as long.
+    """
+    ranks, depths, first, ends, weights, _, _, _, _, end_depths = downs
+    number = block.dtype.type
+    target = low
+    for place in range(np.uint64(ranks.size)):
+        own, at = waiting[depths[place]], block[place]
+        while target < high and targets[target] == place:
+            if _join(own, volumes[target], at, inf):
+                _note_lost(target, volumes[target], at, inf, lost, which)
+            target += 1
+        if is_open[place]:
+            _turn_down(at, depths[place], ranks[place], climbs, own, down_flow)
+        f0, f1, f2, f3 = own[0], own[1], own[2], own[3]
+        f4, f5, f6, f7 = own[4], own[5], own[6], own[7]
+        f8, f9, f10, f11 = own[8], own[9], own[10], own[11]
+        f12, f13, f14, f15 = own[12], own[13], own[14], own[15]
+        most = max(
+            max(max(max(f0, f1), max(f2, f3)), max(max(f4, f5), max(f6, f7))),
+            max(max(max(f8, f9), max(f10, f11)), max(max(f12, f13), max(f14, f15))),
+        )
+        if most == 0:
+            continue
+        own[0] = own[1] = own[2] = own[3] = own[4] = own[5] = own[6] = own[7] = 0.0
+        own[8] = own[9] = own[10] = own[11] = own[12] = own[13] = own[14] = own[15] = 0.0
+        d0, d1, d2, d3, d4, d5, d6, d7 = at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7]
+        d8, d9, d10, d11 = at[8], at[9], at[10], at[11]
+        d12, d13, d14, d15 = at[12], at[13], at[14], at[15]
+        for arc in range(np.uint64(first[place]), np.uint64(first[place + ONE])):
+            far, to, w = block[np.uint64(ends[arc])], waiting[end_depths[arc]], weights[arc]
+            h0 = f0 if number(far[0] + w) == d0 else 0.0
+            h1 = f1 if number(far[1] + w) == d1 else 0.0
+            h2 = f2 if number(far[2] + w) == d2 else 0.0
+            h3 = f3 if number(far[3] + w) == d3 else 0.0
+            h4 = f4 if number(far[4] + w) == d4 else 0.0
+            h5 = f5 if number(far[5] + w) == d5 else 0.0
+            h6 = f6 if number(far[6] + w) == d6 else 0.0
+            h7 = f7 if number(far[7] + w) == d7 else 0.0
+            h8 = f8 if number(far[8] + w) == d8 else 0.0
+            h9 = f9 if number(far[9] + w) == d9 else 0.0
+            h10 = f10 if number(far[10] + w) == d10 else 0.0
+            h11 = f11 if number(far[11] + w) == d11 else 0.0
+            h12 = f12 if number(far[12] + w) == d12 else 0.0
+            h13 = f13 if number(far[13] + w) == d13 else 0.0
+            h14 = f14 if number(far[14] + w) == d14 else 0.0
+            h15 = f15 if number(far[15] + w) == d15 else 0.0
+            f0, f1, f2, f3 = f0 - h0, f1 - h1, f2 - h2, f3 - h3
+            f4, f5, f6, f7 = f4 - h4, f5 - h5, f6 - h6, f7 - h7
+            f8, f9, f10, f11 = f8 - h8, f9 - h9, f10 - h10, f11 - h11
+            f12, f13, f14, f15 = f12 - h12, f13 - h13, f14 - h14, f15 - h15
+            t0, t1, t2, t3 = to[0] + h0, to[1] + h1, to[2] + h2, to[3] + h3
+            t4, t5, t6, t7 = to[4] + h4, to[5] + h5, to[6] + h6, to[7] + h7
+            t8, t9, t10, t11 = to[8] + h8, to[9] + h9, to[10] + h10, to[11] + h11
+            t12, t13, t14, t15 = to[12] + h12, to[13] + h13, to[14] + h14, to[15] + h15
+            to[0], to[1], to[2], to[3], to[4], to[5], to[6], to[7] = t0, t1, t2, t3, t4, t5, t6, t7
+            to[8], to[9], to[10], to[11] = t8, t9, t10, t11
+            to[12], to[13], to[14], to[15] = t12, t13, t14, t15
+            s0, s1, s2, s3 = h0 + h8, h1 + h9, h2 + h10, h3 + h11
+            s4, s5, s6, s7 = h4 + h12, h5 + h13, h6 + h14, h7 + h15
+            s0, s1, s2, s3 = s0 + s4, s1 + s5, s2 + s6, s3 + s7
+            on_arc[arc] += (s0 + s1) + (s2 + s3)
+
+
+@njit
+def _descend_kernel(ups, climbs, down_flow, on_arc):
+    """Send flows down the climbs to the origins; `down_flow` is zeros then."""
+    tail_depths, via = ups[-1], climbs[2]
+    for depth in range(down_flow.shape[0]):
+        for lane in range(LANES):
+            volume = down_flow[depth, lane]
+            if volume != 0:
+                down_flow[depth, lane] = 0.0
+                arc = via[depth, lane]
+                if arc >= 0:
+                    on_arc[arc] += volume
+                    down_flow[tail_depths[arc], lane] += volume
+
+
+@njit
+def _sweep_group(sources, ups, downs, inf, scratch, climbs, is_open, block):
+    """Climb and sweep for some sources, a lane each."""
+    _, _, first, ends, weights, ranks, own_first, own_ends, own_weights, _ = downs
+    _climb_kernel(sources, ups, inf, scratch, climbs, is_open, block)
+    order = np.arange(np.int32(first.size - 1))
+    sweep_lanes_kernel(
+        first, ends, weights, ranks, own_first, own_ends, own_weights, order, is_open,
+        block.reshape(-1), WIDE, WIDE, inf,
+    )  # fmt: skip
+
+
+@njit
+def load_kernel(
+    lanes, ups, downs, inf, scratch, climbs, is_open, block, waiting, down_flow, on_up, on_down,
+    lost, which,
+):  # fmt: skip
+    """Load some groups of lanes, one after the other; arguments as of the kernels above.
+
+    ``lanes``: the places of the sources, and where those of every group begin; where its targets
+    begin; these, and volumes.
+    """
+    sources, first_sources, starts, targets, volumes = lanes
+    for group in range(starts.size - 1):
+        own = sources[first_sources[group] : first_sources[group + 1]]
+        _sweep_group(own, ups, downs, inf, scratch, climbs, is_open, block)
+        _gather_kernel(
+            starts[group], starts[group + 1], targets, volumes, downs, block, inf, is_open, climbs,
+            waiting, down_flow, on_down, lost, which,
+        )  # fmt: skip
+        _descend_kernel(ups, climbs, down_flow, on_up)
+        close_kernel(own, ups[2], ups[1], is_open)
+
+
+@njit
+def _carry_kernel(lanes, ups, climbs, values, carried):
+    """Add up values along the climb of every lane, from the origin upward, by depth."""
+    tail_depths, (on_climb, _, via) = ups[-1], climbs
+    for lane in range(lanes):
+        for depth in range(on_climb.shape[0] - 1, -1, -1):
+            if on_climb[depth, lane] >= 0:
+                arc = via[depth, lane]
+                carried[depth, lane] = 0.0
+                if arc >= 0:
+                    carried[depth, lane] = carried[tail_depths[arc], lane] + values[arc]
+
+
+@njit_vectorized
+def _sum_kernel(
+    low, high, targets, downs, values, block, inf, is_open, climbs, carried, sums, found
+):
+    """Pass the places from the top, with the sum of values along the way to each.
+
+    Arguments as of `_gather_kernel`, and
+    values : of every arc down
+    carried : shape (height, LANES), of `_carry_kernel`
+    sums : shape (height, LANES), scratch: those of a place and its ancestors
+    found : shape (targets, LANES), written; infinity where nothing leads
+    """
+    ranks, depths, first, ends, weights, _, _, _, _, end_depths = downs
+    on_climb, climbed, _ = climbs
+    number = block.dtype.type
+    target = high
+    place = np.uint64(ranks.size)
+    while place > 0:
+        place -= ONE
+        at, depth = block[place], depths[place]
+        d0, d1, d2, d3, d4, d5, d6, d7 = at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7]
+        d8, d9, d10, d11 = at[8], at[9], at[10], at[11]
+        d12, d13, d14, d15 = at[12], at[13], at[14], at[15]
+        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+        s8 = s9 = s10 = s11 = s12 = s13 = s14 = s15 = 0.0
+        # (from the last arc, so that the first one counts, as for flows)
+        arc = np.uint64(first[place + ONE])
+        while arc > first[place]:
+            arc -= ONE
+            far, to = block[np.uint64(ends[arc])], sums[end_depths[arc]]
+            w, v = weights[arc], values[arc]
+            s0 = to[0] + v if number(far[0] + w) == d0 else s0
+            s1 = to[1] + v if number(far[1] + w) == d1 else s1
+            s2 = to[2] + v if number(far[2] + w) == d2 else s2
+            s3 = to[3] + v if number(far[3] + w) == d3 else s3
+            s4 = to[4] + v if number(far[4] + w) == d4 else s4
+            s5 = to[5] + v if number(far[5] + w) == d5 else s5
+            s6 = to[6] + v if number(far[6] + w) == d6 else s6
+            s7 = to[7] + v if number(far[7] + w) == d7 else s7
+            s8 = to[8] + v if number(far[8] + w) == d8 else s8
+            s9 = to[9] + v if number(far[9] + w) == d9 else s9
+            s10 = to[10] + v if number(far[10] + w) == d10 else s10
+            s11 = to[11] + v if number(far[11] + w) == d11 else s11
+            s12 = to[12] + v if number(far[12] + w) == d12 else s12
+            s13 = to[13] + v if number(far[13] + w) == d13 else s13
+            s14 = to[14] + v if number(far[14] + w) == d14 else s14
+            s15 = to[15] + v if number(far[15] + w) == d15 else s15
+        own = sums[depth]
+        own[0], own[1], own[2], own[3], own[4], own[5], own[6], own[7] = (
+            s0,
+            s1,
+            s2,
+            s3,
+            s4,
+            s5,
+            s6,
+            s7,
+        )
+        own[8], own[9], own[10], own[11] = s8, s9, s10, s11
+        own[12], own[13], own[14], own[15] = s12, s13, s14, s15
+        if is_open[place]:
+            for lane in range(LANES):
+                if on_climb[depth, lane] == ranks[place] and climbed[depth, lane] == at[lane]:
+                    own[lane] = carried[depth, lane]
+        while target > low and targets[target - 1] == place:
+            target -= 1
+            for lane in range(LANES):
+                found[target, lane] = own[lane] if at[lane] != inf else np.inf
+
+
+@njit
+def skim_kernel(
+    lanes, ups, downs, inf, scratch, climbs, is_open, block, carried, sums, up_values, down_values,
+    found,
+):  # fmt: skip
+    """Sum values along the ways of some groups of lanes; arguments as of the kernels above.
+
+    Shapes: values (c, arcs), found (c, targets, LANES).
+    """
+    sources, first_sources, starts, targets, _ = lanes
+    for group in range(starts.size - 1):
+        own = sources[first_sources[group] : first_sources[group + 1]]
+        _sweep_group(own, ups, downs, inf, scratch, climbs, is_open, block)
+        for column in range(found.shape[0]):
+            _carry_kernel(own.size, ups, climbs, up_values[column], carried)
+            _sum_kernel(
+                starts[group], starts[group + 1], targets, downs, down_values[column], block, inf,
+                is_open, climbs, carried, sums, found[column],
+            )  # fmt: skip
+        close_kernel(own, ups[2], ups[1], is_open)

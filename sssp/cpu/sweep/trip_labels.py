@@ -1,0 +1,137 @@
+"""Labels of all vertices, kept for trips: the distances to their ancestors.
+
+What `sssp.cpu.sweep.sweep_trips` finds for the ends of some trips is written down for all vertices
+(customizable tree labels: Farhan and Koehler 2026). A trip is then the least sum of two labels over
+what their vertices have in common, and no arc is looked at.
+
+An ancestor's label comes before those below it: that of a vertex is the least of those of the heads
+of its arcs, each with the arc's weight added.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.engine.memory import check_memory
+from sssp.engine.threads import default_threads
+from sssp.engine.workers import ordered_map
+from sssp.kernels.dtypes import INT64, infinity
+from sssp.kernels.jit import njit
+
+if TYPE_CHECKING:
+    from sssp.order.structure import Structure
+
+
+class TripLabels(NamedTuple):
+    """The labels of all vertices, by rank, one behind the other.
+
+    Attributes
+    ----------
+    first : ndarray, shape (n + 1,), int64
+        Where the label of each rank begins: that of a rank of depth d has d + 1 entries, from the
+        root on.
+    up, down : ndarray, shape (first[n],)
+        Distances to the ancestors, and from them.
+    """
+
+    first: NDArray[np.int64]
+    up: NDArray[Any]
+    down: NDArray[Any]
+
+
+@njit
+def _labels_kernel(
+    first, depth, arc_first, ends, weights, changed, own_first, own_ends, own_weights, inf, labels
+):  # fmt: skip
+    """Find the label of every rank, from the root on.
+
+    Arguments
+    ---------
+    first, labels : as of `TripLabels`; the labels are written
+    depth : of every rank in the elimination tree
+    arc_first, ends, weights, changed, own_first, own_ends, own_weights : the arcs up, or down
+    """
+    place = changed.size - 1
+    for rank in range(depth.size - 1, -1, -1):
+        own = labels[first[rank] : first[rank] + depth[rank]]
+        own[:] = inf
+        labels[first[rank] + depth[rank]] = 0
+        if place >= 0 and changed[place] == rank:
+            _relax_label(own, own_first[place], own_first[place + 1], own_ends, own_weights,
+                         first, depth, labels)  # fmt: skip
+            place -= 1
+        else:
+            _relax_label(own, arc_first[rank], arc_first[rank + 1], ends, weights,
+                         first, depth, labels)  # fmt: skip
+
+
+@njit
+def _relax_label(own, start, stop, ends, weights, first, depth, labels):
+    """Relax the arcs of a rank, for all its ancestors."""
+    number = labels.dtype.type
+    for arc in range(start, stop):
+        head, weight = np.int64(ends[arc]), weights[arc]
+        above = labels[first[head] : first[head] + depth[head] + 1]
+        for i in range(above.size):
+            own[i] = min(own[i], number(above[i] + weight))
+
+
+@njit
+def meet_kernel(
+    sources, targets, up_first, down_first, parent, depth, chain, up, down, inf, bound, unseen,
+    distances,
+):  # fmt: skip
+    """Find trips from labels.
+
+    Arguments
+    ---------
+    sources, targets : of every trip, the ranks of its ends
+    up_first, down_first : of every trip, where its labels begin in `up` and `down`
+    parent, depth, chain : of every rank in the elimination tree
+    up, down : labels, one behind the other
+    distances : of every trip, written
+    """
+    number = distances.dtype.type
+    for i in range(sources.size):
+        one, other = np.int64(sources[i]), np.int64(targets[i])
+        # the lowest ancestor of both: chains are left upward until it is the same one
+        while one >= 0 and other >= 0 and chain[one] != chain[other]:
+            if chain[one] < chain[other]:
+                one = np.int64(parent[chain[one]])
+            else:
+                other = np.int64(parent[chain[other]])
+        least = inf
+        if one >= 0 and other >= 0:
+            common = np.int64(depth[max(one, other)]) + 1
+            there = up[up_first[i] : up_first[i] + common]
+            back = down[down_first[i] : down_first[i] + common]
+            for k in range(common):
+                least = min(least, number(there[k] + back[k]))
+        distances[i] = least if least <= bound else unseen
+
+
+def make_labels(
+    structure: Structure, metric: Any, dtype: np.dtype[Any], memory_limit: int
+) -> TripLabels:
+    """Find the labels of all vertices; O(arcs * depth) time.
+
+    Raises
+    ------
+    DeviceError
+        They take more memory than they may.
+    """
+    first = np.zeros(structure.depth.size + 1, INT64)
+    np.cumsum(structure.depth.astype(INT64) + 1, out=first[1:])
+    size = int(first[-1])
+    parts = {"labels to ancestors and from them": 2 * size * dtype.itemsize + first.nbytes}
+    check_memory(parts, memory_limit, "cpu", "")
+
+    def find(arcs: Any) -> NDArray[Any]:
+        labels: NDArray[Any] = np.empty(size, dtype)
+        _labels_kernel(first, structure.depth, *arcs, infinity(dtype), labels)
+        return labels
+
+    return TripLabels(first, *ordered_map(find, (metric.up, metric.down), default_threads()))

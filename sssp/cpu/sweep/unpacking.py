@@ -1,0 +1,192 @@
+"""From shortcuts to the arcs of the graph: flows downward, sums of other costs upward.
+
+A chordal arc whose basic weight is that of an arc of the graph is passed over that arc. Every other
+one has a triangle below it whose two sides add up to its weight, to the bit, for that sum made it
+(`sssp.cpu.sweep.customization`). The first such triangle counts. Its sides lead from a lower rank,
+so one pass from the top hands on all flows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.cpu.sweep.customization import find_basic
+from sssp.kernels.jit import njit
+from sssp.order.structure import NO_SLOT, Structure
+
+if TYPE_CHECKING:
+    from sssp.order.prepared_map import PreparedMap
+
+ONE, TWO = np.uint64(1), np.uint64(2)
+
+
+@njit
+def _street_kernel(slots, street_of):
+    """Write the arc of the graph on every directed chordal arc; `street_of` comes as -1."""
+    for arc in range(slots.size):
+        if slots[arc] != NO_SLOT:
+            street_of[slots[arc]] = arc
+
+
+@njit
+def _lay_on_kernel(ranks, first, weights, basic):
+    """Write the basic weights of a layer over those of its base."""
+    place = 0
+    for i in range(ranks.size):
+        for slot in range(2 * first[ranks[i]], 2 * first[ranks[i] + np.uint32(1)]):
+            basic[slot] = weights[place]
+            place += 1
+
+
+@njit
+def _hand_on(slot, left, right, flow, sides):
+    """Let the flow of a shortcut go over two sides of a triangle, and write these down."""
+    flow[left] += flow[slot]
+    flow[right] += flow[slot]
+    flow[slot] = 0.0
+    if sides is not None:
+        sides[slot, 0], sides[slot, 1] = left, right
+
+
+@njit
+def _unpack_kernel(
+    low, high, first, upper, lower_first, lower, basic, street_of, arc_weights, flow, on_arc, sides,
+    above, marks,
+):  # fmt: skip
+    """Hand the flow of the chordal arcs above the ranks low..high-1 on, from the top.
+
+    Arguments
+    ---------
+    first, upper, lower_first, lower : of the structure, unsigned
+    basic : shape (2 c,), basic weights
+    street_of, arc_weights : the arc of the graph on every directed chordal arc, and its weight
+    flow : shape (2 c,); of shortcuts it becomes 0
+    on_arc : shape (m,), written: the flow of arcs of the graph
+    sides : shape (2 c, 2), written of shortcuts; or None
+    above, marks : shape (n,), of one worker: where the arc to every rank above is, and for which
+        rank that was written down; scratch
+    """
+    number = basic.dtype.type
+    x = np.uint64(high)
+    while x > np.uint64(low):
+        x -= ONE
+        waiting = 0
+        for arc in range(first[x], first[x + ONE]):
+            for slot in range(TWO * arc, TWO * arc + TWO):
+                if flow[slot] != 0:
+                    street = street_of[slot]
+                    if street >= 0 and arc_weights[street] == basic[slot]:
+                        on_arc[street] = flow[slot]
+                    else:
+                        waiting += 1
+                        above[upper[arc]], marks[upper[arc]] = arc, x
+        k = lower_first[x]
+        while waiting > 0 and k < lower_first[x + ONE]:
+            below = np.uint64(lower[k, 0])
+            climb, descent = basic[TWO * below], basic[TWO * below + ONE]
+            for other in range(below + ONE, np.uint64(lower[k, 1])):
+                y = upper[other]
+                if marks[y] == x:
+                    up, far = TWO * np.uint64(above[y]), TWO * other
+                    for back in range(np.uint64(2)):
+                        slot = up + back
+                        side = climb if back else descent
+                        if flow[slot] != 0 and number(side + basic[far + back]) == basic[slot]:
+                            street = street_of[slot]
+                            if street < 0 or arc_weights[street] != basic[slot]:
+                                _hand_on(slot, TWO * below + ONE - back, far + back, flow, sides)
+                                waiting -= 1
+            k += ONE
+
+
+@njit
+def _values_kernel(street_of, sides, flow, arc_values, values):
+    """Sum the values of the arcs of the graph that every chordal arc with flow stands for."""
+    for slot in range(np.uint64(flow.size)):
+        if sides[slot, 0] != NO_SLOT:
+            values[slot] = values[sides[slot, 0]] + values[sides[slot, 1]]
+        elif flow[slot] != 0:
+            values[slot] = arc_values[street_of[slot]]
+
+
+def street_of_slots(structure: Structure, slots: NDArray[np.uint32]) -> NDArray[np.int32]:
+    """Return the arc of the graph on every directed chordal arc, -1: none."""
+    street_of = np.full(2 * structure.upper.size, -1, np.int32)
+    _street_kernel(slots, street_of)
+    return street_of
+
+
+def basic_weights(prepared: PreparedMap, dtype: np.dtype[Any], threads: int) -> NDArray[Any]:
+    """Return a copy of the basic weights of a version, shape (2 c,), between no potentials."""
+    layered, structure = prepared._layered(dtype), prepared._structure
+    whole, layer = layered.base.whole, layered.layer
+    if whole is not None:
+        with whole.lock:  # (a change writes there)
+            if not whole.is_changing:
+                basic: NDArray[Any] = whole.basic.copy()
+                _lay_on_kernel(layer.ranks, structure.first, layer.weights[0], basic)
+                return basic
+    graph = prepared.graph
+    signed = prepared._weight_range.least < 0
+    weights = graph.weights_as(dtype)
+    return find_basic(structure, prepared._slots, weights, dtype, threads, signed=signed)
+
+
+def unpack(
+    structure: Structure,
+    basic: NDArray[Any],
+    street_of: NDArray[np.int32],
+    arc_weights: NDArray[Any],
+    flow: NDArray[np.float64],
+    threads: int,
+    sides: NDArray[np.uint32] | None = None,
+) -> NDArray[np.float64]:
+    """Return the flow of the graph's arcs for that of the chordal arcs.
+
+    Parameters
+    ----------
+    structure : Structure
+    basic : ndarray, shape (2 c,)
+        Of `basic_weights`.
+    street_of : ndarray, shape (2 c,)
+        Of `street_of_slots`.
+    arc_weights : ndarray, shape (m,)
+    flow : ndarray, shape (2 c,), float64
+        Of every chordal arc, up and down; changed.
+    threads : int
+    sides : ndarray, shape (2 c, 2), uint32, optional
+        Gets the two that each shortcut with flow stands for.
+    """
+    on_arc = np.zeros(arc_weights.size)
+    n = structure.order.size
+    arcs = (
+        structure.first.view(np.uint64), structure.upper.view(np.uint32),
+        structure.lower_first.view(np.uint64), structure.lower,
+    )  # fmt: skip
+
+    def hand_on(low: int, high: int, scratch: NDArray[np.uint32]) -> None:
+        _unpack_kernel(
+            low, high, *arcs, basic, street_of, arc_weights, flow, on_arc, sides, *scratch
+        )
+
+    def make_scratch() -> NDArray[np.uint32]:
+        return np.full((2, n), n, np.uint32)
+
+    structure.tasks.run(hand_on, structure.threads_for(threads), make_scratch, downward=True)
+    return on_arc
+
+
+def sum_over_shortcuts(
+    street_of: NDArray[np.int32],
+    sides: NDArray[np.uint32],
+    flow: NDArray[np.float64],
+    arc_values: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return sums of values of the graph's arcs, shape (c, m), for all chordal arcs with flow."""
+    values = np.zeros((arc_values.shape[0], flow.size))
+    for own, sums in zip(arc_values, values, strict=True):
+        _values_kernel(street_of, sides, flow, own, sums)
+    return values

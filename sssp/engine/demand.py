@@ -1,0 +1,247 @@
+"""What travels: origins, destinations and volumes, in the forms that calls take."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.engine.check_arguments import as_network, as_vertices
+from sssp.errors import DistanceOverflowError, UnreachableError
+from sssp.graph.check_arrays import is_sparse, number_array
+from sssp.kernels.dtypes import FLOAT64, INT64
+
+if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
+
+#: columns of a data frame of trips
+ORIGIN, DESTINATION, VOLUME = "origin", "destination", "volume"
+#: float64 holds all integers up to here
+EXACT = float(1 << 53)
+FORMS = (
+    "demand is (origins, destinations, volumes), or a DataFrame with the columns origin, "
+    "destination and volume"
+)
+
+
+@dataclass(frozen=True)
+class Demand:
+    """A checked demand; no volume is negative, NaN or infinite.
+
+    Attributes
+    ----------
+    origins, destinations : ndarray, shape (k,) and (t,), int64
+        Vertices.
+    volumes : ndarray, shape (k, t), float64, or csr_array
+        How much travels. Sparse: entries of a row in order of their columns, perhaps several of
+        one column.
+    is_integral : bool
+        Whether the volumes were integers: all sums of them are exact.
+    trip_of : ndarray, shape (p,), int64, or None
+        Which trip of the caller's every sparse entry is; None: a table was given.
+    """
+
+    origins: NDArray[np.int64]
+    destinations: NDArray[np.int64]
+    volumes: Any
+    is_integral: bool
+    trip_of: NDArray[np.int64] | None = None
+
+    @property
+    def total(self) -> float:
+        """All volumes together."""
+        return float(self.volumes.sum())
+
+    @property
+    def entries(self) -> NDArray[np.float64]:
+        """The volumes, those of a sparse table in one row."""
+        entries: NDArray[np.float64] = self.volumes.data if self.is_sparse else self.volumes
+        return entries
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the entries are one row, and not a table."""
+        return not isinstance(self.volumes, np.ndarray)
+
+    def with_entries(self, entries: NDArray[np.float64]) -> Demand:
+        """Return the same trips with other volumes."""
+        if self.is_sparse:
+            table = self.volumes.copy()
+            table.data = entries
+            entries = table
+        return replace(self, volumes=entries)
+
+    def dense_rows(self, low: int, high: int) -> NDArray[np.float64]:
+        """Return the volumes of some origins, shape (high - low, t)."""
+        part = self.volumes[low:high]
+        return np.asarray(part.toarray()) if self.is_sparse else part
+
+    def entries_of(self, low: int, high: int) -> tuple[slice, Any]:
+        """Return which entries some origins have, and where these stand in their dense rows."""
+        if not self.is_sparse:
+            return slice(low, high), ...
+        first, last = self.volumes.indptr[[low, high]].tolist()
+        counts = np.diff(self.volumes.indptr[low : high + 1])
+        rows = np.repeat(np.arange(high - low), counts)
+        return slice(first, last), (rows, self.volumes.indices[first:last])
+
+    def as_given(self, values: NDArray[Any]) -> Any:
+        """Bring one value an entry, or several, into the shape of the caller's volumes."""
+        if self.trip_of is not None:
+            given = np.empty_like(values)
+            given[self.trip_of] = values
+            return given
+        if not self.is_sparse:
+            return values
+        from scipy.sparse import csr_array
+
+        pattern = self.volumes.indices.copy(), self.volumes.indptr.copy()
+        return csr_array((values, *pattern), shape=self.volumes.shape)
+
+    def ends_of(self, entry: tuple[int, ...]) -> tuple[int, int]:
+        """Return the row and the column of an entry."""
+        if not self.is_sparse:
+            return entry[0], entry[1]
+        row = int(np.searchsorted(self.volumes.indptr, entry[0], side="right")) - 1
+        return row, int(self.volumes.indices[entry[0]])
+
+    def name_of(self, ends: tuple[int, int], graph: Graph) -> str:
+        """Return how to name the trip of a row and a column in messages."""
+        vertices = self.origins[ends[0]], self.destinations[ends[1]]
+        words = [vertex if graph.labels is None else graph.labels[vertex] for vertex in vertices]
+        return f"from {words[0]} to {words[1]}"
+
+    def refuse_lost(self, ends: tuple[int, int], graph: Graph) -> NoReturn:
+        """Raise `UnreachableError` for the volume of a row and a column."""
+        raise UnreachableError(
+            f"no path leads {self.name_of(ends, graph)}, where a volume is to travel; set it to 0, "
+            "or unreached='skip' leaves out all such volumes"
+        )
+
+
+def as_demand(demand: Any, network: Graph, *, needs_volumes: bool = True) -> Demand:
+    """Check what travels on a network.
+
+    Parameters
+    ----------
+    demand : tuple or DataFrame
+        See `sssp.load`; without `needs_volumes`, ``(origins, destinations)`` too: one trip of each
+        pair.
+    network : Graph or Hierarchy
+        Its vertices; own ids of a data frame are its labels.
+
+    Raises
+    ------
+    TypeError, ValueError, VertexError
+        It has another form or shape; an id is unknown; a volume is negative, NaN or infinite.
+    DistanceOverflowError
+        Integers whose sum is 2**53 or more.
+    """
+    if isinstance(demand, Demand):  # of a caller that has checked it
+        return demand
+    graph = as_network(network)._tree_graph
+    frame = getattr(sys.modules.get("pandas"), "DataFrame", None)
+    if frame is not None and isinstance(demand, frame):
+        demand = _columns(demand, graph, needs_volumes)
+    sizes = (3,) if needs_volumes else (2, 3)
+    if not isinstance(demand, tuple | list) or len(demand) not in sizes:
+        raise TypeError(f"{FORMS}, not {type(demand).__name__}")
+    origins, one_origin = as_vertices(demand[0], graph, "origin")
+    destinations, one_destination = as_vertices(demand[1], graph, "destination")
+    if len(demand) == 2:
+        shape = origins.size, destinations.size
+        return Demand(origins, destinations, np.broadcast_to(1.0, shape), True)
+    volumes, sparse = demand[2], is_sparse(demand[2])
+    given = volumes if sparse else number_array(volumes, "volumes")
+    if given.dtype.kind not in "biuf":
+        raise TypeError(f"volumes must be integers or floats, not {given.dtype}")
+    is_integral, numbers = given.dtype.kind != "f", given.astype(FLOAT64)
+    if numbers.ndim == 2:
+        table = _in_order(numbers) if sparse else numbers
+        if table.shape != (origins.size, destinations.size):
+            raise ValueError(
+                f"volumes of shape {table.shape} for {origins.size} origins and "
+                f"{destinations.size} destinations"
+            )
+        found = Demand(origins, destinations, table, is_integral)
+    else:
+        if one_origin or one_destination:
+            size = max(origins.size, destinations.size)
+            origins, destinations = (
+                np.broadcast_to(ends, size) if one else ends
+                for ends, one in ((origins, one_origin), (destinations, one_destination))
+            )
+        if not origins.shape == destinations.shape == numbers.shape:
+            raise ValueError(
+                f"{origins.size} origins, {destinations.size} destinations and volumes of shape "
+                f"{numbers.shape}: one volume a trip goes with one origin and one destination each,"
+                f" a table has shape ({origins.size}, {destinations.size})"
+            )
+        found = _trips(origins, destinations, numbers, is_integral)
+    _check_volumes(found, graph)
+    return found
+
+
+def _columns(frame: Any, graph: Graph, needs_volumes: bool) -> tuple[Any, ...]:
+    """Return origins and destinations, as vertices, and volumes of a data frame."""
+    wanted = [ORIGIN, DESTINATION, *([VOLUME] if needs_volumes else [])]
+    missing = [name for name in wanted if name not in frame.columns]
+    if missing:
+        raise ValueError(f"the DataFrame has no column {', '.join(map(repr, missing))}; {FORMS}")
+    ends = (graph.vertices(frame[name].to_numpy()) for name in (ORIGIN, DESTINATION))
+    volumes = frame[VOLUME].to_numpy() if VOLUME in frame.columns else np.ones(len(frame), INT64)
+    return (*ends, volumes)
+
+
+def _in_order(matrix: Any) -> Any:
+    """Return a sparse matrix as rows whose entries are in order, each place once."""
+    from scipy.sparse import csr_array
+
+    table = csr_array(matrix)
+    table.sum_duplicates()
+    return table
+
+
+def _trips(
+    origins: NDArray[np.int64],
+    destinations: NDArray[np.int64],
+    volumes: NDArray[np.float64],
+    is_integral: bool,
+) -> Demand:
+    """Return trips as a sparse table, with an entry for each."""
+    from scipy.sparse import csr_array
+
+    starts, rows = np.unique(origins, return_inverse=True)
+    ends, columns = np.unique(destinations, return_inverse=True)
+    order = np.lexsort((columns, rows))
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=starts.size))))
+    shape = starts.size, ends.size
+    table = csr_array((volumes[order], columns[order], indptr), shape=shape)
+    return Demand(starts, ends, table, is_integral, order)
+
+
+def _check_volumes(demand: Demand, graph: Graph) -> None:
+    """Refuse volumes that are no volumes."""
+    entries = demand.entries
+    total = float(entries.sum())
+    if not (total < np.inf and entries.min(initial=0) >= 0):
+        _refuse_volume(demand, graph)
+    if demand.is_integral and total >= EXACT:
+        raise DistanceOverflowError(
+            f"the volumes add up to {total:.17g}, and integers are added exactly below 2**53; "
+            "pass floats, which are rounded"
+        )
+
+
+def _refuse_volume(demand: Demand, graph: Graph) -> NoReturn:
+    """Raise for the first volume that is negative, NaN or infinite."""
+    entries = demand.entries
+    wrong = np.argwhere(~((entries >= 0) & (entries < np.inf)))
+    if not wrong.size:
+        raise DistanceOverflowError("the volumes add up to more than float64 holds")
+    first = tuple(wrong[0].tolist())
+    name = demand.name_of(demand.ends_of(first), graph)
+    raise ValueError(f"the volume {name} is {entries[first]}; volumes are 0 or more")

@@ -1,0 +1,771 @@
+"""Turns: what it costs, or that it is forbidden, to go on from one arc to another.
+
+A graph with turns is asked like any other, and another graph is searched in its place, the
+expansion. A crossing where every turn is free stays one vertex there. Another gets a copy for every
+group of arcs in with the same turns, so sparse restrictions cost next to nothing, and costs
+everywhere give the line graph. All copies of a crossing lead, over arcs of weight 0, to its
+arrival, from which nothing leads on; arrivals have the numbers of the user's vertices. A trip
+begins at a copy from which every turn is free, or else at a departure, made for that, to which
+nothing leads.
+
+A forbidden sequence of arcs, as the restrictions of OpenStreetMap with ways between, is remembered
+while it is driven: the last arc of each of its beginnings gets a state of its own, entered from the
+beginning before alone. What one remembers is the longest end of the way driven that begins some
+sequence (Aho and Corasick 1975). All else is a table of turns between states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.errors import DistanceOverflowError, GraphFormatError
+from sssp.graph import check_arrays, csr
+from sssp.graph.weights import as_stored, closed_weight, converted, scale_weights
+from sssp.kernels.dtypes import FLOAT64, INDEX, INT64
+from sssp.kernels.jit import njit
+
+Array = NDArray[Any]
+
+#: what a row of a table of turns may say of its turn
+KINDS = ("cost", "no", "only")
+COLUMNS = ("from", "to", "cost", "kind")
+#: arrays of `Turns` in a file
+ARRAYS = ("into", "out", "turn", "costs", "floor", "link_row", "link_turn", "row_turn")
+NOTHING: Array = np.empty(0, INT64)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Expansion:
+    """The graph that is searched in place of one with turns.
+
+    Attributes
+    ----------
+    indptr, indices : ndarray
+        Its arcs; vertices are arrivals and unsplit crossings, then copies, then departures.
+    arc_of, turn_of : ndarray of int32, an entry an arc
+        The arc of the user's graph that it ends with, and the turn that it begins with; or -1.
+    vertex_of : ndarray of int64, an entry a vertex
+        The user's vertex.
+    begin, end : ndarray of int64, shape (n,)
+        Where trips from a vertex of the user begin, and where trips to it end.
+    split : ndarray of bool, shape (n,)
+        Which of the user's vertices have copies.
+    street : ndarray of int64, an entry a vertex
+        The same number for the copies of both directions of a street, else numbers of their own.
+    rows_come_first : bool
+        Whether trips end at the first n vertices, in order; those of a reversed one do not.
+    structure : dict
+        What is derived from its arcs, whatever they weigh.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    arc_of: NDArray[np.int32]
+    turn_of: NDArray[np.int32]
+    vertex_of: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    end: NDArray[np.int64]
+    split: NDArray[np.bool_]
+    street: NDArray[np.int64]
+    rows_come_first: bool = True
+    structure: dict[str, Any] = field(default_factory=dict)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"structure": {}}
+
+    @property
+    def n(self) -> int:
+        """Number of the user's vertices."""
+        return self.end.size
+
+    def are_steps(self, vertices: Array) -> NDArray[np.bool_]:
+        """Return which vertices of a path are steps: an arrival is the copy beside it again."""
+        stays = vertices >= self.n
+        stays[~stays] = ~self.split[vertices[~stays]]
+        return stays
+
+    def user_vertices(self, vertices: Array) -> Array:
+        """Return the user's vertices along a path."""
+        return self.vertex_of[vertices[self.are_steps(vertices)]]
+
+    def values_of_arcs(self, values: Array) -> Array:
+        """Return values of the user's arcs for these arcs, 0 where there is none."""
+        return np.append(values, values.dtype.type(0))[self.arc_of]
+
+    def reversed(self, places: Array) -> Expansion:
+        """Return the expansion with every arc turned around; `places` are where user's arcs go."""
+        indptr, indices, order = csr.transpose(self.indptr, self.indices)
+        arc_of = np.append(places, -1).astype(INDEX)[self.arc_of[order]]
+        return replace(
+            self,
+            indptr=indptr,
+            indices=indices,
+            arc_of=arc_of,
+            turn_of=self.turn_of[order],
+            begin=self.end,
+            end=self.begin,
+            rows_come_first=bool((self.begin == np.arange(self.n)).all()),
+            structure={},
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Turns:
+    """The turns of a graph, as `Graph.with_turns` has understood them: ``t.turns``.
+
+    Attributes
+    ----------
+    rows : int
+        Number of rows of the table.
+    unmet : int
+        How many of them name an input row that is no arc of the graph (-1 in ``row_arc``): a
+        self-loop that was dropped, or what lies outside of a part of the graph.
+    split : int
+        Number of crossings that the search splits, for some turn there is not free.
+    row_turn : ndarray of int32, shape (rows,)
+        The named turn of every row, as `ShortestPaths.load_turns` counts them; -1 where `unmet`.
+    into, out : ndarray of int32
+        Arcs before and after each turn that is not free or that has a name, in their order.
+    turn : ndarray of int32
+        Which of the costs it has.
+    costs : ndarray of int64 or float64
+        Those of named turns, then others; the greatest int64, or infinity, forbids.
+    """
+
+    into: NDArray[np.int32]
+    out: NDArray[np.int32]
+    turn: NDArray[np.int32]
+    costs: Array
+    floor: Array  # what a named turn costs at least, whatever its rows say
+    link_row: NDArray[np.int32]  # rows, and the turns whose cost they give
+    link_turn: NDArray[np.int32]
+    row_turn: NDArray[np.int32]
+    ways: tuple[tuple[int, ...], ...]
+    backward: bool  # whether the expansion is that of the reversed graph, turned around
+    expansion: Expansion
+
+    @property
+    def rows(self) -> int:
+        """Number of rows of the table."""
+        return self.row_turn.size
+
+    @property
+    def unmet(self) -> int:
+        """Number of rows that name no arc of the graph."""
+        return int(np.count_nonzero(self.row_turn < 0))
+
+    @property
+    def split(self) -> int:
+        """Number of crossings that the search splits."""
+        return int(np.count_nonzero(self.expansion.split))
+
+    def __repr__(self) -> str:
+        met = f"{self.rows - self.unmet} of {self.rows} rows met turns"
+        if self.unmet:
+            met += f", {self.unmet} name no arc of the graph"
+        e = self.expansion
+        return (
+            f"<Turns: {met}; {self.split} of {e.n} crossings split; searched on "
+            f"{e.vertex_of.size} vertices and {e.indices.size} arcs>"
+        )
+
+    def weigh(self, weights: Array) -> Array:
+        """Return the weights of the expansion, where the user's arcs have some.
+
+        Raises
+        ------
+        DistanceOverflowError
+            A sum does not fit int64.
+        """
+        e, costs = self.expansion, self.costs
+        own, added = e.values_of_arcs(weights), np.append(costs, costs.dtype.type(0))[e.turn_of]
+        if weights.dtype.kind == "f":
+            return own + converted(added, FLOAT64)
+        closed = (own == closed_weight(own.dtype)) | (added == closed_weight(INT64))
+        sums = own.astype(INT64) + added
+        if (~closed & ((sums < own) | (sums == closed_weight(INT64)))).any():
+            raise DistanceOverflowError("a weight and the cost of a turn do not fit int64 together")
+        sums[closed] = closed_weight(INT64)
+        return as_stored(sums)
+
+    def fitting(self, weights: np.dtype[Any]) -> Turns:
+        """Return the turns with costs that stand beside weights of a dtype: integers or not."""
+        if (weights.kind == "f") == (self.costs.dtype.kind == "f"):
+            return self
+        if weights.kind == "f":
+            costs, floor = converted(self.costs, FLOAT64), converted(self.floor, FLOAT64)
+        else:
+            costs, floor = (as_costs(c, "turn", True) for c in (self.costs, self.floor))
+        return replace(self, costs=costs, floor=floor)
+
+    def with_row_costs(self, values: Any) -> Turns:
+        """Return the turns with other costs of the rows of the table."""
+        column = as_costs(values, "row", self.costs.dtype.kind == "i")
+        if column.size != self.rows:
+            raise ValueError(
+                f"{column.size} costs for {self.rows} rows of turns: each row has one, also where "
+                "it stays as it was"
+            )
+        costs = self.costs.copy()
+        costs[: self.floor.size] = _named_costs(self.floor, column, self.link_row, self.link_turn)
+        return replace(self, costs=costs)
+
+    def scaled(self, factor: float) -> Turns:
+        """Return the turns with whole costs, ``rint(costs * factor)``."""
+        return replace(
+            self, costs=scale_weights(self.costs, factor), floor=scale_weights(self.floor, factor)
+        )
+
+    def carried(self, indptr: Array, indices: Array, places: Array) -> Turns:
+        """Return the turns of a graph whose arc ``places[a]`` is arc a of this one, -1: none."""
+        into, out = places[self.into], places[self.out]
+        kept = (into >= 0) & (out >= 0)
+        ways = [tuple(places[list(way)].tolist()) for way in self.ways]
+        return _expanded(
+            indptr,
+            indices,
+            vars(self)
+            | {"into": into[kept], "out": out[kept], "turn": self.turn[kept]}
+            | {"ways": tuple(way for way in ways if min(way) >= 0)},
+        )
+
+    def reversed(self, places: Array) -> Turns:
+        """Return the turns of the reversed graph; `places` are where arcs go."""
+        return replace(
+            self,
+            into=places[self.out].astype(INDEX),
+            out=places[self.into].astype(INDEX),
+            ways=tuple(tuple(places[list(way[::-1])].tolist()) for way in self.ways),
+            backward=not self.backward,
+            expansion=self.expansion.reversed(places),
+        )
+
+    def pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return metadata and arrays for a file."""
+        arrays = {f"turns_{name}": getattr(self, name) for name in ARRAYS}
+        arrays["turns_ways"] = np.array([arc for way in self.ways for arc in way], INT64)
+        arrays["turns_way_sizes"] = np.array([len(way) for way in self.ways], INT64)
+        return {"turns_backward": self.backward}, arrays
+
+
+def unpack_turns(
+    path: Any, meta: dict[str, Any], arrays: dict[str, Array], indptr: Array, indices: Array
+) -> Turns | None:
+    """Return the turns in a file, if it has some.
+
+    Raises
+    ------
+    GraphFormatError
+        They are not those of this graph.
+    """
+    if "turns_backward" not in meta:
+        return None
+    names = [*ARRAYS, "ways", "way_sizes"]
+    fields: dict[str, Any] = {name: arrays.get(f"turns_{name}", NOTHING) for name in names}
+    into, out, turn, costs, floor, link_row, link_turn, row_turn, ways, sizes = fields.values()
+    m, tails = indices.size, csr.tails_of(indptr)
+    whole = all(
+        column.ndim == 1 and column.dtype.kind == "i"
+        for name, column in fields.items()
+        if name not in ("costs", "floor")
+    )
+    right = (
+        whole
+        and type(meta["turns_backward"]) is bool
+        and into.size == out.size == turn.size
+        and link_row.size == link_turn.size
+        and floor.ndim == costs.ndim == 1
+        and floor.size <= costs.size
+        and floor.dtype == costs.dtype in (INT64, FLOAT64)
+        and all((column >= 0).all() for column in (costs, floor, sizes - 2))
+        and sizes.sum() == ways.size
+        and all(_within(column, 0, m) for column in (into, out, ways))
+        and _within(turn, 0, costs.size)
+        and _within(link_turn, 0, floor.size)
+        and _within(link_row, 0, row_turn.size)
+        and _within(row_turn, -1, floor.size)
+    )
+    if right:
+        lists = tuple(tuple(way.tolist()) for way in np.split(ways, np.cumsum(sizes))[:-1])
+        inner = np.ones(ways.size, bool)
+        inner[np.cumsum(sizes)[:-1]] = False
+        follows = indices[ways[:-1]] == tails[ways[1:]]
+        order = np.lexsort((out, into))
+        apart = np.diff(into[order]) | np.diff(out[order])
+        right = (
+            bool((indices[into] == tails[out]).all())
+            and bool(follows[inner[1:]].all())
+            and bool(apart.all())
+        )
+    if not right:
+        raise GraphFormatError("the turns are not those of this graph", path=path)
+    fields |= {"ways": lists, "backward": meta["turns_backward"]}
+    del fields["way_sizes"]
+    return _expanded(indptr, indices, fields)
+
+
+def _within(numbers: Array, least: int, end: int) -> bool:
+    return numbers.size == 0 or bool(numbers.min() >= least and numbers.max() < end)
+
+
+# ---- from what the caller says to turns
+
+
+class Streets(NamedTuple):
+    """What is read of the graph."""
+
+    indptr: Array
+    tails: Array
+    heads: Array
+    twins: Array
+    arc_origin: Array
+    row_arc: Array | None  # None: arcs are named by their positions
+    input_arcs: int
+    coordinates: Array | None
+    integral: bool
+
+    @property
+    def m(self) -> int:
+        """Number of arcs."""
+        return self.heads.size
+
+    def arcs_out(self, vertices: Array) -> tuple[Array, Array]:
+        """Return the arcs out of some vertices, and of which of them each is."""
+        counts = self.indptr[vertices + 1] - self.indptr[vertices]
+        which = np.repeat(np.arange(vertices.size), counts)
+        firsts = np.cumsum(counts) - counts
+        return np.arange(which.size) - (firsts - self.indptr[vertices])[which], which
+
+    def both_ways(self, rows: Array) -> Array:
+        """Return the arc of every input row, and that of its other direction, -1 for none."""
+        if self.row_arc is None:
+            return np.stack((rows, np.full(rows.size, -1)))
+        arcs = self.row_arc[rows].astype(INT64)
+        back = self.twins[arcs].astype(INT64)
+        same = (arcs >= 0) & (back >= 0) & (self.arc_origin[back] == self.arc_origin[arcs])
+        return np.stack((arcs, np.where(same, back, -1)))
+
+    @property
+    def called(self) -> str:
+        """What arcs are named by."""
+        return "arc" if self.row_arc is None else "input row"
+
+
+def make_turns(
+    streets: Streets,
+    table: Any,
+    cost: Callable[[Array], Any] | Any,
+    u_turns: float | None,
+    ways: Sequence[Any] | None,
+) -> Turns:
+    """Return the turns that the arguments of `Graph.with_turns` describe."""
+    m, integral = streets.m, streets.integral
+    rows, values, kinds = _read_table(streets, table)
+    into, out, met = _meeting(streets, *rows)
+    only, keys = (kinds == "only") & met, into * m + out
+    values[(kinds == "no") | (kinds == "only")] = closed_weight(values.dtype)
+    # (an only-row is about the other turns from its arc)
+    others, which = streets.arcs_out(streets.heads[into[only]])
+    other_keys = into[only][which] * m + others
+    stays = ~np.isin(other_keys, keys[only])
+    plain = met & ~only
+    link_row = np.concatenate([np.flatnonzero(plain), np.flatnonzero(only)[which][stays]])
+    link_key = np.concatenate([keys[plain], other_keys[stays]])
+    named = np.unique(np.concatenate([link_key, keys[only]]))
+    usual_keys, usual = _usual_costs(streets, cost, u_turns)
+    floor = np.zeros(named.size, usual.dtype)
+    place = np.searchsorted(usual_keys, named)
+    known = place < usual_keys.size
+    known[known] = usual_keys[place[known]] == named[known]
+    known &= ~np.isin(named, keys[plain])
+    floor[known] = usual[place[known]]
+    unnamed = (usual != 0) & ~np.isin(usual_keys, named)
+    classes, class_of = np.unique(usual[unnamed], return_inverse=True)
+    link_turn = np.searchsorted(named, link_key)
+    row_turn = np.where(met, np.searchsorted(named, keys), -1)
+    all_keys = np.concatenate([named, usual_keys[unnamed]])
+    fields: dict[str, Any] = {
+        "into": all_keys // max(m, 1),
+        "out": all_keys % max(m, 1),
+        "turn": np.concatenate([np.arange(named.size), named.size + class_of]),
+        "costs": np.concatenate([_named_costs(floor, values, link_row, link_turn), classes]),
+        "floor": floor,
+        "link_row": link_row,
+        "link_turn": link_turn,
+        "row_turn": row_turn,
+        "ways": _read_ways(streets, ways),
+        "backward": False,
+    }
+    assert integral == (fields["costs"].dtype.kind == "i")
+    return _expanded(streets.indptr, streets.heads, fields)
+
+
+def _named_costs(floor: Array, values: Array, link_row: Array, link_turn: Array) -> Array:
+    """Return what named turns cost: of several rows the dearest counts."""
+    costs = floor.copy()
+    np.maximum.at(costs, link_turn, values[link_row])
+    return costs
+
+
+def as_costs(values: Any, what: str, integral: bool) -> Array:
+    """Return costs of turns as int64 or float64; what forbids is the greatest, or infinity.
+
+    Raises
+    ------
+    ValueError, TypeError, DistanceOverflowError
+        The message names the first that is no cost by `what` it belongs to.
+    """
+    column = check_arrays.number_array(values, "costs of turns")
+    if column.ndim != 1:
+        raise ValueError(f"costs of turns must be one column, not of shape {column.shape}")
+
+    def refuse(wrong: Array, why: str) -> None:
+        if wrong.any():
+            place = int(np.argmax(wrong))
+            raise ValueError(f"the cost of {what} {place} is {column[place]}: {why}")
+
+    # (written so that NaN is refused)
+    refuse(~(column >= 0), "costs of turns are numbers of 0 or more, inf to forbid")
+    if not integral:
+        costs = column.astype(FLOAT64)
+        return converted(column, FLOAT64) if column.dtype == INT64 else costs
+    forbidden = column == np.inf
+    finite = np.where(forbidden, column.dtype.type(0), column)
+    if finite.size and int(finite.max()) >= 2**63:
+        raise DistanceOverflowError(f"the cost {finite.max()} of a turn does not fit int64")
+    if column.dtype.kind != "f":
+        return column.astype(INT64)
+    refuse(
+        finite != np.rint(finite),
+        "beside integer weights costs are whole numbers too; g.scaled(1000), or weights as floats, "
+        "g.with_weights(g.weights.astype(float)), make room for fractions",
+    )
+    return np.where(forbidden, closed_weight(INT64), finite.astype(INT64))
+
+
+def _read_table(streets: Streets, table: Any) -> tuple[tuple[Array, Array], Array, Array]:
+    """Return from and to, costs, and kinds of the rows of a table."""
+    if table is None:
+        table = ([], [], [])
+    if isinstance(table, tuple):
+        if len(table) not in (3, 4):
+            raise TypeError(
+                "a table of turns is a DataFrame with columns 'from', 'to', 'cost', or a tuple of "
+                f"these three arrays (and 'kind'), not a tuple of {len(table)}"
+            )
+        columns = dict(zip(COLUMNS, table, strict=False))
+    elif hasattr(table, "columns"):
+        columns = {name: table[name].to_numpy() for name in COLUMNS if name in table.columns}
+    else:
+        raise TypeError(
+            "a table of turns is a pandas DataFrame with columns 'from', 'to', 'cost' (and "
+            f"'kind'), or a tuple of three arrays, not {type(table).__name__}"
+        )
+    missing = {"from", "to", *(() if "kind" in columns else ("cost",))} - columns.keys()
+    if missing:
+        raise ValueError(f"the table of turns has no column {sorted(missing)[0]!r}")
+    ends = [_arc_names(streets, columns[name], name) for name in ("from", "to")]
+    size = ends[0].size
+    kinds = np.asarray(columns.get("kind", np.full(size, "cost")), object)
+    odd = [kind for kind in kinds.ravel().tolist() if kind not in KINDS]
+    if odd:
+        raise ValueError(f"a kind of turn is 'cost', 'no' or 'only', not {odd[0]!r}")
+    priced = kinds == "cost"
+    given = check_arrays.number_array(columns.get("cost", np.zeros(size)), "costs of turns")
+    if not ends[1].size == kinds.size == given.size == size:
+        raise ValueError("the columns of a table of turns must be equally long")
+    values = np.zeros(size, INT64 if streets.integral else FLOAT64)
+    if not priced.all():  # (what the others cost is not looked at)
+        given = np.where(priced, given, 0)
+    values[:] = as_costs(given, "row", streets.integral)
+    return (ends[0], ends[1]), values, kinds
+
+
+def _arc_names(streets: Streets, names: Any, what: str) -> Array:
+    """Check a column of input rows, or of positions of arcs."""
+    column = np.asarray(names)
+    if column.size == 0:
+        return NOTHING
+    end = streets.m if streets.row_arc is None else streets.input_arcs
+    if column.ndim != 1 or column.dtype.kind not in "iu":
+        raise TypeError(f"{what} of turns must be a column of integers: {streets.called}s")
+    outside = (column < 0) | (column >= end)
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise IndexError(
+            f"{what} of row {row} of the turns is {column[row]}, and there are {end} "
+            f"{streets.called}s"
+        )
+    return column.astype(INT64)
+
+
+def _meeting(streets: Streets, before: Array, after: Array) -> tuple[Array, Array, Array]:
+    """Return the arcs of turns between rows, and which rows met some; 0 for the others."""
+    a, b = streets.both_ways(before), streets.both_ways(after)
+    met = (a[0] >= 0) & (b[0] >= 0)
+    into, out, found = np.zeros_like(before), np.zeros_like(after), np.zeros(before.size, INDEX)
+    for one in a:
+        for other in b:
+            joined = met & (one >= 0) & (other >= 0)
+            joined[joined] = streets.heads[one[joined]] == streets.tails[other[joined]]
+            into[joined], out[joined] = one[joined], other[joined]
+            found += joined
+    wrong = met & (found != 1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        how = "does not end where the other begins" if found[row] == 0 else "meets it at both ends"
+        raise ValueError(
+            f"row {row} of the turns goes from {streets.called} {before[row]} to {after[row]}, but "
+            f"the first {how}" + (": name arcs, with arcs=True" if found[row] else "")
+        )
+    return into, out, met
+
+
+def _read_ways(streets: Streets, ways: Sequence[Any] | None) -> tuple[tuple[int, ...], ...]:
+    """Return forbidden sequences as positions of arcs; those that name no arc are left out."""
+    found = set()
+    for number, way in enumerate(ways or ()):
+        names = _arc_names(streets, way, f"way {number}")
+        if names.size < 2:
+            raise ValueError(f"way {number} has {names.size} arcs: two are the least that turn")
+        both = streets.both_ways(names)
+        if (both[0] < 0).any():
+            continue
+        chains: list[tuple[int, ...]] = [()]
+        for step in both.T.tolist():
+            chains = [
+                (*chain, arc)
+                for chain in chains
+                for arc in step
+                if arc >= 0 and (not chain or streets.heads[chain[-1]] == streets.tails[arc])
+            ]
+        if len(chains) != 1:
+            how = "are no path" if not chains else "are several paths: name arcs, with arcs=True"
+            raise ValueError(f"the {streets.called}s of way {number}, {names.tolist()}, {how}")
+        found.add(chains[0])
+    return tuple(sorted(found))
+
+
+def _usual_costs(streets: Streets, cost: Any, u_turns: float | None) -> tuple[Array, Array]:
+    """Return keys, ascending, and costs of all turns that no row has to name."""
+    dtype = INT64 if streets.integral else FLOAT64
+    if cost is None and u_turns is None:
+        return NOTHING, np.empty(0, dtype)
+    out, into = streets.arcs_out(streets.heads.astype(INT64))
+    usual = np.zeros(out.size, dtype)
+    if cost is not None:
+        values = cost(_angles(streets, into, out)) if callable(cost) else cost
+        usual = as_costs(values, "pair of arcs", streets.integral)
+        if usual.size != out.size:
+            raise ValueError(
+                f"{usual.size} costs for {out.size} pairs of an arc and one that it leads to: they "
+                "stand in order of the first, then of the second"
+            )
+    if u_turns is not None:
+        if not check_arrays.is_real(u_turns):
+            raise TypeError(f"u_turns must be one number, not {u_turns!r}")
+        around = streets.heads[out] == streets.tails[into]
+        around &= np.diff(streets.indptr)[streets.heads[into]] > 1
+        usual[around] = as_costs(np.array([u_turns]), "U-turn", streets.integral)[0]
+    return into * streets.m + out, usual
+
+
+def _angles(streets: Streets, into: Array, out: Array) -> Array:
+    """Return by how many degrees turns go to the left, in (-180, 180]."""
+    if streets.coordinates is None:
+        raise ValueError(
+            "cost= as a function of angles needs coordinates, which this graph lacks: give "
+            "coordinates=, or an array with a cost for each pair"
+        )
+    lon, lat = streets.coordinates.T
+    east = (lon[streets.heads] - lon[streets.tails] + 180) % 360 - 180
+    middle = np.radians((lat[streets.heads] + lat[streets.tails]) / 2)
+    north = lat[streets.heads] - lat[streets.tails]
+    bearing = np.degrees(np.arctan2(north, east * np.cos(middle)))
+    angles: Array = 180 - (180 - (bearing[out] - bearing[into])) % 360
+    return angles
+
+
+# ---- the expansion
+
+
+class _States(NamedTuple):
+    """What a search remembers of the way driven: its last arc, and of which way that is the end.
+
+    `arcs` of all states, of which the first are the arcs alone; and what is special of the arcs
+    that follow: from `state` over `out` to state `to` (-1: forbidden), with `turn` (-1: free).
+    """
+
+    arcs: Array
+    state: Array
+    out: Array
+    to: Array
+    turn: Array
+
+
+def _states_of(indptr: Array, heads: Array, fields: dict[str, Any]) -> _States:
+    """Return the states of a table of turns and of forbidden ways (Aho and Corasick 1975)."""
+    m, whole = heads.size, set(fields["ways"])
+    into, out, turn = (np.asarray(fields[name], INT64) for name in ("into", "out", "turn"))
+    if not whole:
+        return _States(np.arange(m), into, out, out, turn)
+    begun = sorted({way[:k] for way in whole for k in range(2, len(way))})
+    number = {way: m + i for i, way in enumerate(begun)}
+    driven = {(way[0],): way[0] for way in whole} | number
+    firsts = np.array(sorted({way[-1] for way in driven}), INT64)
+    named = np.isin(into, firsts)
+    known = dict(
+        zip(
+            zip(into[named].tolist(), out[named].tolist(), strict=True),
+            turn[named].tolist(),
+            strict=True,
+        )
+    )
+    rows = []
+    for way, state in driven.items():
+        last = way[-1]
+        for b in range(indptr[heads[last]], indptr[heads[last] + 1]):
+            ends = [(*way[i:], b) for i in range(len(way))]
+            to = next((number[end] for end in ends if end in number), b)
+            if any(end in whole for end in ends):
+                to = -1
+            price = known.get((last, b), -1)
+            if to != b or price >= 0:
+                rows.append((state, b, to, price))
+    own = ~np.isin(into, [way[0] for way in driven if len(way) == 1])
+    special = np.array(rows, INT64).reshape(-1, 4).T
+    usual = (into[own], out[own], out[own], turn[own])
+    columns = (np.concatenate(pair) for pair in zip(usual, special, strict=True))
+    arcs = np.concatenate([np.arange(m), np.array([way[-1] for way in begun], INT64)])
+    return _States(arcs, *columns)
+
+
+@njit
+def _groups_kernel(in_first, in_states, first, out, to, turn, leaders, group, counts, free):
+    """Number the groups of states at every vertex that have the same special turns.
+
+    `counts` gets how many groups a vertex has, 0 if nothing there is special; `free` which of them
+    has nothing special, or -1. `leaders`, shape (states,), is scratch.
+    """
+    for v in range(in_first.size - 1):
+        count, special = 0, False
+        free[v] = -1
+        for i in range(in_first[v], in_first[v + 1]):
+            q = in_states[i]
+            size = first[q + 1] - first[q]
+            special |= size > 0
+            group[q] = -1
+            for g in range(count):
+                other = first[leaders[g]]
+                same = first[leaders[g] + 1] - other == size
+                k = 0
+                while same and k < size:
+                    e, f = first[q] + k, other + k
+                    same = out[e] == out[f] and to[e] == to[f] and turn[e] == turn[f]
+                    k += 1
+                if same:
+                    group[q] = g
+                    break
+            if group[q] < 0:
+                group[q] = count
+                leaders[count] = q
+                if size == 0:
+                    free[v] = count
+                count += 1
+        counts[v] = count if special else 0
+
+
+def _expanded(indptr: Array, heads: Array, fields: dict[str, Any]) -> Turns:
+    """Return turns of these fields, with the expansion that they make of a graph."""
+    kept = {name: fields[name] for name in Turns.__dataclass_fields__ if name != "expansion"}
+    for name in ("into", "out", "turn", "link_row", "link_turn", "row_turn"):
+        kept[name] = np.asarray(kept[name]).astype(INDEX)
+    order = np.lexsort((kept["out"], kept["into"]))
+    kept |= {name: kept[name][order] for name in ("into", "out", "turn")}
+    if not kept["backward"]:
+        return Turns(**kept, expansion=_expand(indptr, heads, kept))
+    there, tails, back = csr.transpose(indptr, heads)
+    places = np.empty(back.size, INT64)
+    places[back] = np.arange(back.size)
+    turned = kept | {"into": places[kept["out"]], "out": places[kept["into"]]}
+    turned["ways"] = [tuple(places[list(way[::-1])].tolist()) for way in kept["ways"]]
+    return Turns(**kept, expansion=_expand(there, tails, turned).reversed(back))
+
+
+def _expand(indptr: Array, heads: Array, fields: dict[str, Any]) -> Expansion:
+    """Return the expansion of a graph with turns; see the top of this file."""
+    n, tails = indptr.size - 1, csr.tails_of(indptr).astype(INT64)
+    states = _states_of(indptr, heads, fields)
+    ends = heads[states.arcs].astype(INT64)
+    order = np.lexsort((states.out, states.state))
+    state, out, to, turn = (np.ascontiguousarray(column[order]) for column in states[1:])
+    first = _offsets(np.bincount(state, minlength=ends.size))
+    in_states = np.argsort(ends, kind="stable")
+    group, leaders = np.zeros(ends.size, INT64), np.zeros(ends.size, INT64)
+    counts, free = np.zeros(n, INT64), np.zeros(n, INT64)
+    in_first = _offsets(np.bincount(ends, minlength=n))
+    _groups_kernel(in_first, in_states, first, out, to, turn, leaders, group, counts, free)
+
+    split, copies = counts > 0, n + _offsets(counts)
+    place = np.where(split[ends], copies[ends] + group, ends)
+    begin = np.where(split, np.where(free >= 0, copies[:-1] + free, -1), np.arange(n))
+    extra = np.flatnonzero(begin < 0)
+    begin[extra] = copies[-1] + np.arange(extra.size)
+    size = int(copies[-1]) + extra.size
+    vertex_of = np.arange(size)
+    vertex_of[place], vertex_of[begin] = ends, np.arange(n)
+
+    # out of every copy, as the first state of its group goes on
+    copied = np.flatnonzero(split[ends])[::-1]
+    leader = np.zeros(int(copies[-1]) - n, INT64)
+    leader[place[copied] - n] = copied
+    degrees = np.diff(indptr)[ends[leader]]
+    begins = _offsets(degrees)
+    which = np.repeat(np.arange(leader.size), degrees)
+    arcs = np.arange(which.size) - (begins[:-1] - indptr[ends[leader]])[which]
+    leads, turns = arcs.copy(), np.full(arcs.size, -1)
+    leads_group = np.isin(state, leader)
+    at = begins[place[state[leads_group]] - n] + out[leads_group] - indptr[tails[out[leads_group]]]
+    leads[at], turns[at] = to[leads_group], turn[leads_group]
+    costs, named = fields["costs"], fields["floor"].size
+    never = np.append(costs == closed_weight(costs.dtype), False)
+    never[:named] = False  # (what has a name may be allowed another time)
+    stays = (leads >= 0) & ~never[turns]
+    which, arcs, leads, turns = (column[stays] for column in (which, arcs, leads, turns))
+    # out of vertices that are no copies, all free; and over nothing to the arrivals
+    new = ~split
+    new[extra] = True
+    away = np.flatnonzero(new[tails])
+    groups = np.flatnonzero(split)
+    arrivals = np.concatenate([np.repeat(groups, counts[groups]), extra])
+    nothing = np.full(away.size + arrivals.size, -1)
+    starts = [n + which, begin[tails[away]], n + np.arange(leader.size), begin[extra]]
+    _, indices, _, rows, _, _ = csr.build_csr(
+        size,
+        np.concatenate(starts).astype(INDEX),
+        np.concatenate([place[leads], place[away], arrivals]).astype(INDEX),
+        np.zeros(leads.size + nothing.size, INDEX),
+    )
+    arc_of = np.concatenate([arcs, away, nothing[: arrivals.size]])[rows].astype(INDEX)
+    turn_of = np.concatenate([turns, nothing])[rows].astype(INDEX)
+    first_arcs = _offsets(np.bincount(np.concatenate(starts), minlength=size))
+    street = np.arange(size)
+    alone = np.bincount(place, minlength=size) == 1
+    alone[:n] = False
+    twins = csr.twins_of(indptr, heads)
+    one = np.flatnonzero(twins > np.arange(heads.size))
+    here, there = place[one], place[twins[one]]
+    both = alone[here] & alone[there]
+    street[there[both]] = here[both]
+    return Expansion(
+        first_arcs, indices, arc_of, turn_of, vertex_of, begin, np.arange(n), split, street
+    )
+
+
+def _offsets(counts: Array) -> Array:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(INT64)

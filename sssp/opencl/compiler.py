@@ -1,0 +1,234 @@
+"""The door to OpenCL, which knows why it cannot be used: devices, kernels, a queue for a call."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.errors import DeviceError, import_extra
+from sssp.kernels.dtypes import FLOAT32, FLOAT64, INT32, INT64, SHORT, infinity
+from sssp.kernels.locks import make_lock
+
+cl: Any = import_extra("pyopencl", "opencl")
+
+INSTALL = (
+    "install the OpenCL driver of the GPU, or for the processor PoCL (pip install "
+    '"pyopencl[pocl]"); OCL_ICD_VENDORS may name the folder with its .icd file'
+)
+#: OpenCL's names of the numbers in a matrix, and of integers of their size
+NUMBERS: dict[np.dtype[Any], tuple[str, str]] = {
+    SHORT: ("ushort", "short"),
+    INT32: ("int", "int"),
+    INT64: ("long", "long"),
+    FLOAT32: ("float", "int"),
+    FLOAT64: ("double", "long"),
+}
+#: steps of a kernel that a compute unit makes in the time that Ctrl-C may wait: 0.3 s on a CPU
+QUEUED = 1 << 33
+Buffer = Any
+_lock = make_lock()
+#: a child after a fork cannot use the drivers that its parent has started
+_home = os.getpid()
+
+
+def find_devices() -> list[Any]:
+    """Return all devices of all platforms, in their order.
+
+    Raises
+    ------
+    DeviceError
+        A parent of this process had loaded OpenCL.
+    """
+    if os.getpid() != _home:
+        raise DeviceError(
+            "OpenCL was loaded before this process was forked, which its drivers do not survive: "
+            "start processes by the method 'spawn'"
+        )
+    platforms, found = [], []
+    with suppress(cl.Error):  # which says that there is none
+        platforms = cl.get_platforms()
+    for platform in platforms:
+        with suppress(cl.Error):
+            found += platform.get_devices()
+    return found
+
+
+def device_number(named: str) -> int:
+    """Return the number of a device; ``"opencl"`` is the first GPU, or else the first device.
+
+    Raises
+    ------
+    DeviceError
+        There is no such device, or it cannot be used.
+    """
+    found, number = find_devices(), named.partition(":")[2]
+    if not found:
+        raise DeviceError(f"OpenCL cannot be used: no device was found; {INSTALL}")
+    if int(number or 0) >= len(found):
+        raise DeviceError(f"there is no device {named!r}: OpenCL finds {len(found)} device(s) here")
+    gpus = [i for i, device in enumerate(found) if device.type & cl.device_type.GPU]
+    chosen = int(number) if number else (gpus or [0])[0]
+    if flaw := flaw_of(found[chosen]):
+        raise DeviceError(f"opencl:{chosen} ({found[chosen].name}) cannot be used: {flaw}")
+    return chosen
+
+
+def flaw_of(device: Any) -> str:
+    """Return why a device cannot be used; empty if it can."""
+    if not device.available:
+        return "its driver says that it is not available"
+    if not device.compiler_available:
+        return "its driver has no compiler"
+    return "" if device.endian_little else "it is big-endian"
+
+
+def describe(device: Any) -> str:
+    """Return a device's name and the limits that solvers need, or why it cannot be used."""
+    kinds = {cl.device_type.CPU: "CPU", cl.device_type.GPU: "GPU"}
+    kind = next((name for bit, name in kinds.items() if device.type & bit), "accelerator")
+    name, flaw = f"{device.name.strip()} ({device.platform.name.strip()})", flaw_of(device)
+    if flaw:
+        return f"{name} cannot be used: {flaw}"
+    floats = "64-bit floats" if device.double_fp_config else "no 64-bit floats"
+    size = f"{device.global_mem_size:,} bytes, {device.max_mem_alloc_size:,} in one piece"
+    return f"{name}: a {kind}, {size}, {floats}"
+
+
+class Device:
+    """A device that this process uses, with the kernels that were compiled for it."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.facts = find_devices()[number]
+        self.name = f"opencl:{number} ({self.facts.name.strip()})"
+        self.context = cl.Context([self.facts])
+        self.is_cpu = bool(self.facts.type & cl.device_type.CPU)
+        self._programs: dict[Any, Any] = {}
+
+    def check(self, dtype: np.dtype[Any]) -> None:
+        """Refuse numbers that the device does not have.
+
+        Raises
+        ------
+        DeviceError
+            Naming the device.
+        """
+        if dtype == FLOAT64 and not self.facts.double_fp_config:
+            raise DeviceError(
+                f"{self.name} has no 64-bit floats: pass dtype='float32', or name another device"
+            )
+
+    def check_pieces(self, nbytes: int) -> None:
+        """Refuse a matrix that is larger than the device's largest allocation.
+
+        Raises
+        ------
+        DeviceError
+            With both numbers.
+        """
+        most = self.facts.max_mem_alloc_size
+        if nbytes > most:
+            raise DeviceError(
+                f"a matrix takes {nbytes:,} bytes in one piece, of which {self.name} gives {most:,}"
+            )
+
+    def program(self, file: str, macros: dict[str, Any]) -> Any:
+        """Return the program of a file in `sssp.opencl.matrix`, compiled once with some macros."""
+        key = file, *macros.items()
+        with _lock:
+            if key not in self._programs:
+                lines = [f"#define {name} {value}" for name, value in macros.items()]
+                text = (files("sssp.opencl.matrix") / f"{file}.cl").read_text(encoding="utf-8")
+                with warnings.catch_warnings():  # of whatever a compiler has to say
+                    warnings.simplefilter("ignore", cl.CompilerWarning)
+                    program = cl.Program(self.context, "\n".join([*lines, text]))
+                    self._programs[key] = program.build("-cl-std=CL1.2")
+            return self._programs[key]
+
+
+@cache
+def _device(number: int) -> Device:
+    return Device(number)
+
+
+class DeviceQueue:
+    """Work of one call on a device, done in order."""
+
+    def __init__(self, named: str) -> None:
+        with _lock:
+            self.device = _device(device_number(named))
+        self._queue = cl.CommandQueue(self.device.context)
+
+    def kernel(self, file: str, name: str, **macros: Any) -> Any:
+        """Return a kernel for this call; ``kernel(items, group, *arguments)`` queues it."""
+        # (the arguments of a kernel are a part of it, so that threads must not share one)
+        kernel = cl.Kernel(self.device.program(file, macros), name)
+        return lambda items, group, *arguments: kernel(self._queue, items, group, *arguments)
+
+    def empty(self, entries: int, dtype: np.dtype[Any]) -> Buffer:
+        """Return a buffer, not filled."""
+        nbytes = max(1, entries) * dtype.itemsize
+        return cl.Buffer(self.device.context, cl.mem_flags.READ_WRITE, nbytes)
+
+    def fill(self, buffer: Buffer, value: Any, dtype: np.dtype[Any]) -> None:
+        """Queue setting all of a buffer to a value."""
+        cl.enqueue_fill_buffer(self._queue, buffer, np.array(value, dtype), 0, buffer.size)
+
+    def copy(self, target: Any, source: Any, **options: Any) -> None:
+        """Copy between a buffer and an array, when all before is done, or queue a copy of a buffer.
+
+        With options, those of `pyopencl.enqueue_copy`, a rectangle.
+        """
+        cl.enqueue_copy(self._queue, target, source, **options)
+
+    def flag(self, buffer: Buffer) -> bool:
+        """Return whether the first integer of a buffer is set, when all before is done."""
+        found: NDArray[Any] = np.empty(1, INT32)
+        self.copy(found, buffer)
+        return bool(found[0])
+
+    def step_of(self, steps_each: int) -> int:
+        """How many pieces of work, of so many steps each, are queued before the host waits."""
+        units: int = self.device.facts.max_compute_units
+        return max(1, QUEUED * units // max(1, steps_each))
+
+    def finish(self) -> None:
+        """Wait until all is done."""
+        self._queue.finish()
+
+
+@contextmanager
+def open_queue(named: str) -> Iterator[DeviceQueue]:
+    """Lend a queue of a device; errors of its driver become `DeviceError`."""
+    try:
+        yield DeviceQueue(named)
+    except cl.Error as error:
+        raise DeviceError(f"{named} fails: {error}") from error
+
+
+def number_macros(dtype: np.dtype[Any], entries: int) -> dict[str, Any]:
+    """Return the macros for the number type of a kernel, and for vectors of it.
+
+    Sums of integers are those of unsigned ones, which wrap; those of signed ones must not.
+    """
+    number, integer = NUMBERS[dtype]
+    unsigned = dtype.kind == "i"
+    bound = "INFINITY" if dtype.kind == "f" else int(infinity(dtype))
+    many = number if entries == 1 else f"{number}{entries}"
+    return {
+        "T": number,
+        "TV": many,
+        "I": integer,
+        "IV": integer if entries == 1 else f"{integer}{entries}",
+        "VEC": entries,
+        "INF": f"({number})({bound})",
+        "ADD(x, y)": f"as_{many}(as_u{many}(x) + as_u{many}(y))" if unsigned else "((x) + (y))",
+    }

@@ -1,0 +1,526 @@
+"""Areas of reach: all points within a width of the reached parts of streets.
+
+A buffer of every street, joined by GEOS, takes a minute for a city. Here the distances from the
+streets are found on the points of a grid, a sixth of the width apart, and the boundary is drawn
+where they equal the width (marching squares: W. E. Lorensen and H. E. Cline, Marching cubes,
+SIGGRAPH 1987). In each cell of the grid the inside is convex parts, which only grow as distances
+fall, and boundaries of one area do not touch. So areas are valid, and nested, by construction;
+details smaller than a cell are lost.
+
+The grid lies in Mercator's projection, which stretches all directions alike: at every street the
+width is stretched as the map is there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.errors import NegativeWeightError, import_extra
+from sssp.graph.check_arrays import is_real
+from sssp.graph.drawing import MOST_LATITUDE, street_arcs
+from sssp.graph.frames import WGS84, label_column
+from sssp.graph.sphere import EARTH_RADIUS, HOW_TO_LOCATE, require_degrees
+from sssp.graph.weights import closed_weight
+from sssp.kernels.dtypes import FLOAT64, INT64, unreached
+from sssp.kernels.jit import njit
+
+if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
+
+Array = NDArray[Any]
+
+#: between two points of the grid, in widths
+SPACING = 1 / 6
+#: how far from a line distances are found, in widths: at both ends of every side that a boundary
+#: crosses, even where two facilities meet
+REACH = 1 + 2 * SPACING
+#: cells of a tile's side; tiles are filled one after the other, where there are lines
+TILE = 128
+#: a boundary crosses the side of a cell at least so far from its ends, as a part of the side
+LEAST_PART = 1 / 64
+#: in widths; what is nearer by less is as near (the map's stretch varies along a street)
+TIE = 1e-3
+#: of a street, as a part of it; less is a difference of rounding
+LEAST_TAKEN = 1e-9
+#: widths in metres: smaller ones give more points than anybody can draw, and a map of Mercator's
+#: is no longer like the earth within greater ones
+LEAST_WIDTH, MOST_WIDTH = 1, 100_000
+
+
+@njit
+def _lower_kernel(lines, widths, first_column, first_row, squares):
+    """Lower the points of a tile to the squares of their distances from lines, in widths.
+
+    Points of two tiles get the same numbers in both, to the bit.
+
+    Parameters
+    ----------
+    lines : float64 (k, 4)
+        x and y of both ends, in steps of the grid.
+    widths : float64 (k,)
+    first_column, first_row : int
+        Where the tile begins.
+    squares : float64 (rows, columns)
+        Written within `REACH` of the lines.
+    """
+    rows, columns = squares.shape
+    for i in range(len(lines)):
+        x, y, width = lines[i, 0], lines[i, 1], widths[i]
+        dx, dy = lines[i, 2] - x, lines[i, 3] - y
+        around = REACH * width
+        left = max(math.ceil(min(x, x + dx) - around) - first_column, 0)
+        right = min(math.floor(max(x, x + dx) + around) - first_column, columns - 1)
+        bottom = max(math.ceil(min(y, y + dy) - around) - first_row, 0)
+        top = min(math.floor(max(y, y + dy) + around) - first_row, rows - 1)
+        square = dx * dx + dy * dy
+        shrink = 1.0 / square if square > 0.0 else 0.0
+        unit = 1.0 / (width * width)
+        for row in range(bottom, top + 1):
+            found = squares[row]
+            b = first_row + row - y
+            for column in range(left, right + 1):
+                a = first_column + column - x
+                t = min(max((a * dx + b * dy) * shrink, 0.0), 1.0)
+                u, v = a - t * dx, b - t * dy
+                found[column] = min(found[column], (u * u + v * v) * unit)
+
+
+@njit
+def _part_inside(inside, outside):
+    """Return how much of a side of a cell is inside, by the levels at its ends."""
+    return min(max(inside / (inside - outside), LEAST_PART), 1.0 - LEAST_PART)
+
+
+@njit
+def _contour_kernel(levels, first, stride, sides, places):
+    """Draw the boundary of where levels are below 0, which stands on its left; count its pieces.
+
+    Parameters
+    ----------
+    levels : float64 (rows, columns)
+        At the points of a tile.
+    first, stride : int
+        The number of its first point, and how many points a row of the whole grid has.
+    sides : int64 (4 rows columns, 2)
+        Written: the sides of cells where a piece begins and ends; twice the number of a point is
+        the side to the right of it, and one more is that above it.
+    places : float64 (4 rows columns, 2)
+        Written: where a piece begins, in columns and rows.
+    """
+    count = 0
+    corners = np.empty(4)
+    for row in range(levels.shape[0] - 1):
+        for column in range(levels.shape[1] - 1):
+            # against the clock; side i of a cell leads from corner i to the next one
+            corners[0], corners[1] = levels[row, column], levels[row, column + 1]
+            corners[2], corners[3] = levels[row + 1, column + 1], levels[row + 1, column]
+            code = 0
+            for i in range(4):
+                code |= int(corners[i] < 0.0) << i
+            if code == 0 or code == 15:
+                continue
+            corner = first + row * stride + column
+            names = (2 * corner, 2 * corner + 3, 2 * (corner + stride), 2 * corner + 1)
+            for i in range(4):
+                last, beyond = corners[i], corners[(i + 1) % 4]
+                if not (last < 0.0 and beyond >= 0.0):
+                    continue
+                # corners inside that lie side by side are cut off together, others apart
+                start = i
+                while corners[start] < 0.0:
+                    start = (start + 3) % 4
+                sides[count, 0], sides[count, 1] = names[i], names[start]
+                t = _part_inside(last, beyond)
+                x, y = (t, 1.0, 1.0 - t, 0.0)[i], (0.0, t, 1.0, 1.0 - t)[i]
+                places[count, 0], places[count, 1] = column + x, row + y
+                count += 1
+    return count
+
+
+@njit
+def _rings_kernel(after, order, firsts):
+    """Follow pieces of boundaries until they close; return the number of rings.
+
+    Parameters
+    ----------
+    after : int64 (k,)
+        The piece that begins where a piece ends.
+    order : int64 (k,)
+        Written: pieces, ring by ring.
+    firsts : int64 (k + 1,)
+        Written: where rings begin in `order`, and where the last one ends.
+    """
+    seen = np.zeros(after.size, np.bool_)
+    rings = count = 0
+    for piece in range(after.size):
+        if seen[piece]:
+            continue
+        firsts[rings] = count
+        rings += 1
+        while not seen[piece]:
+            seen[piece] = True
+            order[count] = piece
+            count += 1
+            piece = after[piece]
+    firsts[rings] = count
+    return rings
+
+
+class Streets(NamedTuple):
+    """Streets, and how they are entered from both of their ends.
+
+    Attributes
+    ----------
+    ends : ndarray of int, shape (2, k)
+        Vertices.
+    distances : ndarray of float64, shape (2, k)
+        Of both ends; inf for unreached.
+    weights : ndarray of float64, shape (2, k)
+        Of the street, entered from the first and from the second end; inf if nobody may.
+    """
+
+    ends: Array
+    distances: Array
+    weights: Array
+
+    @classmethod
+    def of(
+        cls, graph: Graph, distances: Array, weights: Array, *, towards: bool = False
+    ) -> Streets:
+        """Return the streets of a graph.
+
+        Parameters
+        ----------
+        distances : ndarray, shape (n,)
+        weights : ndarray, shape (m,)
+            What the distances are sums of.
+        towards : bool
+            Whether the paths lead to where the search began, so that it went against the arcs.
+
+        Raises
+        ------
+        ValueError
+            No coordinates in degrees, or too near to a pole; a graph with turns.
+        NegativeWeightError
+        """
+        graph._refuse_turns("an area")
+        if graph.coordinates is None:
+            raise ValueError(f"this graph has no coordinates, so it has no areas; {HOW_TO_LOCATE}")
+        box = require_degrees(graph.coordinates)
+        if max(-box.south, box.north) > MOST_LATITUDE:
+            raise ValueError(
+                f"areas are drawn up to {MOST_LATITUDE} degrees of latitude, and this graph goes "
+                f"from {box.south} to {box.north}"
+            )
+        arcs, twins = street_arcs(graph)
+        costs = weights.astype(FLOAT64)
+        costs[graph.weights == closed_weight(graph.weights.dtype)] = np.inf
+        if costs.min(initial=0) < 0:
+            raise NegativeWeightError(
+                f"an arc weighs {costs.min()}: areas need weights of 0 or more, for a street is "
+                "cut where a limit falls on it"
+            )
+        both = np.stack([costs[arcs], np.where(twins >= 0, costs[twins], np.inf)])
+        ends = np.stack([graph.tails[arcs], graph.indices[arcs]])
+        known = np.where(distances == unreached(distances.dtype), np.inf, distances)
+        return cls(ends, known[ends], both[::-1] if towards else both)
+
+    def reached(self, limit: float) -> Array:
+        """Return how much of each street is reached first from either end: float64, shape (2, k).
+
+        An arc is cut where the limit falls on it, and where those from both ends meet.
+        """
+        (near, far), (there, back) = self.distances, self.weights
+        with np.errstate(invalid="ignore", divide="ignore"):
+            within = np.fmin(np.fmax((limit - self.distances) / self.weights, 0), 1)
+            meeting = (far + back - near) / (there + back)
+        is_reached = np.isfinite(self.distances) & (self.distances <= limit)
+        within[is_reached & (self.weights == 0)] = 1
+        meeting = np.select([np.isinf(back), np.isinf(there)], [1.0, 0.0], meeting)
+        # (of a street of weight 0 whose ends are equally far, a half each)
+        meeting = np.clip(np.nan_to_num(meeting, nan=0.5), 0, 1)
+        reached: Array = np.minimum(within, [meeting, 1 - meeting])
+        return reached
+
+
+class Lines(NamedTuple):
+    """Lines on a map of Mercator's.
+
+    Attributes
+    ----------
+    places : ndarray of float64, shape (k, 4)
+        x and y of both ends, in metres on the equator.
+    widths : ndarray of float64, shape (k,)
+        In the metres of the map at each line.
+    marks : ndarray of int, shape (k,)
+        Which area a line is of.
+    """
+
+    places: Array
+    widths: Array
+    marks: Array
+
+    @classmethod
+    def along(
+        cls, graph: Graph, streets: Streets, parts: Array, marks: Array, dots: Array, width: float
+    ) -> Lines:
+        """Return the lines along parts of streets, from their ends on, and dots.
+
+        Parameters
+        ----------
+        parts : ndarray of float64, shape (p, 2, k)
+            How much of each street is taken from either end, p times over.
+        marks : ndarray of int, shape (p, 2, k)
+        dots : ndarray of int, shape (d, 2)
+            Vertices and their marks.
+        width : float
+            In metres.
+
+        Raises
+        ------
+        ValueError, TypeError
+            No such width.
+        """
+        if not is_real(width):
+            raise TypeError(f"width must be a number of metres, not {width!r}")
+        if not LEAST_WIDTH <= width <= MOST_WIDTH:
+            raise ValueError(f"width must be {LEAST_WIDTH} to {MOST_WIDTH:,} metres, not {width}")
+        assert graph.coordinates is not None  # (or there are no streets)
+        taken = parts > LEAST_TAKEN
+        _, side, street = np.nonzero(taken)
+        starts, ends = (
+            _project(graph.coordinates[np.append(streets.ends[end, street], dots[:, 0])])
+            for end in (side, 1 - side)
+        )
+        ends = starts + np.append(parts[taken], np.zeros(len(dots)))[:, None] * (ends - starts)
+        # a map of Mercator's is stretched by one by the cosine of the latitude: cosh of y
+        stretch = np.cosh((starts + ends)[:, 1] / 2 / EARTH_RADIUS)
+        numbers = np.append(marks[taken], dots[:, 1])
+        return cls(np.hstack([starts, ends]), width * stretch, numbers)
+
+    def take(self, chosen: Any) -> Lines:
+        """Return some of the lines."""
+        return Lines(*(column[chosen] for column in self))
+
+    def scale(self, corner: Array, step: float) -> Lines:
+        """Return the lines as seen from a corner, in steps."""
+        places = (self.places - np.tile(corner, 2)) / step
+        return self._replace(places=places, widths=self.widths / step)
+
+    def cut(self, longest: float) -> Lines:
+        """Return the lines, cut into pieces that are no longer than that."""
+        starts, ways = self.places[:, :2], self.places[:, 2:] - self.places[:, :2]
+        line, piece, count = _within(np.maximum(np.ceil(np.hypot(*ways.T) / longest), 1))
+        ends = [starts[line] + ways[line] * (piece + i)[:, None] / count[:, None] for i in (0, 1)]
+        return Lines(np.hstack(ends), self.widths[line], self.marks[line])
+
+
+class Grid:
+    """A grid on a map of Mercator's around lines, in tiles that know the lines near them.
+
+    Parameters
+    ----------
+    lines : Lines
+        At least one.
+    """
+
+    def __init__(self, lines: Lines) -> None:
+        self._step = SPACING * lines.widths.min()
+        # (uneven, so that hardly a line is just the width from a row of points)
+        around = (REACH + SPACING) * lines.widths.max() + self._step * np.array([0.37, 0.41])
+        self._corner = lines.places.reshape(-1, 2).min(axis=0) - around
+        self._lines = lines = lines.scale(self._corner, self._step).cut(TILE)
+        around = REACH * lines.widths[:, None]
+        ends = lines.places[:, :2], lines.places[:, 2:]
+        low = ((np.minimum(*ends) - around) // TILE).astype(INT64)
+        high = ((np.maximum(*ends) + around) // TILE).astype(INT64)
+        self._columns = int(high[:, 0].max()) + 1
+        wide, tall = (high - low + 1).T
+        line, number, _ = _within(wide * tall)
+        row, column = np.divmod(number, wide[line])
+        tile = (low[line, 1] + row) * self._columns + low[line, 0] + column
+        order = np.lexsort((lines.marks[line], tile))
+        self._tiles, self._near = tile[order], line[order]
+
+    def draw(self, *, apart: bool) -> dict[int, Any]:
+        """Return the area of each mark, as a `shapely.MultiPolygon` in degrees.
+
+        Parameters
+        ----------
+        apart : bool
+            Whether a point is of the nearest line's mark alone; else of all greater marks, too.
+        """
+        sides, places = np.empty((4 * TILE**2, 2), INT64), np.empty((4 * TILE**2, 2))
+        stride, level = self._columns * TILE + 1, _divide if apart else _nest
+        bounds = np.flatnonzero(np.diff(self._tiles, prepend=-1, append=-1))
+        marks = np.unique(self._lines.marks)
+        found: dict[int, Any] = {mark: [] for mark in marks.tolist()}
+        for start, end in pairwise(bounds):
+            row, column = divmod(int(self._tiles[start]), self._columns)
+            corner = column * TILE, row * TILE
+            near = self._lines.take(self._near[start:end])
+            for mark, levels in level(near, marks, corner):
+                count = _contour_kernel(
+                    levels, corner[1] * stride + corner[0], stride, sides, places
+                )
+                found[mark].append((sides[:count].copy(), places[:count] + corner))
+        return {mark: self._join(*zip(*found[mark], strict=True)) for mark in found}
+
+    def _join(self, sides: Sequence[Array], places: Sequence[Array]) -> Any:
+        """Join the pieces of a boundary to polygons."""
+        begin, end = np.concatenate(sides).T
+        order = np.argsort(begin)
+        after = order[np.searchsorted(begin, end, sorter=order)]
+        order, firsts = np.empty(after.size, INT64), np.empty(after.size + 1, INT64)
+        rings = _rings_kernel(after, order, firsts)
+        on_map = np.concatenate(places)[order] * self._step + self._corner
+        return _polygons(on_map, firsts[: rings + 1])
+
+
+def _nest(lines: Lines, marks: Array, corner: tuple[int, int]) -> Iterator[tuple[int, Array]]:
+    """Yield levels, below 0 near lines of a mark or of a smaller one."""
+    squares = np.full((TILE + 1, TILE + 1), REACH**2)
+    cuts = [0, *np.searchsorted(lines.marks, marks, "right").tolist()]
+    for mark, start, end in zip(marks.tolist(), cuts[:-1], cuts[1:], strict=True):
+        _lower_kernel(lines.places[start:end], lines.widths[start:end], *corner, squares)
+        yield mark, np.sqrt(squares) - 1
+
+
+def _divide(lines: Lines, _: Array, corner: tuple[int, int]) -> Iterator[tuple[int, Array]]:
+    """Yield levels, below 0 nearer to lines of a mark than to those of any other."""
+    marks = np.unique(lines.marks)
+    distances = np.full((marks.size, TILE + 1, TILE + 1), REACH**2)
+    for mark, squares in zip(marks, distances, strict=True):
+        own = lines.take(lines.marks == mark)
+        _lower_kernel(own.places, own.widths, *corner, squares)
+    np.sqrt(distances, out=distances)
+    for number, mark in enumerate(marks.tolist()):
+        own = distances[number]
+        levels = own - 1
+        # where streets lie on each other, or end alike, the smaller mark's is taken to be nearer
+        for others, tie in ((distances[:number], SPACING), (distances[number + 1 :], -SPACING)):
+            behind = own - others.min(axis=0, initial=np.inf)
+            behind[np.abs(behind) < TIE] = tie
+            np.maximum(levels, behind, out=levels)
+        yield mark, levels
+
+
+def _polygons(places: Array, firsts: Array) -> Any:
+    """Return rings as one `shapely.MultiPolygon` in degrees.
+
+    Parameters
+    ----------
+    places : ndarray of float64, shape (k, 2)
+        On the map, ring by ring; the inside is on the left.
+    firsts : ndarray of int64, shape (rings + 1,)
+    """
+    shapely = import_extra("shapely", "geo")
+    if not len(places):
+        return shapely.MultiPolygon()
+    # every ring ends where it began
+    ring, number, size = _within(np.diff(firsts) + 1)
+    places = places[firsts[ring] + number % (size - 1)]
+    firsts, sizes = np.flatnonzero(number == 0), size[number == 0]
+    x, y = (places - places[firsts][ring]).T
+    turns = np.append(x[:-1] * y[1:] - x[1:] * y[:-1], 0)
+    areas, degrees = np.add.reduceat(turns, firsts), _unproject(places)
+    shells, holes = np.flatnonzero(areas > 0), np.flatnonzero(areas < 0)
+    # a hole is of the smallest ring around it
+    filled = shapely.polygons(shapely.linearrings(degrees, indices=ring)[shells])
+    tree = shapely.STRtree(shapely.points(degrees[firsts[holes]]))
+    shell, hole = tree.query(filled, predicate="contains")
+    smallest_last = np.argsort(-areas[shells[shell]], kind="stable")
+    owner = np.empty(sizes.size, INT64)
+    owner[shells] = np.arange(shells.size)
+    owner[holes[hole[smallest_last]]] = shell[smallest_last]
+    order = np.lexsort((areas < 0, owner))
+    ring, number, _ = _within(sizes[order])
+    offsets = (
+        np.append(0, np.cumsum(sizes[order])),
+        np.searchsorted(owner[order], np.arange(shells.size + 1)),
+        np.array([0, shells.size]),
+    )
+    kind = shapely.GeometryType.MULTIPOLYGON
+    return shapely.from_ragged_array(kind, degrees[firsts[order][ring] + number], offsets)[0]
+
+
+def _within(counts: Array) -> tuple[Array, Array, Array]:
+    """Return of every member of groups the group, its number there, and the size of the group."""
+    sizes = counts.astype(INT64)
+    group = np.repeat(np.arange(sizes.size), sizes)
+    return group, np.arange(group.size) - (np.cumsum(sizes) - sizes)[group], sizes[group]
+
+
+def _project(degrees: Array) -> Array:
+    """Return longitudes and latitudes, shape (k, 2), on the map of Mercator's."""
+    lon, lat = np.radians(degrees).T
+    places: Array = EARTH_RADIUS * np.stack([lon, np.arcsinh(np.tan(lat))], axis=1)
+    return places
+
+
+def _unproject(places: Array) -> Array:
+    x, y = places.T / EARTH_RADIUS
+    degrees: Array = np.degrees(np.stack([x, np.arctan(np.sinh(y))], axis=1))
+    return degrees
+
+
+def isochrone_areas(
+    graph: Graph, streets: Streets, sources: Array, limits: Array, width: float, *, rings: bool
+) -> Any:
+    """Return areas within limits as a GeoDataFrame; as `ShortestPaths.isochrone_areas`.
+
+    Parameters
+    ----------
+    sources : ndarray, shape (s,)
+        Vertices at distance 0.
+    limits : ndarray, shape (b,)
+        Ascending.
+    """
+    geopandas, shapely = import_extra("geopandas", "geo"), import_extra("shapely", "geo")
+    parts = np.stack([streets.reached(limit) for limit in limits.tolist()])
+    # a part that is not longer than within the limit before is there already
+    parts[1:][parts[1:] <= parts[:-1]] = 0
+    marks = np.broadcast_to(np.arange(limits.size)[:, None, None], parts.shape)
+    first = int(np.searchsorted(limits, 0))
+    dots = np.stack([sources, np.full(sources.size, first)], axis=1)
+    areas = [shapely.MultiPolygon()] * limits.size
+    if first < limits.size:
+        lines = Lines.along(graph, streets, parts, marks, dots, width)
+        # (marks that bring no line are as the one before)
+        drawn = Grid(lines).draw(apart=False)
+        for mark in range(first, limits.size):
+            areas[mark] = drawn.get(mark, areas[mark - 1])
+    if rings:
+        areas[1:] = shapely.difference(areas[1:], areas[:-1]).tolist()
+    return geopandas.GeoDataFrame({"limit": limits}, geometry=areas, crs=WGS84)
+
+
+def service_areas(
+    graph: Graph,
+    streets: Streets,
+    facilities: Array,
+    index: Array,
+    limit: float | None,
+    width: float,
+) -> Any:
+    """Return an area for each facility as a GeoDataFrame; as `NearestFacilities.service_areas`.
+
+    Parameters
+    ----------
+    index : ndarray, shape (n,)
+        The facility of every vertex, -1 for none.
+    """
+    geopandas, shapely = import_extra("geopandas", "geo"), import_extra("shapely", "geo")
+    parts = streets.reached(math.inf if limit is None else limit)[None]
+    dots = np.stack([facilities, index[facilities]], axis=1)
+    lines = Lines.along(graph, streets, parts, index[streets.ends][None], dots, width)
+    drawn = Grid(lines).draw(apart=True) if facilities.size else {}
+    areas = [drawn.get(mark, shapely.MultiPolygon()) for mark in range(facilities.size)]
+    names = {"facility": label_column(graph.labels, facilities)}
+    return geopandas.GeoDataFrame(names, geometry=areas, crs=WGS84)

@@ -1,0 +1,108 @@
+"""`TurnedPaths`: shortest paths on a graph with turns, found on its expansion."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.cpu.tree_sums import TreeSums, add_at
+from sssp.engine.request import Answer, Request
+from sssp.graph.check_arrays import is_sparse
+from sssp.results.trees import ShortestPaths
+
+if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
+
+
+class TurnedPaths(ShortestPaths):
+    """Shortest paths on a graph with turns (`Graph.with_turns`), asked like any others.
+
+    There is no tree over the vertices, for the best way to a vertex need not begin with the best
+    way to the vertex before: `predecessors` refuses, and `path`, `path_arcs`, `skim`, `load` and
+    `load_turns` tell of ways. Of origins at the same distance it may be any.
+    """
+
+    def __init__(
+        self, graph: Graph, request: Request, answer: Answer, *, method: str, device: str
+    ) -> None:
+        assert graph.turns is not None
+        expansion = graph.turns.expansion
+        found = {"method": method, "device": device}
+        # the same result on the expansion, if its rows are whole or it knows ways
+        whole = request.targets is None and request.width is None
+        self._inside: ShortestPaths | None = None
+        if whole or request.predecessors:
+            self._inside = ShortestPaths(graph._searched, request, answer, **found)
+        distances, origin = answer.distances, answer.origin
+        columns: Any = expansion.end
+        if expansion.rows_come_first:
+            columns = slice(expansion.n)  # (a view)
+        if whole:
+            distances = distances[:, columns]
+            if is_sparse(distances):
+                distances.sort_indices()
+        if origin is not None:
+            own = np.append(expansion.vertex_of, -1)
+            origin = own[origin[columns]].astype(origin.dtype)
+        targets = None if request.width is not None else request.targets
+        named = replace(
+            request,
+            sources=expansion.vertex_of[request.sources],
+            targets=None if targets is None else expansion.vertex_of[targets],
+        )
+        own_answer = replace(answer, distances=distances, origin=origin, predecessors=None)
+        super().__init__(graph, named, own_answer, **found)
+
+    @property
+    def predecessors(self) -> Any:
+        """None if the call did not ask for them; else there are ways alone, and it refuses."""
+        if not self.has_paths:
+            return None
+        raise ValueError(
+            "a graph with turns has no tree over its vertices: r.path(v) and r.path_arcs(v) are "
+            "the ways, r.skim(values), r.load(volumes) and r.load_turns(volumes) go along them"
+        )
+
+    @predecessors.setter
+    def predecessors(self, value: None) -> None:
+        """Take nothing: the ways are those of the expansion."""
+
+    @property
+    def has_paths(self) -> bool:
+        """Whether the call asked for predecessors, so that there are paths."""
+        return self._inside is not None and self._inside.has_paths
+
+    def _walk_to(self, vertex: int, row: int) -> NDArray[np.int64]:
+        assert self._inside is not None
+        expansion = self.graph.turns.expansion  # type: ignore[union-attr]
+        return expansion.user_vertices(self._inside._walk_to(int(expansion.end[vertex]), row))
+
+    def _tree_sums(self, dtype: np.dtype[Any]) -> TreeSums:
+        assert self._inside is not None
+        graph, trees = self._inside.graph, self._inside.predecessors
+        if not is_sparse(trees):
+            trees = trees.reshape(self.rows, graph.n)
+        expansion = self.graph.turns.expansion  # type: ignore[union-attr]
+        ends = expansion.end if self.targets is None else expansion.end[self.targets]
+        return TreeSums(graph, trees, self._inside.sources, ends, dtype)
+
+    def _values_along(self, values: NDArray[Any]) -> NDArray[Any]:
+        return self.graph.turns.expansion.values_of_arcs(values)  # type: ignore[union-attr]
+
+    def _loads_of_arcs(self, load: NDArray[Any]) -> NDArray[Any]:
+        return _added_up(load, self.graph.turns.expansion.arc_of, self.graph.m)  # type: ignore[union-attr]
+
+    def _loads_of_turns(self, load: NDArray[Any]) -> NDArray[Any]:
+        turns = self.graph.turns
+        assert turns is not None
+        return _added_up(load, turns.expansion.turn_of, turns.costs.size)
+
+
+def _added_up(load: NDArray[Any], places: NDArray[np.int32], size: int) -> NDArray[Any]:
+    """Return loads added up by place, -1: nowhere."""
+    sums = np.zeros(size + 1, load.dtype)
+    add_at(sums, np.where(places < 0, size, places), load)
+    return sums[:size]

@@ -1,0 +1,420 @@
+"""Graphs with turns: every question, on every device, beside a search over what was driven."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import sssp
+from sssp.cpu.tree import may_tie
+from tests.naive import Turned
+from tests.solvers import draw_and_ask, every_device, every_solver
+from tests.strategies import DYADIC, SMALL_INTEGERS, turned_graphs
+
+INF = math.inf
+MISSING = np.iinfo(np.int64).max
+
+
+def table_of(turned: Turned, n: int) -> np.ndarray:
+    """Return the distances from every vertex to every other."""
+    table = np.full((n, n), INF)
+    for source in range(n):
+        for vertex, distance in turned.distances(source).items():
+            table[source, vertex] = distance
+    return table
+
+
+def dense(result: sssp.ShortestPaths) -> np.ndarray:
+    """Return distances as floats, of sparse ones too."""
+    if isinstance(result.distances, np.ndarray):
+        return np.asarray(result.to_float())
+    table, entries = np.full(result.distances.shape, INF), result.distances.tocoo()
+    table[entries.coords] = entries.data
+    return table
+
+
+def check_ways(result: Any, turned: Turned, expected: np.ndarray) -> None:
+    """Check that every way is one, of its length, and what is added up along them all."""
+    g, n = result.graph, len(expected)
+    values = np.arange(g.m) * 3 + 1
+    reached = expected < INF
+    volumes = np.where(reached, np.arange(n * n).reshape(n, n) + 1, 0)
+    skim, flow = np.full((n, n), MISSING), np.zeros(g.m, int)
+    turning: dict[tuple[int, int], int] = {}
+    for source, vertex in np.argwhere(reached).tolist():
+        path, way = result.path(vertex, source).tolist(), result.path_arcs(vertex, source).tolist()
+        assert path == [source, *(turned.arcs[arc].head for arc in way)]
+        assert path[-1] == vertex
+        assert turned.length(way) == expected[source, vertex]
+        skim[source, vertex] = values[way].sum()
+        for i, arc in enumerate(way):
+            flow[arc] += volumes[source, vertex]
+            if i:
+                pair = way[i - 1], arc
+                turning[pair] = turning.get(pair, 0) + volumes[source, vertex]
+    assert (result.skim(values) == skim).all()
+    on_rows = np.zeros(g.input_arcs, int)
+    np.add.at(on_rows, g.arc_origin, flow)
+    assert (result.load(volumes) == on_rows).all()
+    turns = g.turns
+    pair_of = dict(zip(turns.turn.tolist(), zip(turns.into, turns.out, strict=True), strict=False))
+    named = [0 if k < 0 else turning.get(pair_of[k], 0) for k in turns.row_turn.tolist()]
+    assert result.load_turns(volumes).tolist() == named
+
+
+@every_solver(weighted=True)
+def test_every_method_heeds_turns(solver):
+    def check(drawn: Any) -> None:
+        g, given, turned = drawn
+        t, expected = g.with_turns(**given), table_of(turned, g.n)
+        result = solver(t, range(g.n), predecessors=True)
+        assert (dense(result) == expected).all()
+        check_ways(result, turned, expected)
+        sssp.verify(t, result)
+        assert (dense(solver(t, 0)) == expected[0]).all()
+        assert (dense(solver(t, range(g.n), targets=[0])) == expected[:, :1]).all()
+
+    draw_and_ask(solver.device, turned_graphs(SMALL_INTEGERS | DYADIC), check, 12)
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> Any:
+    g, given, turned = draw(turned_graphs())
+    some = st.lists(st.integers(0, g.n - 1), min_size=1, max_size=3)
+    return g, given, turned, draw(some), draw(st.sampled_from([None, 3]))
+
+
+@every_device
+@pytest.mark.parametrize("prepared", [False, True], ids=["flat", "prepared"])
+def test_every_question_heeds_turns(device, prepared):
+    def check(drawn: Any) -> None:
+        g, given, turned, some, limit = drawn
+        t, expected = g.with_turns(**given), table_of(turned, g.n)
+        h = sssp.prepare(t) if prepared else t
+        every, on = np.arange(g.n), {"device": device}
+        near = expected if limit is None else np.where(expected <= limit, expected, INF)
+        out = np.empty((g.n, g.n), np.int64)
+        assert sssp.shortest_paths(h, every, out=out, **on).distances is out
+        assert (np.where(out == MISSING, INF, out) == expected).all()
+        for predecessors in (False, True):
+            asked = {"limit": limit, "predecessors": predecessors, **on}
+            for output in ("host", "sparse"):
+                result = sssp.shortest_paths(h, every, output=output, **asked)
+                assert (dense(result) == near).all()
+                sssp.verify(t, result)
+                if predecessors:
+                    check_ways(result, turned, near)
+            result = sssp.shortest_paths(h, every, targets=some, **asked)
+            assert (dense(result) == near[:, some]).all()
+            sssp.verify(t, result)
+            nearest = sssp.shortest_paths(h, some, nearest=True, **asked)
+            assert (dense(nearest) == near[some].min(axis=0)).all()
+            sssp.verify(t, nearest)
+            at = np.flatnonzero(nearest.reached)
+            assert (near[nearest.origin[at], at] == dense(nearest)[at]).all()
+            trips = sssp.pairs(h, np.repeat(every, g.n), np.tile(every, g.n), **asked)
+            assert (trips.to_float().reshape(near.shape) == near).all()
+            sssp.verify(t, trips)
+            for trip in np.flatnonzero(trips.reached) if predecessors else []:
+                assert turned.length(trips.path_arcs(trip).tolist()) == trips.distances[trip]
+        within = near < INF
+        weights = every + 1
+        assert (sssp.reduce(h, every, "count", limit=limit, **on) == within.sum(axis=1)).all()
+        sums = sssp.reduce(h, every, "weight", vertex_weights=weights, limit=limit, **on)
+        assert (sums == (within * weights).sum(axis=1)).all()
+        closeness = sssp.reduce(h, every, "closeness", targets=some, **on)
+        assert closeness.tolist() == sssp.reduce(t, every, "closeness", targets=some).tolist()
+        for direction, table in (("from", near[some]), ("to", near[:, some].T)):
+            asked = {"k": 1, "direction": direction, "limit": limit, **on}
+            found = sssp.nearest(h, some, **asked)
+            distances = np.where(found.reached, found.distances, INF)
+            assert (distances[:, 0] == table.min(axis=0)).all()
+        back = h.reverse()
+        assert (dense(sssp.shortest_paths(back, every, **on)) == expected.T).all()
+        assert (dense(sssp.shortest_paths(back, every, output="sparse", **on)) == expected.T).all()
+        counts = sssp.reduce(back, every, "count", **on)
+        assert (counts == (expected.T < INF).sum(axis=1)).all()
+
+    draw_and_ask(device, questions(), check, 12)
+
+
+@pytest.mark.parametrize("prepared", [False, True], ids=["flat", "prepared"])
+def test_versions_and_files_keep_turns(prepared, tmp_path):
+    def check(drawn: Any) -> None:
+        g, given, turned, some, _ = drawn
+        t = g.with_turns(**given)
+        h = sssp.prepare(t) if prepared else t
+        arcs = np.array(some)[np.array(some) < g.m]
+        lengths = np.arange(g.m) % 5
+
+        def answers(network: Any) -> Any:
+            return dense(sssp.shortest_paths(network, range(network.n)))
+
+        def expected(**changes: Any) -> Any:
+            weights = [arc.weight for arc in turned.arcs]
+            for arc, weight in changes.get("weights", {}).items():
+                weights[arc] = weight
+            changed = tuple(
+                arc._replace(weight=weight)
+                for arc, weight in zip(turned.arcs, weights, strict=True)
+            )
+            return table_of(Turned(changed, turned.costs, turned.ways), g.n)
+
+        assert (
+            answers(h.with_weights(lengths)) == expected(weights=dict(enumerate(lengths)))
+        ).all()
+        closed = expected(weights=dict.fromkeys(arcs.tolist(), INF))
+        assert (answers(h.without_arcs(arcs)) == closed).all()
+        assert (answers(t.without_arcs(arcs).without_closed_arcs()) == closed).all()
+        there = g.reverse().arcs(g.indices[arcs], g.tails[arcs])
+        assert (answers(h.reverse().without_arcs(there)) == closed.T).all()
+        changed = expected(weights=dict.fromkeys(arcs.tolist(), 2))
+        assert (answers(h.with_changes(arcs, 2)) == changed).all()
+        if prepared:
+            both = list(h.scenarios([lengths, (arcs, 2)]))
+            assert (answers(both[0]) == answers(h.with_weights(lengths))).all()
+            assert (answers(both[1]) == changed).all()
+        usual = expected()
+        assert (answers(pickle.loads(pickle.dumps(h))) == usual).all()
+        for network, right in ((h, usual), (h.reverse(), usual.T)):
+            network.save(tmp_path / "town.sssp")
+            read = sssp.read_hierarchy if prepared else sssp.read_graph
+            assert (answers(read(tmp_path / "town.sssp")) == right).all()
+        assert (answers(t.scaled(3)) == 3 * usual).all()
+        part = t.largest_component("weak")
+        inside = np.arange(g.n) if part.labels is None else part.labels
+        assert (answers(part) == usual[np.ix_(inside, inside)]).all()
+        assert (answers(t.without_turns()) == answers(g)).all()
+
+    draw_and_ask("cpu", questions(), check, 12)
+
+
+# ---- what the caller says
+
+
+@pytest.fixture
+def crossing() -> sssp.Graph:
+    """Four streets that meet at vertex 0, to the east, north, west and south."""
+    places = [[0, 0], [1, 0], [0, 1], [-1, 0], [0, -1]]
+    return sssp.Graph.from_arcs([0] * 4, [1, 2, 3, 4], [10] * 4, directed=False, coordinates=places)
+
+
+def between(t: Any, tail: int, head: int) -> Any:
+    distance = sssp.shortest_paths(t, tail, targets=head).to_float()
+    return distance.item()
+
+
+def test_rows_of_an_undirected_graph_meet_at_the_vertex_that_they_share(crossing):
+    t = crossing.with_turns(([0, 1], [1, 2], [INF, 5]))
+    assert [between(t, 1, 2), between(t, 2, 1), between(t, 2, 3)] == [40, 20, 25]
+    assert repr(t.turns).startswith("<Turns: 2 of 2 rows met turns; 1 of 5 crossings split")
+    assert t.turns.split == 1
+    assert "1 crossings with turns" in repr(t)
+
+
+def test_a_row_of_kind_only_forbids_the_other_turns(crossing):
+    t = crossing.with_turns(([0], [1], [0], ["only"]), u_turns=INF)
+    assert [between(t, 1, v) for v in (2, 3, 4)] == [20, 40, 40]
+    lifted = t.with_turn_costs([0])
+    assert [between(lifted, 1, v) for v in (2, 3, 4)] == [20, 20, 20]
+
+
+def test_a_table_may_be_a_frame(crossing):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"from": [0, 0], "to": [1, 1], "cost": [3, 7]})
+    assert between(crossing.with_turns(frame), 1, 2) == 27  # the dearest counts
+    frame["kind"] = ["cost", "no"]
+    assert between(crossing.with_turns(frame), 1, 2) == 40
+
+
+def test_costs_of_angles_are_positive_to_the_left(crossing):
+    seen = []
+
+    def cost(angles: Any) -> Any:
+        seen.extend(angles.round().tolist())
+        return np.where(angles > 45, 8, np.where(angles < -45, 3, 0))
+
+    t = crossing.with_turns(cost=cost, u_turns=INF)
+    # from the east to the south one turns left, to the north right
+    assert [between(t, 1, v) for v in (3, 4, 2)] == [20, 28, 23]
+    assert {min(seen), max(seen)} == {-90, 180}
+
+
+def test_costs_by_the_hour_need_no_new_structure(crossing):
+    h = sssp.prepare(crossing.with_turns(([0, 1], [1, 2], [INF, 0])))
+    assert [between(h, 1, 2), between(h, 2, 3)] == [40, 20]
+    night = h.with_turn_costs([0, INF])
+    assert [between(night, 1, 2), between(night, 2, 3)] == [20, 40]
+    assert night._structure is h._structure
+
+
+def test_a_way_is_forbidden_from_end_to_end():
+    g = sssp.Graph.from_arcs([0, 4, 1, 2, 2], [1, 1, 2, 3, 5], [1] * 5)
+    t = g.with_turns(ways=[[0, 2, 3]])
+    assert [between(t, 0, 3), between(t, 4, 3), between(t, 0, 5), between(t, 1, 3)] == [
+        INF,
+        3,
+        3,
+        2,
+    ]
+
+
+def test_rows_that_are_no_arcs_are_counted():
+    g = sssp.Graph.from_arcs([0, 1, 1], [1, 1, 2], [1, 0, 1])
+    t = g.with_turns(([0, 0, 1], [1, 2, 2], [1, 2, 3]), ways=[[0, 1, 2]])
+    assert t.turns is not None
+    assert (t.turns.rows, t.turns.unmet, t.turns.row_turn.tolist()) == (3, 2, [-1, 0, -1])
+    assert between(t, 0, 2) == 4
+    result = sssp.shortest_paths(t, 0, predecessors=True)
+    assert result.load_turns([0, 0, 5]).tolist() == [0, 5, 0]
+    assert sssp.pairs(t, 0, [1, 2], predecessors=True).load_turns([2, 5]).tolist() == [0, 5, 0]
+
+
+def test_arcs_to_ends_of_trips_close_no_cycle(crossing):
+    searched = crossing.with_turns(([0], [1], [INF]))._searched
+    assert searched.least_weight == 0
+    assert not may_tie(searched, np.int32(100), np.dtype(np.int32))
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "words"),
+    [
+        ({"table": ([0], [4], [1])}, IndexError, "to of row 0 .* is 4, and there are 4 input rows"),
+        ({"table": ([0], [0], [1])}, ValueError, "meets it at both ends: name arcs"),
+        (
+            {"table": ([0], [1], [1]), "arcs": True},
+            ValueError,
+            "does not end where the other begins",
+        ),
+        ({"table": ([0, 0], [1, 2], [1, -1])}, ValueError, "cost of row 1 is -1"),
+        ({"table": ([0], [1], [math.nan])}, ValueError, "cost of row 0 is nan"),
+        ({"table": ([0], [1], [0.5])}, ValueError, "whole numbers"),
+        ({"table": ([0], [1], [2**63])}, sssp.DistanceOverflowError, "does not fit int64"),
+        ({"table": ([0], [1], [0], ["never"])}, ValueError, "'cost', 'no' or 'only', not 'never'"),
+        ({"table": ([0], [1])}, TypeError, "not a tuple of 2"),
+        ({"table": "turns.csv"}, TypeError, "not str"),
+        ({"table": ([0], [1, 2], [1])}, ValueError, "equally long"),
+        ({"table": ([0.5], [1], [1])}, TypeError, "a column of integers"),
+        ({"u_turns": -1}, ValueError, "cost of U-turn 0 is -1"),
+        ({"u_turns": "no"}, TypeError, "must be one number"),
+        ({"ways": [[0]]}, ValueError, "way 0 has 1 arcs"),
+        ({"ways": [[0, 1], [0, 1, 2]]}, ValueError, "way 1, .* are no path"),
+        ({"cost": [1, 2]}, ValueError, "2 costs for 20 pairs"),
+    ],
+)
+def test_what_is_no_turn_is_refused(crossing, given, error, words):
+    with pytest.raises(error, match=words):
+        crossing.with_turns(**given)
+
+
+def test_angles_need_coordinates():
+    with pytest.raises(ValueError, match="needs coordinates"):
+        sssp.Graph.from_arcs([0], [1], [1]).with_turns(cost=np.abs)
+
+
+def test_what_cannot_tell_of_turns_says_so(crossing):
+    t = crossing.with_turns(u_turns=INF)
+    result = sssp.shortest_paths(t, 0, predecessors=True)
+    assert "with predecessors" in repr(result)
+    with pytest.raises(ValueError, match="no tree over its vertices"):
+        _ = result.predecessors
+    for ask in (
+        t.to_scipy,
+        t.to_networkx,
+        lambda: sssp.betweenness(t),
+        lambda: sssp.alternatives(t, 0, 1),
+        lambda: sssp.shortest_paths(t, 0).isochrone_areas([1]),
+        lambda: sssp.nearest(t, 0).service_areas(),
+        lambda: sssp.transitive_closure(t),
+        lambda: sssp.all_pairs(t, method="floyd-warshall"),
+        lambda: sssp.all_pairs(t, method="johnson"),
+        lambda: sssp.shortest_paths(t, 0, method="breadth-first"),
+        lambda: sssp.pairs(t, 0, 1, method="breadth-first"),
+        lambda: sssp.nearest(t, 0, method="breadth-first"),
+        lambda: sssp.verify(t, sssp.nearest(t, 0)),
+    ):
+        with pytest.raises(ValueError, match="does not know turns"):
+            ask()
+    with pytest.raises(ValueError, match="has turns; give new ones"):
+        t.with_turns()
+    assert sssp.all_pairs(t).distances.shape == (5, 5)
+    for ask in (
+        lambda: crossing.with_turn_costs([]),
+        lambda: result_of(crossing).load_turns([0] * 5),
+    ):
+        with pytest.raises(ValueError, match="no turns"):
+            ask()
+    with pytest.raises(ValueError, match="1 costs for 0 rows"):
+        t.with_turn_costs([1])
+
+
+def result_of(g: sssp.Graph) -> sssp.ShortestPaths:
+    return sssp.shortest_paths(g, 0, predecessors=True)
+
+
+def test_sums_of_weights_and_costs_that_leave_int64_are_refused(crossing):
+    t = crossing.with_weights([2**62] * 8).with_turns(([0], [1], [2**62]))
+    with pytest.raises(sssp.DistanceOverflowError, match="do not fit int64 together"):
+        sssp.shortest_paths(t, 0)
+
+
+def test_fractions_stand_beside_floats_alone(crossing):
+    t = crossing.with_weights(crossing.weights * 0.5).with_turns(([0], [1], [0.25]))
+    assert between(t, 1, 2) == 10.25
+    assert between(t.scaled(4), 1, 2) == 41
+    with pytest.raises(ValueError, match="whole numbers"):
+        t.with_weights(crossing.weights)
+
+
+@pytest.mark.parametrize("change", [{"distances": 1}, {"inside": 1}, {"trip": 1}])
+def test_the_certificate_refuses_what_is_wrong(crossing, change):
+    t = crossing.with_turns(([0], [1], [INF]))
+    if "trip" in change:
+        trips = sssp.pairs(t, [1], [2], predecessors=True)
+        free = sssp.pairs(crossing, [1], [2], predecessors=True)
+        trips._walks, trips._arcs = free._walks, None
+        with pytest.raises(sssp.VerificationError, match="a turn that is forbidden"):
+            sssp.verify(t, trips)
+        return
+    result = sssp.shortest_paths(t, 1, predecessors="inside" in change)
+    sssp.verify(t, result)
+    result.distances = result.distances + 1
+    with pytest.raises(sssp.VerificationError):
+        sssp.verify(t, result)
+    with pytest.raises(sssp.VerificationError, match="g has none"):
+        sssp.verify(crossing, result)
+
+
+def test_a_file_with_turns_of_another_graph_is_refused(crossing, tmp_path):
+    from sssp.loaders import read_any, write_arrays
+
+    crossing.with_turns(([0], [1], [INF])).save(tmp_path / "town.sssp")
+    content: Any = read_any(tmp_path / "town.sssp")
+    meta, arrays = content
+    for name, value in (("into", 99), ("out", 4), ("turn", 7), ("costs", -1), ("row_turn", 9)):
+        wrong = np.full_like(arrays[f"turns_{name}"], value)
+        write_arrays(tmp_path / "bad.sssp", meta, arrays | {f"turns_{name}": wrong})
+        with pytest.raises(sssp.GraphFormatError, match="not those of this graph"):
+            sssp.read_graph(tmp_path / "bad.sssp")
+
+
+@pytest.mark.parametrize("prepared", [False, True], ids=["flat", "prepared"])
+def test_a_job_heeds_turns(crossing, tmp_path, prepared):
+    zarr = pytest.importorskip("zarr")
+    t = crossing.with_turns(([0, 1], [1, 2], [INF, 7]), u_turns=3)
+    h = sssp.prepare(t) if prepared else t
+    rows, km = sssp.shortest_paths(t, range(5), predecessors=True), np.arange(8)
+    every: dict[str, Any] = {"block_size": 2, "certify": 5}
+    sssp.run(h, range(5), to=tmp_path / "od.zarr", skim={"km": km}, **every)
+    table = zarr.open(tmp_path / "od.zarr")
+    assert (table["distances"][:] == rows.distances).all()
+    assert (table["km"][:] == rows.skim(km)).all()
+    sssp.run(h, range(5), to=tmp_path / "sums.zarr", reduce="sum", **every)
+    assert (zarr.open(tmp_path / "sums.zarr")["sum"][:] == rows.distances.sum(axis=1)).all()
+    with pytest.raises(sssp.SSSPError):  # the table is of another graph
+        sssp.run(crossing, range(5), to=tmp_path / "sums.zarr", reduce="sum", **every)
