@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, settings
 
 from sssp.calls.placement import _number
 from sssp.errors import SSSPError
+from tests.checkout import ROOT
 from tests.solvers import SIMULATOR, Solver
 
 # Derandomised: CI must not fail on Tuesdays only. No deadline: a first call compiles.
@@ -29,6 +31,9 @@ settings.load_profile("sssp")
 # in the background of a shell Ctrl-C is ignored, by its children too; tests send it to theirs
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# kernels of OpenCL that an earlier run left half written would fail this one
+os.environ.setdefault("POCL_CACHE_DIR", str(ROOT / "build" / "pocl"))
 
 if SIMULATOR:
     from tests.simulator import prepare

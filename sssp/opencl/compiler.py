@@ -11,7 +11,6 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sssp.errors import DeviceError, import_extra
 from sssp.kernels.dtypes import FLOAT32, FLOAT64, INT32, INT64, SHORT, infinity
@@ -33,6 +32,8 @@ NUMBERS: dict[np.dtype[Any], tuple[str, str]] = {
 }
 #: steps of a kernel that a compute unit makes in the time that Ctrl-C may wait: 0.3 s on a CPU
 QUEUED = 1 << 33
+#: items of a GPU that compare two rows
+ACROSS = 64
 Buffer = Any
 _lock = make_lock()
 #: a child after a fork cannot use the drivers that its parent has started
@@ -189,10 +190,16 @@ class DeviceQueue:
         """
         cl.enqueue_copy(self._queue, target, source, **options)
 
-    def flag(self, buffer: Buffer) -> bool:
-        """Return whether the first integer of a buffer is set, when all before is done."""
-        found: NDArray[Any] = np.empty(1, INT32)
-        self.copy(found, buffer)
+    def differ(
+        self, one: Buffer, other: Buffer, size: tuple[int, int], stride: int, number: str
+    ) -> bool:
+        """Return whether matrices of a type of number differ in their first rows and columns."""
+        changed, found = self.empty(1, INT32), np.zeros(1, INT32)
+        self.copy(changed, found)
+        items = size[0], 1 if self.device.is_cpu else ACROSS
+        compare = self.kernel("differ", "differ", T=number)
+        compare(items, None, one, other, np.uint32(stride), np.uint32(size[1]), changed)
+        self.copy(found, changed)
         return bool(found[0])
 
     def step_of(self, steps_each: int) -> int:

@@ -27,7 +27,7 @@ from sssp.opencl.tiles import BLOCK
 SIDE = 16
 
 
-class _Rounds:
+class Rounds:
     """The rounds on a matrix: their arguments, and the rows and columns of a block."""
 
     def __init__(self, matrix: DeviceMatrix) -> None:
@@ -91,7 +91,7 @@ def solve(
         def close(matrix: Matrix) -> int:
             check_matrices(queue, request, matrix.distances.dtype, copies=1, strips=2)
             there = DeviceMatrix.of(queue, matrix)
-            rounds, turns = -(-there.n // BLOCK), _Rounds(there)
+            rounds, turns = -(-there.n // BLOCK), Rounds(there)
             step = queue.step_of(there.side * there.side * BLOCK)
             with progress_bar(rounds, request.progress, "round") as advance:
                 for first in range(0, rounds, step):
@@ -100,7 +100,7 @@ def solve(
                         turns.queue_round(block)
                     queue.finish()
                     advance(len(part))
-            there.bring_back(matrix)
+            there.copy_to(matrix)
             return rounds
 
         return solve_matrix(graph, request, dtype, close)

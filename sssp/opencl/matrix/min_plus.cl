@@ -30,8 +30,6 @@
     const TV sum = ADD(start, end); least[r][c] = sum < least[r][c] ? sum : least[r][c]; }
 #endif
 
-constant I LANES[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-
 /* argument       what it is
    out, old       matrices with rows `stride` apart; may be the same one
    out_at         entry of both at which the rectangle of this launch begins
@@ -39,14 +37,12 @@ constant I LANES[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
    b, b_at        matrix with rows `stride` apart, and the entry at which B begins
    depth          columns of A and rows of B
    skip_row, skip_column   blocks of rows and of columns of the rectangle that are left out
-   changed        set to 1 where an entry falls in the first `rows` rows and `columns` columns
    ..._tails      the matrices of tails: an entry that falls through k gets that of (k, j) in B */
 kernel __attribute__((reqd_work_group_size(WIDTH, HEIGHT, 1)))
 void multiply(global T *out, global const T *old, const ulong out_at, const uint stride,
               global const T *a, const ulong a_at, const uint a_stride,
               global const T *b, const ulong b_at, const uint depth,
-              const uint skip_row, const uint skip_column, const uint rows, const uint columns,
-              global int *changed
+              const uint skip_row, const uint skip_column
 #if TAILS
               , global int *out_tails, global const int *old_tails, global const int *b_tails
 #endif
@@ -90,21 +86,17 @@ void multiply(global T *out, global const T *old, const ulong out_at, const uint
         EACH_ENTRY RELAX((TV)(a[(ulong)(y * ROWS + r) * a_stride + k]), ends[c], k)
     }
 #endif
-    int news = 0;
     EACH_ENTRY {
         const uint i = row + y * ROWS + r, j = column + COLUMN(c);
         const ulong place = out_at + (ulong)i * stride + j;
         const TV before = READ(global, old + place);
         const IV less = least[r][c] < before;
-        if (i < rows && j < columns)
-            news |= any(less & (*(constant const IV *)LANES < (IV)((I)min(columns - j, (uint)VEC))));
         *(global TV *)(out + place) = less ? least[r][c] : before;
 #if TAILS
-        const union { IV all; I each[VEC]; } lower = {.all = less}, step = {.all = through[r][c]};
+        const union { IV all; I each[VEC]; } step = {.all = less ? through[r][c] : (IV)(-1)};
         for (uint v = 0; v < VEC; v++)
-            out_tails[place + v] = lower.each[v]
+            out_tails[place + v] = step.each[v] >= 0
                 ? b_tails[b_at + (ulong)step.each[v] * stride + j + v] : old_tails[place + v];
 #endif
     }
-    if (news) *changed = 1;
 }

@@ -14,9 +14,9 @@ import numpy as np
 from sssp.cpu.matrix.matrix_driver import Matrix
 from sssp.engine.matrix_request import MatrixRequest
 from sssp.engine.memory import check_memory
-from sssp.kernels.dtypes import FLOAT32, INDEX, INT32, infinity
+from sssp.kernels.dtypes import FLOAT32, INDEX, infinity
 from sssp.kernels.locks import make_lock
-from sssp.opencl.compiler import Buffer, DeviceQueue, number_macros
+from sssp.opencl.compiler import NUMBERS, Buffer, DeviceQueue, number_macros
 from sssp.opencl.tiles import BLOCK, ProductTile, choose_tile, tiles_for
 
 #: bytes by which rows are moved apart that would else be a multiple of `ALIKE` bytes apart, and so
@@ -65,13 +65,17 @@ class DeviceMatrix:
         host = matrix.distances
         there = cls(queue, len(host), host.dtype, with_tails=matrix.tails is not None)
         queue.fill(there.flat, infinity(host.dtype), host.dtype)
-        there._travel(there.flat, host, to_device=True)
+        there.overwrite(host)
         if matrix.tails is not None:
             queue.fill(there.tails, -1, INDEX)
             there._travel(there.tails, matrix.tails, to_device=True)
         return there
 
-    def bring_back(self, matrix: Matrix) -> None:
+    def overwrite(self, host: np.ndarray[Any, Any]) -> None:
+        """Copy distances of the host to the device."""
+        self._travel(self.flat, host, to_device=True)
+
+    def copy_to(self, matrix: Matrix) -> None:
         """Overwrite a matrix of the host."""
         self._travel(self.flat, matrix.distances, to_device=False)
         if matrix.tails is not None:
@@ -93,6 +97,11 @@ class DeviceMatrix:
     def room(self) -> DeviceMatrix:
         """Return another of this size, not filled."""
         return DeviceMatrix(self.queue, self.n, self.dtype, with_tails=self.tails is not None)
+
+    def differs_from(self, other: DeviceMatrix) -> bool:
+        """Return whether another has other distances."""
+        number, size = NUMBERS[self.dtype][0], (self.n, self.n)
+        return self.queue.differ(self.flat, other.flat, size, self.stride, number)
 
     def part(self, row: int, column: int) -> Part:
         """Return the part from an entry on."""
@@ -151,7 +160,6 @@ class Product:
     ) -> None:
         self.tile = tile or _fastest_tile(queue, dtype, with_tails)
         self.rows_first = queue.device.is_cpu
-        self.changed = queue.empty(1, INT32)
         self._kernel = queue.kernel(
             "min_plus", "multiply", **number_macros(dtype, self.tile.entries),
             HEIGHT=self.tile.height, WIDTH=self.tile.width, ROWS=self.tile.rows,
@@ -168,7 +176,6 @@ class Product:
         size: tuple[int, int, int],
         *,
         skip: tuple[int, int] = (NONE, NONE),
-        within: tuple[int, int] = (0, 0),
     ) -> None:
         """Queue ``out = min(old, A (+) B)``.
 
@@ -181,8 +188,6 @@ class Product:
             Rows, columns, and columns of A: multiples of `BLOCK`.
         skip : tuple of int
             Blocks of rows, and of columns, that are left out.
-        within : tuple of int
-            Rows and columns in which an entry that falls sets `changed`.
         """
         rows, columns, depth = size
         tile, groups = self.tile, [rows // self.tile.sides[0], columns // self.tile.sides[1]]
@@ -192,8 +197,7 @@ class Product:
         self._kernel(
             (across * tile.width, down * tile.height), (tile.width, tile.height),
             out.flat, old.flat, wide(out.at), short(out.stride), a.flat, wide(a.at),
-            short(a.stride), b.flat, wide(b.at), short(depth), *map(short, skip),
-            *map(short, within), self.changed, *tails,
+            short(a.stride), b.flat, wide(b.at), short(depth), *map(short, skip), *tails,
         )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ closure of a directed graph", 1970).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -16,9 +17,8 @@ from numpy.typing import NDArray
 from sssp.engine.matrix_request import WORD, ClosureRequest
 from sssp.engine.memory import check_memory
 from sssp.engine.progress import progress_bar
-from sssp.kernels.dtypes import INT32
 from sssp.methods import ClosureBySquaring
-from sssp.opencl.compiler import open_queue
+from sssp.opencl.compiler import DeviceQueue, open_queue
 
 
 class Strip(NamedTuple):
@@ -47,46 +47,77 @@ LOOKED_UP = 16
 TABLES = 32 << 10
 
 
-def close(request: ClosureRequest, method: ClosureBySquaring) -> NDArray[np.uint64]:
-    """Return the packed closure; as `sssp.cpu.matrix.transitive_closure.close`."""
-    n, words = request.n, request.words
-    with open_queue(request.device) as queue:
-        facts = queue.device.facts
+class Squares:
+    """Squarings of a boolean matrix on a device, padded to whole strips.
+
+    Parameters
+    ----------
+    queue : DeviceQueue
+    n : int
+        Vertices.
+    """
+
+    def __init__(self, queue: DeviceQueue, n: int) -> None:
+        facts, self.queue, self.n, self.words = queue.device.facts, queue, n, -(-n // WORD)
         fits = facts.local_mem_size > TABLES and facts.max_work_group_size >= 256
-        strip = ON_A_CPU if queue.device.is_cpu else ON_A_GPU if fits else ON_A_SMALL_GPU
-        wide = _padded(words, strip.width * strip.entries)
-        high = _padded(max(n, wide * WORD), strip.height * strip.rows)
-        size = high * wide * 8
-        what, limit = f"the closure of {n:,} vertices", request.memory_limit
-        check_memory({what: size + 8 * n * words}, limit, "cpu", request.advice)
-        room = facts.global_mem_size
-        check_memory({f"{what}, twice": 2 * size}, limit, request.device, request.advice, room)
-        queue.device.check_pieces(size)
-        reach = np.zeros((high, wide), np.uint64)
-        request.fill(reach[:n, :words], range(n))
+        self.strip = ON_A_CPU if queue.device.is_cpu else ON_A_GPU if fits else ON_A_SMALL_GPU
+        self.wide = _padded(self.words, self.strip.width * self.strip.entries)
+        self.high = _padded(max(n, self.wide * WORD), self.strip.height * self.strip.rows)
+        self.nbytes = self.high * self.wide * 8
+
+    def upload(self, request: ClosureRequest) -> None:
+        """Copy the arcs of a request to the device."""
+        reach = np.zeros((self.high, self.wide), np.uint64)
+        request.fill(reach[: self.n, : self.words], range(self.n))
+        self._before, self._after = (
+            self.queue.empty(self.high * self.wide, reach.dtype) for _ in range(2)
+        )
+        self.queue.copy(self._before, reach)
+
+    def close(self, rounds: int, *, early_stop: bool, advance: Callable[..., object]) -> None:
+        """Square at most `rounds` times; stop early after a square that differs in nothing."""
+        queue, strip, wide = self.queue, self.strip, self.wide
         square = queue.kernel(
             "transitive_closure", "square", WV=f"ulong{strip.entries}", VEC=strip.entries,
             WIDTH=strip.width, HEIGHT=strip.height, ROWS=strip.rows,
         )  # fmt: skip
-        before, after = (queue.empty(high * wide, reach.dtype) for _ in range(2))
-        changed = queue.empty(1, INT32)
-        queue.copy(before, reach)
-        group, groups = (strip.width, strip.height), high // (strip.height * strip.rows)
-        step = queue.step_of(strip.height * strip.rows * wide * wide * LOOKED_UP)
-        with progress_bar(request.squarings * groups, request.progress, "strip") as advance:
-            for _ in range(request.squarings):
-                queue.fill(changed, 0, INT32)
-                for first in range(0, groups, step):
-                    count = min(step, groups - first)
-                    items = wide // strip.entries, count * strip.height
-                    square(items, group, before, after, np.uint32(wide), np.uint32(first), changed)
-                    queue.finish()
-                    advance(count)
-                before, after = after, before
-                if method.early_stop and not queue.flag(changed):
-                    break
-        queue.copy(reach, before)
-        return reach[:n, :words].copy()
+        group, rows = (strip.width, strip.height), strip.height * strip.rows
+        groups, step = self.high // rows, queue.step_of(rows * wide * wide * LOOKED_UP)
+        for _ in range(rounds):
+            for first in range(0, groups, step):
+                count = min(step, groups - first)
+                items = wide // strip.entries, count * strip.height
+                places = np.uint32(wide), np.uint32(first)
+                square(items, group, self._before, self._after, *places)
+                queue.finish()
+                advance(count * rows)
+            self._before, self._after = self._after, self._before
+            if early_stop and not queue.differ(
+                self._before, self._after, (self.n, wide), wide, "ulong"
+            ):
+                break
+
+    def to_host(self) -> NDArray[np.uint64]:
+        """Return the packed matrix without its padding."""
+        reach = np.empty((self.high, self.wide), np.uint64)
+        self.queue.copy(reach, self._before)
+        return reach[: self.n, : self.words].copy()
+
+
+def close(request: ClosureRequest, method: ClosureBySquaring) -> NDArray[np.uint64]:
+    """Return the packed closure; as `sssp.cpu.matrix.transitive_closure.close`."""
+    n, limit, rounds = request.n, request.memory_limit, request.squarings
+    with open_queue(request.device) as queue:
+        squares = Squares(queue, n)
+        what, size = f"the closure of {n:,} vertices", squares.nbytes
+        check_memory({what: size + 8 * n * squares.words}, limit, "cpu", request.advice)
+        room = queue.device.facts.global_mem_size
+        check_memory({f"{what}, twice": 2 * size}, limit, request.device, request.advice, room)
+        queue.device.check_pieces(size)
+        squares.upload(request)
+        with progress_bar(rounds * squares.high, request.progress, "row") as advance:
+            squares.close(rounds, early_stop=method.early_stop, advance=advance)
+        return squares.to_host()
 
 
 def _padded(count: int, step: int) -> int:
