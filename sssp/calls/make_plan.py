@@ -203,7 +203,7 @@ def _estimate(
     if "cuda" not in method.solvers:
         return None
     if request.reduction is not None and request.reduction.decay is not None:
-        return None  # the host computes it, from whole rows
+        return None  # exponentials and powers of a GPU may differ in the last bit
     if request.nearest and network._methods is not None:
         return None
     rows, n = request.rows, network.n

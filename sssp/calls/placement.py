@@ -14,9 +14,9 @@ on whole calls, from and to arrays of the host (``bench/devices.py``):
 - Dense rows of a prepared map come from the CPU about as fast as from a GPU, from where they have
   to travel, and the pieces of the map have to be brought there first: so much more a call must be
   worth.
-- What could differ between the two (sums of floats added in another order), what the host has a
-  share in (a decay), and a call with a ``memory_limit`` of the caller's, who means the memory of
-  the host, stay on the CPU.
+- What could differ between the two (sums of floats added in another order, the exponentials and
+  powers of a decay), and a call with a ``memory_limit`` of the caller's, which is about the memory
+  of the host, stay on the CPU.
 
 Times are estimated from sizes, so that no driver is asked, and nothing imported, before it pays.
 """

@@ -7,8 +7,8 @@ import os
 import re
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from sssp.errors import DeviceError, MissingExtraError
@@ -310,9 +310,29 @@ def describe(number: int) -> str:
     return f"{device.name}, compute capability {'.'.join(map(str, device.compute_capability))}"
 
 
-def select(number: int) -> Any:
-    """Context manager that makes a device current and leaves the previous one as found."""
-    return cuda.gpus[number]
+@contextmanager
+def select(number: int) -> Iterator[None]:
+    """Make a device current, and the previous one again at the end.
+
+    Meanwhile Numba does not ask the driver for the current device, which it does for every array.
+    """
+    device = cuda.gpus[number]
+    if SIMULATOR:
+        with device:
+            yield
+        return
+    runtime, own = cuda.cudadrv.devices._runtime, device.get_primary_context()
+    before = runtime._get_attached_context()
+    if before is own:
+        yield
+        return
+    runtime._set_attached_context(None)
+    try:
+        with device:
+            runtime._set_attached_context(own)
+            yield
+    finally:
+        runtime._set_attached_context(before)
 
 
 def _unusable() -> str | None:

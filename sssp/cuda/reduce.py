@@ -3,11 +3,13 @@
 What is exact in any order (counts, greatest distances, sums of integers) is folded: every block of
 a row folds its share of the vertices into two words, then one thread a row folds those of the
 blocks. Integers are summed in two halves, which cannot overflow. Floats are added in order of
-vertex, as everywhere: one block a row brings them, and one thread of it adds.
+vertex, as everywhere: one block a row brings them, and one thread of it adds. Exponentials and
+powers may differ from those of a CPU in the last bit.
 """
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +19,7 @@ from numba import float64, int64
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
 from sssp.cuda.device_memory import upload
 from sssp.cuda.pool import device_array
+from sssp.engine.decay import DISTANCE, EXPONENTIAL, POWER, TABLE
 from sssp.engine.request import Reduction
 from sssp.kernels.dtypes import FLOAT64, INT64
 
@@ -128,19 +131,40 @@ def _make_kernels(what: str, integral: bool, targeted: bool) -> tuple[Any, Any]:
 
 
 @cache
-def _make_ordered_kernel(weighted: bool, targeted: bool) -> Any:
+def _make_ordered_kernel(kind: int, weighted: bool, targeted: bool) -> Any:
     """Return the kernel that adds up floats in order of vertex.
 
     Parameters
     ----------
+    kind : int
+        What is added up of a vertex, times its weight: see `sssp.engine.decay.Decay`.
     weighted : bool
-        Whether weights are added up, instead of distances.
+        Whether vertices have weights.
     targeted : bool
         Whether only targets count.
     """
 
+    @inline
+    def factor(distance, number, edges, values):
+        if kind == DISTANCE:
+            return distance
+        if kind == EXPONENTIAL:
+            return math.exp(-number * distance)
+        if kind == POWER:
+            return max(distance, float64(1)) ** -number
+        if kind == TABLE:
+            place, end = int64(0), int64(edges.size)
+            while place < end:
+                middle = (place + end) // 2
+                if edges[middle] < distance:
+                    place = middle + 1
+                else:
+                    end = middle
+            return values[place] if place < edges.size else float64(0)
+        return float64(1)
+
     @kernel
-    def _add_in_order_kernel(distances, unseen, targets, weights, sums):
+    def _add_in_order_kernel(distances, unseen, targets, weights, number, edges, values, sums):
         """Sum a row in order of vertex, one block for a row and a column of the weights.
 
         All threads bring a tile, and one adds it: nothing but additions, in one order. What does
@@ -153,6 +177,9 @@ def _make_ordered_kernel(weighted: bool, targeted: bool) -> Any:
         unseen    scalar    number  host: what stands for none
         targets   (t,)      int64   host: ascending; not read unless only they count
         weights   (c, n)    float64 host; not read but for a weighted sum
+        number    scalar    float64 host: rate or exponent of a decay
+        edges     (e,)      float64 host: of a decay by a table
+        values    (e,)      float64 host
         sums      (rows, c) float64 here
         ========= ========= ======= ==============================================
         """
@@ -168,7 +195,9 @@ def _make_ordered_kernel(weighted: bool, targeted: bool) -> Any:
                 vertex = int64(targets[i] if targeted else i)
                 distance = distances[row, vertex]
                 if distance != unseen:
-                    value = float64(weights[column, vertex] if weighted else distance)
+                    value = float64(factor(float64(distance), number, edges, values))
+                    if weighted:
+                        value *= float64(weights[column, vertex])
             tile[thread] = value
             cuda.syncthreads()
             if thread == 0:
@@ -221,7 +250,7 @@ def on_device(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
     Where there are none, what is never read, but of the type that kernels for such distances have.
     """
     weights = reduction.vertex_weights
-    if weights is None or reduction.decay is not None:
+    if weights is None:
         weights = np.zeros((1, 1), FLOAT64 if dtype.kind == "f" else INT64)
     return upload(np.ascontiguousarray(weights.T))
 
@@ -249,8 +278,11 @@ def reduce_rows(step: Reduction, batch: Batch, targeted: bool, weights: Any, wor
     """
     given = batch.distances, batch.unseen, batch.targets, weights
     if not step.is_exact(batch.distances.dtype):
-        add = _make_ordered_kernel(step.what == "weight", targeted)
-        add[(batch.rows, step.columns), THREADS, batch.stream](*given, words.sums)
+        decay, weighted = step.summand, step.vertex_weights is not None
+        table = upload(decay.edges), upload(decay.values)
+        add = _make_ordered_kernel(decay.kind, weighted, targeted)
+        grid = batch.rows, step.columns
+        add[grid, THREADS, batch.stream](*given, decay.number, *table, words.sums)
         return words.sums
     found = words.found[: batch.rows]
     fold_vertices, fold_blocks = _make_kernels(step.what, found.dtype == INT64, targeted)

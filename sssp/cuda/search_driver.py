@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numba import float64, int64
 
-from sssp.cuda import reduce
+from sssp.cuda import answer_memory, reduce
 from sssp.cuda.batch import CLIPPED_ROW, COUNTERS, Batch, Search
 from sssp.cuda.compiler import SIMULATOR, after, cuda, device_number, kernel, select
 from sssp.cuda.device.grid import blocks_at_once
@@ -186,7 +186,7 @@ class _Rows:
         self.targeted = request.targets is not None and search.columns is None
         self.form: Any
         if self.on_host:
-            self.form = make_form(graph.n, request, dtype)
+            self.form = make_form(graph.n, request, dtype, answer_memory.empty)
             reduction = request.reduction
             weights = None if reduction is None else reduction.vertex_weights
             self.fixed_bytes = 0 if weights is None else weights.nbytes
@@ -427,9 +427,7 @@ class _Rows:
             if request.predecessors:
                 place = None if self.on_host else self.form.tree_place(lane.rows)
                 tails = tree.predecessors(origin, place, request.fewest_arcs)
-        found = DeviceRows(
-            lane.rows, batch, lane.form_scratch, tails, origin, self.targeted, request.threads
-        )
+        found = DeviceRows(lane.rows, batch, lane.form_scratch, tails, origin, self.targeted)
         as_asked: DeviceRows = self.search.finished(found, lane.scratch)
         return as_asked
 

@@ -18,11 +18,9 @@ from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import SIMULATOR, cuda, kernel
 from sssp.cuda.device_memory import download, on_host
 from sssp.cuda.pool import THREADS, blocks_for, device_array
-from sssp.engine.decay import ordered_sums
 from sssp.engine.narrow import convert_into
 from sssp.engine.outputs import Entries
 from sssp.engine.request import Reduction, Request
-from sssp.engine.workers import ordered_map
 from sssp.kernels.dtypes import INDEX, INT64
 
 #: vertices side by side that one thread compacts
@@ -213,11 +211,9 @@ def _row_arrays(
     """Return entries of a row and dtype of the arrays in `FormScratch` that a request needs."""
     targeted = request.targets is not None
     sparse = request.output == "sparse" and request.reduction is None
-    reduction = request.reduction
-    on_host = reduction is None or reduction.decay is not None
     paths = targeted and request.predecessors
     arrays = {}
-    if targeted and request.output == "host" and on_host:
+    if targeted and request.output == "host" and request.reduction is None:
         arrays["columns"] = request.columns(n), dtype
     if paths:
         arrays["marks"] = n, INDEX
@@ -254,8 +250,6 @@ class DeviceRows:
     on_device_origin : device array, shape (n,), int32, or None
     targeted : bool
         Whether the request wants the columns of targets only.
-    threads : int
-        Of the host, for what it has to compute.
     """
 
     rows: range
@@ -264,7 +258,6 @@ class DeviceRows:
     predecessors: Any
     on_device_origin: Any
     targeted: bool
-    threads: int
 
     @property
     def origin(self) -> NDArray[np.int32] | None:
@@ -312,8 +305,6 @@ class DeviceRows:
     def reduced(self, reduction: Reduction) -> NDArray[Any]:
         """Reduce each row by one step, as `FinishedRows` says."""
         batch = self.batch
-        if reduction.decay is not None:
-            return self._reduce_on_host(reduction)
         given = self.targeted, self.scratch.weights, self.scratch.words
         found = reduce.reduce_rows(reduction, batch, *given)
         numbers: NDArray[Any] = on_host(found, batch.stream)[: batch.rows]
@@ -322,20 +313,6 @@ class DeviceRows:
         elif reduction.what == "eccentricity":
             numbers = numbers[:, 0, 0]
         return numbers
-
-    def _reduce_on_host(self, reduction: Reduction) -> NDArray[Any]:
-        """Return sums with a decay, from rows that travel to the host."""
-        batch, weights = self.batch, reduction.vertex_weights
-        if self.targeted and batch.targets.size == 0:
-            return np.zeros((batch.rows, reduction.columns))
-        if self.targeted and weights is not None:
-            weights = weights[on_host(batch.targets, batch.stream)]
-
-        def sums(row: NDArray[Any]) -> NDArray[Any]:
-            return ordered_sums(row, batch.unseen, None, weights, reduction.decay)
-
-        rows = on_host(self._wanted(), batch.stream)
-        return np.array(list(ordered_map(sums, rows, self.threads)))
 
     def _compacted(
         self, matrix: Any, absent: Any, *, tails: bool, numbers: bool

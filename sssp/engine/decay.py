@@ -1,7 +1,7 @@
 """How much a vertex counts by its distance, and sums of floats in order of vertex.
 
-They are computed on the host for rows from every device: exponentials and powers are not the same
-to the last bit on a GPU, and a sum of floats depends on its order.
+A sum of floats depends on its order: it is the same on every device, in which exponentials and
+powers alone may differ in the last bit on a GPU (`sssp.cuda.reduce`).
 """
 
 from __future__ import annotations
@@ -114,12 +114,12 @@ def ordered_sums(
     ndarray, shape (c,) or (1,), float64
     """
     totals = np.zeros(1 if weights is None else weights.shape[1], FLOAT64)
-    counted = tuple(_choose_decay(decay, weights))
+    counted = tuple(choose_summand(decay, weights))
     _ordered_sums_kernel(distances, unseen, vertices, weights, counted, totals)
     return totals
 
 
-def _choose_decay(decay: Decay | None, weights: NDArray[np.float64] | None) -> Decay:
+def choose_summand(decay: Decay | None, weights: NDArray[Any] | None) -> Decay:
     """Return the summand of a vertex as a `Decay`: decayed, its distance, or 1."""
     if decay is not None:
         return decay
@@ -191,6 +191,6 @@ def ordered_sums_of_lanes(
     ndarray, shape (rows, c) or (rows, 1), float64
     """
     totals = np.zeros((1 if weights is None else weights.shape[1], rows), FLOAT64)
-    counted = tuple(_choose_decay(decay, weights))
+    counted = tuple(choose_summand(decay, weights))
     _ordered_lanes_kernel(lanes, start, places, bound, weights, counted, totals)
     return totals.T

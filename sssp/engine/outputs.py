@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -116,22 +117,32 @@ class Form:
         raise NotImplementedError
 
 
-def make_form(n: int, request: Request, dtype: np.dtype[Any]) -> Form:
-    """Return the form on the host that `request` wants of a search in `dtype` over n vertices."""
+def make_form(
+    n: int,
+    request: Request,
+    dtype: np.dtype[Any],
+    empty: Callable[..., NDArray[Any]] = np.empty,
+) -> Form:
+    """Return the form on the host that `request` wants of a search in `dtype` over n vertices.
+
+    ``empty(shape, dtype)`` allocates its matrices.
+    """
     if request.reduction is not None:
         return ReducedForm(n, request, request.reduction, dtype)
     if request.target_offsets is not None:
         return TripsForm(request, dtype)
     if request.output == "sparse":
         return SparseForm(n, request, dtype)
-    return DenseForm(n, request, dtype)
+    return DenseForm(n, request, dtype, empty)
 
 
 class DenseForm(Form):
     """Rows of a matrix, over all vertices or over the targets."""
 
-    def __init__(self, n: int, request: Request, dtype: np.dtype[Any]) -> None:
-        self.request, self.dtype, self.n = request, dtype, n
+    def __init__(
+        self, n: int, request: Request, dtype: np.dtype[Any], empty: Callable[..., NDArray[Any]]
+    ) -> None:
+        self.request, self.dtype, self.n, self._empty = request, dtype, n, empty
         self.shape = request.rows, request.columns(n)
         self._lock = threading.Lock()
         self._distances = request.out
@@ -150,13 +161,13 @@ class DenseForm(Form):
     def _rows(self, rows: range) -> NDArray[Any]:
         with self._lock:
             if self._distances is None:
-                self._distances = np.empty(self.shape, self.dtype)
+                self._distances = self._empty(self.shape, self.dtype)
         return self._distances[rows.start : rows.stop]
 
     def _tree_rows(self, rows: range) -> NDArray[np.int32]:
         with self._lock:
             if self._predecessors is None:
-                self._predecessors = np.empty((self.request.rows, self.n), INDEX)
+                self._predecessors = self._empty((self.request.rows, self.n), INDEX)
         return self._predecessors[rows.start : rows.stop]
 
     def place(self, rows: range) -> NDArray[Any] | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.decay import Decay
+from sssp.engine.decay import Decay, choose_summand
 from sssp.engine.memory import FEWER_ROWS, NO_LIMIT
 from sssp.kernels.dtypes import FLOAT64, INT64, largest_distance
 
@@ -55,6 +55,11 @@ class Reduction:
         if self.what in ("mean", "closeness"):
             return Reduction("sum"), Reduction("count")
         return (self,)
+
+    @property
+    def summand(self) -> Decay:
+        """What is added up of a vertex, times its weight, if it has one."""
+        return choose_summand(self.decay, self.vertex_weights)
 
     def is_exact(self, distances: np.dtype[Any]) -> bool:
         """Return whether only integers are added, for distances of a dtype."""

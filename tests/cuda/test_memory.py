@@ -9,6 +9,7 @@ from mmap import PAGESIZE
 import numpy as np
 import pytest
 
+import sssp
 from tests.cuda.conftest import SIMULATOR
 
 pytestmark = pytest.mark.gpu
@@ -124,3 +125,31 @@ def test_results_that_are_dropped_do_not_pile_up(device):
 
     # (other processes may take memory of the device meanwhile, but hardly so every time)
     assert any(free_after(2) - free_after(6) < 3 * 20_000_000 for _ in range(5))
+
+
+@pinned
+def test_the_memory_of_an_answer_that_has_gone_is_pinned_for_the_next(device):
+    from sssp.cuda import answer_memory
+    from sssp.cuda.compiler import is_pinned
+
+    g = sssp.road_like(3000)
+    sources = np.arange(answer_memory.LEAST // (4 * g.n) + 1)
+
+    def ask(sources):
+        return sssp.shortest_paths(g, sources, device=device).distances
+
+    kept = ask(sources)
+    right, place = kept.copy(), kept.ctypes.data
+    del kept
+    for _ in range(2):
+        again = ask(sources)
+        assert again.ctypes.data == place
+        assert is_pinned(place, again.nbytes)
+        np.testing.assert_array_equal(again, right)
+        del again
+    part = ask(sources)[1:2]
+    # (what is left of an answer keeps its memory)
+    other = ask(sources[::-1])
+    np.testing.assert_array_equal(part, right[1:2])
+    np.testing.assert_array_equal(other, right[::-1])
+    assert not np.shares_memory(part, other)

@@ -1,0 +1,76 @@
+"""Memory of the host for large answers, used again when the answers in it have gone.
+
+A GPU copies into pinned memory three times as fast as into fresh pages, which the host first has to
+find and clear. Pinning takes longer than one copy: a block is pinned where it lies when it serves a
+second answer. One whose answer nobody drops is never pinned.
+"""
+
+from __future__ import annotations
+
+import weakref
+from contextlib import suppress
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.cuda.compiler import SIMULATOR, cuda, pin, select, unpin
+from sssp.cuda.pool import Block, MemoryPool
+from sssp.graph.graph import ON_FREE_DEVICE
+
+#: bytes of an answer from which on its memory is used again, and of what may wait for another
+LEAST, MOST = 8 << 20, 1 << 30
+
+
+class _Pages:
+    """Memory of the host, pinned from the second answer on.
+
+    Attributes
+    ----------
+    array : ndarray, uint8
+    answers : int
+        How many it has served.
+    number : int or None
+        The device by which it was pinned.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.array, self.answers = np.empty(size, np.uint8), 0
+        self.number: int | None = None
+
+    def serve(self) -> int:
+        """Return the address, for another answer."""
+        self.answers += 1
+        start = self.array.ctypes.data
+        if self.answers == 2 and pin(start, self.array.size):
+            self.number = cuda.get_current_device().id
+        return start
+
+    def __del__(self) -> None:
+        if self.number is not None:
+            with suppress(Exception), select(self.number):  # at the end the driver may have gone
+                unpin(self.array.ctypes.data)
+
+
+class _Loan:
+    """Keeps a block away from others as long as an array on it exists."""
+
+    def __init__(self, block: Block, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        place = block.memory.serve(), False
+        self.__array_interface__ = {
+            "shape": shape, "typestr": dtype.str, "data": place, "version": 3,
+        }  # fmt: skip
+        weakref.finalize(self, _pool.leave, block).atexit = False
+
+
+_pool = MemoryPool(_Pages, lambda: None, MOST)
+ON_FREE_DEVICE.append(_pool.release)
+
+
+def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return an uninitialized array of the host for an answer of the current device."""
+    nbytes = prod(shape) * dtype.itemsize
+    if SIMULATOR or nbytes < LEAST:
+        return np.empty(shape, dtype)
+    return np.asarray(_Loan(_pool.take(nbytes), shape, dtype))
