@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 THREADS = 32 if SIMULATOR else 256
 #: blocks that share the vertices of one row
 BLOCKS = 2 if SIMULATOR else 64
+#: vertices whose floats a block brings at a time
+TILE = 4 * THREADS
 LOW_HALF = 0xFFFFFFFF
 
 
@@ -184,27 +186,32 @@ def _make_ordered_kernel(kind: int, weighted: bool, targeted: bool) -> Any:
         ========= ========= ======= ==============================================
         """
         row, column, thread = cuda.blockIdx.x, cuda.blockIdx.y, cuda.threadIdx.x
-        tile = cuda.shared.array(THREADS, float64)
+        tile = cuda.shared.array(TILE, float64)
         size = targets.size if targeted else distances.shape[1]
         total = float64(0)
         first = int64(0)
         while first < size:
-            i = first + thread
-            value = float64(0)
-            if i < size:
-                vertex = int64(targets[i] if targeted else i)
-                distance = distances[row, vertex]
-                if distance != unseen:
-                    value = float64(factor(float64(distance), number, edges, values))
-                    if weighted:
-                        value *= float64(weights[column, vertex])
-            tile[thread] = value
+            for part in range(TILE // THREADS):
+                place = thread + part * THREADS
+                i = first + place
+                value = float64(0)
+                if i < size:
+                    vertex = int64(targets[i] if targeted else i)
+                    distance = distances[row, vertex]
+                    if distance != unseen:
+                        value = float64(factor(float64(distance), number, edges, values))
+                        if weighted:
+                            value *= float64(weights[column, vertex])
+                tile[place] = value
             cuda.syncthreads()
             if thread == 0:
-                for place in range(THREADS):
-                    total += tile[place]
+                # (so many are read ahead of the additions, which wait for one another)
+                for place in range(0, TILE, 8):
+                    a, b, c, d = tile[place], tile[place + 1], tile[place + 2], tile[place + 3]
+                    e, f, g, h = tile[place + 4], tile[place + 5], tile[place + 6], tile[place + 7]
+                    total = (total + a + b + c + d) + e + f + g + h
             cuda.syncthreads()
-            first += THREADS
+            first += TILE
         if thread == 0:
             sums[row, column] = total
 
