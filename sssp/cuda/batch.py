@@ -122,6 +122,6 @@ class Search(ABC):
         batch or its scratch.
         """
 
-    def finished(self, rows: Any, scratch: tuple[Any, ...]) -> Any:
+    def complete(self, rows: Any, scratch: tuple[Any, ...]) -> Any:
         """Return a finished batch, `sssp.cuda.solved_rows.DeviceRows`, as the form asks for it."""
         return rows

@@ -172,32 +172,32 @@ class Recording:
         self._driver, self._graph = driver, None
         # (what other threads do on the default stream would end the recording on any other stream)
         apart = driver.CUstream_flags.CU_STREAM_NON_BLOCKING
-        own = self._checked(driver.cuStreamCreate(apart))
+        own = self._check(driver.cuStreamCreate(apart))
         relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
         try:
             with _recording:
-                self._checked(driver.cuStreamBeginCapture(own, relaxed))
+                self._check(driver.cuStreamBeginCapture(own, relaxed))
                 try:
                     launches(cuda.external_stream(int(own)))
                 finally:
                     ended = driver.cuStreamEndCapture(own)
-            graph = self._checked(ended)
-            self._graph = self._checked(driver.cuGraphInstantiate(graph, 0))
-            self._checked(driver.cuGraphDestroy(graph))
+            graph = self._check(ended)
+            self._graph = self._check(driver.cuGraphInstantiate(graph, 0))
+            self._check(driver.cuGraphDestroy(graph))
         finally:
-            self._checked(driver.cuStreamDestroy(own))
+            self._check(driver.cuStreamDestroy(own))
 
     def replay(self, stream: Any) -> None:
         """Queue the recorded launches."""
         own = self._driver.CUstream(int(stream.handle))
-        self._checked(self._driver.cuGraphLaunch(self._graph, own))
+        self._check(self._driver.cuGraphLaunch(self._graph, own))
 
     def __del__(self) -> None:
         if self._graph is not None:
             self._driver.cuGraphExecDestroy(self._graph)
 
     @staticmethod
-    def _checked(answer: tuple[Any, ...]) -> Any:
+    def _check(answer: tuple[Any, ...]) -> Any:
         if int(answer[0]) != 0:
             raise DeviceError(f"the CUDA driver refuses a graph: {answer[0]}")
         return answer[1] if len(answer) > 1 else None

@@ -173,16 +173,14 @@ class DeviceForm:
     def answer(self) -> Answer:
         """Return the matrices, in the dtype that the call fixed or in the narrowest that fits."""
 
-        def wrapped(
-            flat: Any, shape: tuple[int, ...], pitch: int | None = None
-        ) -> DeviceArray | None:
+        def wrap(flat: Any, shape: tuple[int, ...], pitch: int | None = None) -> DeviceArray | None:
             return None if flat is None else DeviceArray(flat, shape, self.number, stream, pitch)
 
         stream = self.request.stream
         origin = self._origin
         narrow = narrow_on_device(self._distances, self.request.dtype)
         return Answer(
-            wrapped(narrow, self.shape, self.pitch),
-            wrapped(self._predecessors, self.tree_shape, self.pitch),
-            wrapped(origin, () if origin is None else origin.shape),
+            wrap(narrow, self.shape, self.pitch),
+            wrap(self._predecessors, self.tree_shape, self.pitch),
+            wrap(origin, () if origin is None else origin.shape),
         )

@@ -129,7 +129,7 @@ def on_host(array: Any) -> NDArray[Any]:
     return copy
 
 
-def copied(array: Any) -> DeviceArray:
+def copy_there(array: Any) -> DeviceArray:
     """Return a copy on its device of an array that any library has there."""
     number = device_of(array)
     with select(number):

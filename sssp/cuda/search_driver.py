@@ -428,7 +428,7 @@ class _Rows:
                 place = None if self.on_host else self.form.tree_place(lane.rows)
                 tails = tree.predecessors(origin, place, request.fewest_arcs)
         found = DeviceRows(lane.rows, batch, lane.form_scratch, tails, origin, self.targeted)
-        as_asked: DeviceRows = self.search.finished(found, lane.scratch)
+        as_asked: DeviceRows = self.search.complete(found, lane.scratch)
         return as_asked
 
 

@@ -270,9 +270,9 @@ class DeviceRows:
     def copy_distances(self, out: NDArray[Any]) -> None:
         """Write the columns that the request wants."""
         if out.shape[1]:
-            _bring(self._wanted(), out, self.batch.stream)
+            _bring(self._gather_wanted(), out, self.batch.stream)
 
-    def _wanted(self) -> Any:
+    def _gather_wanted(self) -> Any:
         """Return the columns that the request wants, on the device."""
         if not self.targeted:
             return self.batch.distances
@@ -287,7 +287,7 @@ class DeviceRows:
     def reached(self, *, tails: bool) -> Entries:
         """Return the reached vertices with their distances, and predecessors if wanted."""
         batch = self.batch
-        counts, columns = self._compacted(batch.distances, batch.unseen, tails=tails, numbers=True)
+        counts, columns = self._compact(batch.distances, batch.unseen, tails=tails, numbers=True)
         return Entries(counts, columns[0], columns[1], columns[2] if tails else None)
 
     def paths(self) -> Entries:
@@ -299,7 +299,7 @@ class DeviceRows:
             _mark_paths_kernel[grid, THREADS, batch.stream](
                 batch.distances, batch.unseen, batch.targets, self.predecessors, marks
             )
-        counts, columns = self._compacted(marks, APART, tails=True, numbers=False)
+        counts, columns = self._compact(marks, APART, tails=True, numbers=False)
         return Entries(counts, columns[0], None, columns[2])
 
     def reduced(self, reduction: Reduction) -> NDArray[Any]:
@@ -314,7 +314,7 @@ class DeviceRows:
             numbers = numbers[:, 0, 0]
         return numbers
 
-    def _compacted(
+    def _compact(
         self, matrix: Any, absent: Any, *, tails: bool, numbers: bool
     ) -> tuple[NDArray[np.int64], list[Any]]:
         """Return how many entries of each row are not `absent`, and their columns."""

@@ -651,9 +651,9 @@ def _copy(change: Any) -> Any:
     if isinstance(change, tuple):
         return tuple(map(_copy, change))
     if _is_device_array(change):
-        from sssp.cuda.device_weights import copied
+        from sssp.cuda.device_weights import copy_there
 
-        return copied(change)
+        return copy_there(change)
     try:
         return deepcopy(change)
     except TypeError:  # (NumPy reads things that this cannot copy: a memoryview, a file's dataset)

@@ -16,11 +16,11 @@ GLOBAL, SHARED = 1, 3
 
 if SIMULATOR:
 
-    def anchored(array: Any) -> Any:
+    def anchor(array: Any) -> Any:
         """Return a view of global memory as it is."""
         return array
 
-    def anchored_shared(array: Any) -> Any:
+    def anchor_shared(array: Any) -> Any:
         """Return an array in shared memory as it is."""
         return array
 
@@ -28,7 +28,7 @@ else:
     from llvmlite import ir
     from numba.cuda.extending import intrinsic
 
-    def _anchored_in(space: int) -> Any:
+    def _make_anchor(space: int) -> Any:
         """Return a device function for arrays of an address space."""
         # addresses in shared memory have 32 bits
         bits, register = (32, "r") if space == SHARED else (64, "l")
@@ -56,5 +56,5 @@ else:
 
         return function
 
-    anchored = _anchored_in(GLOBAL)
-    anchored_shared = _anchored_in(SHARED)
+    anchor = _make_anchor(GLOBAL)
+    anchor_shared = _make_anchor(SHARED)

@@ -361,14 +361,14 @@ def _copy_rows_kernel(rows, words, copied, copied_words):
         i += stride
 
 
-def padded(n: int) -> int:
+def pad(n: int) -> int:
     """Return the rows and columns of the matrix that holds n vertices."""
     return -(-n // SLICE) * SLICE
 
 
 def bytes_of_products(n: int) -> int:
     """Return the bytes that the closure of n vertices takes beside its result."""
-    size = padded(n)
+    size = pad(n)
     return size // 8 * (size + min(size, pivots_of(size)))
 
 
@@ -392,7 +392,7 @@ class Products:
     """
 
     def __init__(self, n: int, pivots: int | None = None) -> None:
-        self.n, self.size, self.words = n, padded(n), -(-n // 64)
+        self.n, self.size, self.words = n, pad(n), -(-n // 64)
         self.pivots = min(self.size, pivots or pivots_of(self.size))
         self.rounds = -(-self.size // self.pivots)
         self.reach = device_array(self.size * (self.size // 64), np.uint64)

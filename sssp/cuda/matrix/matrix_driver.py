@@ -313,7 +313,9 @@ def solve_matrix(
             answer = solve_matrix(graph, request, SHORT, close, copies=copies)
             if answer is not None:
                 return answer
-        parts = {f"a matrix of {request.n:,} vertices in {dtype}": _needed(request, dtype, copies)}
+        parts = {
+            f"a matrix of {request.n:,} vertices in {dtype}": _count_bytes(request, dtype, copies)
+        }
         room = available_bytes(request.memory_limit)
         check_memory(parts, request.memory_limit, request.device, request.advice, room)
         if request.n == 0:
@@ -325,12 +327,12 @@ def solve_matrix(
         vertex = matrix.vertex(NEGATIVE)
         if vertex is not None:
             raise NegativeDiagonalError(vertex)
-        extremes = _settled(request, matrix)
+        extremes = _settle(request, matrix)
         if extremes is None:
             return None
         if dtype == SHORT:
             stays = request.dtype == INT16 and not request.predecessors
-            matrix = matrix.unpacked(request.n, INT16 if stays else INT32)
+            matrix = matrix.unpack(request.n, INT16 if stays else INT32)
         tails, shape = None, (request.n, request.n)
         if matrix.tails is not None:
             row = _broken_row(matrix)
@@ -349,10 +351,10 @@ def _is_short(request: MatrixRequest, copies: int) -> bool:
     if not (request.short and has_short_arithmetic()):
         return False
     room = min(available_bytes(request.memory_limit), request.memory_limit)
-    return _needed(request, SHORT, copies) <= room
+    return _count_bytes(request, SHORT, copies) <= room
 
 
-def _needed(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> int:
+def _count_bytes(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> int:
     """Return the bytes of distances, of tails, and of the scratch for trees."""
     entries, tails, trees = request.n * request.n, 0, 0
     if request.carries_tails(dtype):
@@ -363,7 +365,7 @@ def _needed(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> int:
     return request.bytes_of_matrices(dtype, copies) + entries * tails + trees
 
 
-def _settled(request: MatrixRequest, matrix: Matrix) -> tuple[Any, Any] | None:
+def _settle(request: MatrixRequest, matrix: Matrix) -> tuple[Any, Any] | None:
     """Write the public sentinel; return least and greatest, or None: the dtype was too narrow."""
     dtype = np.dtype(matrix.flat.dtype)
     least = matrix.partials(_least_kernel).min()

@@ -32,7 +32,7 @@ from numba import from_dtype, int32, int64, uint32, uint64
 
 from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel, kernel_with, part
-from sssp.cuda.device.anchor import anchored, anchored_shared
+from sssp.cuda.device.anchor import anchor, anchor_shared
 from sssp.cuda.device.bits import bits_of, number_of
 from sssp.cuda.device.grid import SLOTS, barrier_of, blocks_at_once, rotate, slots_of, worker_of
 from sssp.cuda.device.warp import WARP, ballot, from_lane
@@ -407,11 +407,11 @@ def _own_piles_of(dtype: np.dtype[Any]) -> Any:
     @part
     def own_piles():
         return OwnPiles(
-            anchored_shared(cuda.shared.array((2, NEAR_CAPACITY), uint32)),
-            anchored_shared(cuda.shared.array(FAR_CAPACITY, uint32)),
-            anchored_shared(cuda.shared.array(OWN_SIZES, uint32)),
-            anchored_shared(cuda.shared.array(2, uint32)),
-            anchored_shared(cuda.shared.array(1, word)),
+            anchor_shared(cuda.shared.array((2, NEAR_CAPACITY), uint32)),
+            anchor_shared(cuda.shared.array(FAR_CAPACITY, uint32)),
+            anchor_shared(cuda.shared.array(OWN_SIZES, uint32)),
+            anchor_shared(cuda.shared.array(2, uint32)),
+            anchor_shared(cuda.shared.array(1, word)),
         )
 
     return own_piles
@@ -789,7 +789,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
         """
         worker = worker_of_row(first_row)
         row = worker.row
-        arcs, words = Arcs(indptr, indices, weights, table), anchored(all_words[row])
+        arcs, words = Arcs(indptr, indices, weights, table), anchor(all_words[row])
         common = common_piles(
             row, all_common_near, all_common_far, all_common_sizes, all_common_least
         )

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel_with, part
-from sssp.cuda.device.anchor import anchored, anchored_shared
+from sssp.cuda.device.anchor import anchor, anchor_shared
 from sssp.cuda.device.bits import bits_of
 from sssp.cuda.device.grid import SLOTS, rotate, slots_of
 from sssp.cuda.device.warp import WARP, ballot, lower_of, rank, reserve, warp_barrier
@@ -396,23 +396,23 @@ def _shared_of(dtype: np.dtype[Any]) -> tuple[Any, Any]:
 
     @part
     def open_vertices_with(spilled_vertices, spilled_seen):
-        vertices = anchored_shared(cuda.shared.array(capacity, uint32))
-        seen = anchored_shared(cuda.shared.array(capacity, number))
+        vertices = anchor_shared(cuda.shared.array(capacity, uint32))
+        seen = anchor_shared(cuda.shared.array(capacity, number))
         return OpenVertices(
             List(vertices, spilled_vertices),
             List(seen, spilled_seen),
-            anchored_shared(cuda.shared.array((LIGHTEST, capacity), uint32)),
-            anchored_shared(cuda.shared.array((LIGHTEST, capacity), number)),
+            anchor_shared(cuda.shared.array((LIGHTEST, capacity), uint32)),
+            anchor_shared(cuda.shared.array((LIGHTEST, capacity), number)),
         )
 
     @part
     def make_tallies():
         return Tallies(
-            anchored_shared(cuda.shared.array(COUNTS, uint32)),
-            anchored_shared(cuda.shared.array(SLOTS, number)),
-            anchored_shared(cuda.shared.array(SLOTS, number)),
-            anchored_shared(cuda.shared.array(FLAGS, int32)),
-            anchored_shared(cuda.shared.array(2, number)),
+            anchor_shared(cuda.shared.array(COUNTS, uint32)),
+            anchor_shared(cuda.shared.array(SLOTS, number)),
+            anchor_shared(cuda.shared.array(SLOTS, number)),
+            anchor_shared(cuda.shared.array(FLAGS, int32)),
+            anchor_shared(cuda.shared.array(2, number)),
         )
 
     return open_vertices_with, make_tallies
@@ -644,8 +644,8 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
         name says is for arcs in, and any arrays will do.
         """
         row, owner = uint32(cuda.blockIdx.x), _owner()
-        distances, distance_bits = anchored(all_distances[row]), anchored(all_distance_bits[row])
-        settled, in_least = anchored(all_settled[row]), all_in_least[row]
+        distances, distance_bits = anchor(all_distances[row]), anchor(all_distance_bits[row])
+        settled, in_least = anchor(all_settled[row]), all_in_least[row]
         pointers, in_pointers = all_pointers[row], all_in_pointers[row]
         block = Block(
             owner,
@@ -653,9 +653,9 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
             Arcs(indptr, heads, weights, lightest_heads, lightest_weights),
             Arcs(in_indptr, tails, in_weights, lightest_tails, lightest_in_weights),
             open_vertices_with(spilled[row, 0], all_seen[row]),
-            List(anchored_shared(cuda.shared.array(ARRIVALS, uint32)), spilled[row, 1]),
-            List(anchored_shared(cuda.shared.array(LONGS, uint32)), spilled[row, 2]),
-            anchored_shared(cuda.shared.array(THREADS_ALONE, uint32)),
+            List(anchor_shared(cuda.shared.array(ARRIVALS, uint32)), spilled[row, 1]),
+            List(anchor_shared(cuda.shared.array(LONGS, uint32)), spilled[row, 2]),
+            anchor_shared(cuda.shared.array(THREADS_ALONE, uint32)),
             make_tallies(),
             bound,
             unseen,

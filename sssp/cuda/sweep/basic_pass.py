@@ -59,19 +59,19 @@ def make_changes_kernel(dtype: np.dtype[Any]) -> Any:
 
 
 @cache
-def _make_given(dtype: np.dtype[Any]) -> Any:
+def _make_load_weight(dtype: np.dtype[Any]) -> Any:
     """Return a device function that gives the weight which an arc of the graph brings to a slot."""
     number, inf = from_dtype(dtype), infinity(dtype).item()
 
     @inline
-    def given(arc_weights, givers, slot):
+    def load_weight(arc_weights, givers, slot):
         giver, weight = givers[slot], number(inf)
         if giver != uint32(NO_SLOT):
             # (a closed arc weighs more)
             weight = min(arc_weights[giver], number(inf))
         return weight
 
-    return given
+    return load_weight
 
 
 @cache
@@ -93,7 +93,7 @@ def _make_greatest(dtype: np.dtype[Any]) -> Any:
 @cache
 def make_first_weights_kernel(dtype: np.dtype[Any]) -> Any:
     """Return the kernel that all other kernels of a customization begin from."""
-    inf, given = infinity(dtype).item(), _make_given(dtype)
+    inf, load_weight = infinity(dtype).item(), _make_load_weight(dtype)
 
     @kernel
     def _first_weights_kernel(count, arc_weights, givers, weights, matrix, found):
@@ -115,7 +115,7 @@ def make_first_weights_kernel(dtype: np.dtype[Any]) -> Any:
         block, weighed = own_block()
         own = block * int64(cuda.blockDim.x) + int64(cuda.threadIdx.x)
         if own < count:
-            weights[weighed, own] = given(arc_weights[weighed], givers, own)
+            weights[weighed, own] = load_weight(arc_weights[weighed], givers, own)
         if own < matrix.shape[1]:
             matrix[weighed, own] = inf
         if own < WORDS:
@@ -135,7 +135,7 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         Whether ways are in the memory of the device, for shared memory is too small.
     """
     number, inf = from_dtype(dtype), infinity(dtype).item()
-    lent, given = make_lend(dtype, outside=outside), _make_given(dtype)
+    lend, load_weight = make_lend(dtype, outside=outside), _make_load_weight(dtype)
     words_a_number = dtype.itemsize // 4
     with_arc = _make_greatest(dtype)
 
@@ -199,7 +199,7 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         weights, found = weights[weighed], found[weighed]
         arc_weights = arc_weights[weighed]
         held = uint32(2 * ways_room)
-        numbers, ways = lent(spare, in_tier, weighed, held, units)
+        numbers, ways = lend(spare, in_tier, weighed, held, units)
         if outside:
             held = uint32(0)
         ends_at = own_shares(room, arc_room, held, words_a_number, units).ends
@@ -214,8 +214,8 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         while i < end:
             up_at, down_at, place = up_slot(begin + i), down_slot(begin + i), way_up(ways + i)
             if lowest:
-                numbers[place] = given(arc_weights, givers, up_at)
-                numbers[place + uint64(1)] = given(arc_weights, givers, down_at)
+                numbers[place] = load_weight(arc_weights, givers, up_at)
+                numbers[place + uint64(1)] = load_weight(arc_weights, givers, down_at)
             else:
                 numbers[place], numbers[place + uint64(1)] = weights[up_at], weights[down_at]
             i = uint32(i + threads)

@@ -1,7 +1,7 @@
 """The climb from a source to the top of a hierarchy, on a GPU, and the step through the top.
 
 A thread block climbs along one path of the elimination tree; the arcs of the next vertices on the
-path are brought ahead. From where it enters the top, one step over a dense matrix finds the
+path are loaded ahead. From where it enters the top, one step over a dense matrix finds the
 distances of all that is there.
 """
 
@@ -77,7 +77,7 @@ def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
     number, inf = from_dtype(dtype), infinity(dtype).item()
 
     @inline
-    def brought(i, count, starts, stops, depths, weights, thread):
+    def load_arc(i, count, starts, stops, depths, weights, thread):
         """Return the weight of a thread's arc of a vertex on the path, and how deep it leads."""
         weight, depth = number(inf), int32(0)
         if i < count:
@@ -106,20 +106,20 @@ def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
     @inline
     def climb(bottom, count, start, stop, depths, weights, way, thread):
         """Relax the arcs of all vertices on the path, each when those below it are final."""
-        one = brought(uint32(0), count, start, stop, depths, weights, thread)
-        two = brought(uint32(1), count, start, stop, depths, weights, thread)
-        three = brought(uint32(2), count, start, stop, depths, weights, thread)
-        four = brought(uint32(3), count, start, stop, depths, weights, thread)
+        one = load_arc(uint32(0), count, start, stop, depths, weights, thread)
+        two = load_arc(uint32(1), count, start, stop, depths, weights, thread)
+        three = load_arc(uint32(2), count, start, stop, depths, weights, thread)
+        four = load_arc(uint32(3), count, start, stop, depths, weights, thread)
         i = uint32(0)
         while i < count:
             relax(i, bottom, count, one, stop, start, depths, weights, way, thread)
-            one = brought(uint32(i + 4), count, start, stop, depths, weights, thread)
+            one = load_arc(uint32(i + 4), count, start, stop, depths, weights, thread)
             relax(uint32(i + 1), bottom, count, two, stop, start, depths, weights, way, thread)
-            two = brought(uint32(i + 5), count, start, stop, depths, weights, thread)
+            two = load_arc(uint32(i + 5), count, start, stop, depths, weights, thread)
             relax(uint32(i + 2), bottom, count, three, stop, start, depths, weights, way, thread)
-            three = brought(uint32(i + 6), count, start, stop, depths, weights, thread)
+            three = load_arc(uint32(i + 6), count, start, stop, depths, weights, thread)
             relax(uint32(i + 3), bottom, count, four, stop, start, depths, weights, way, thread)
-            four = brought(uint32(i + 7), count, start, stop, depths, weights, thread)
+            four = load_arc(uint32(i + 7), count, start, stop, depths, weights, thread)
             i = uint32(i + 4)
 
     @inline

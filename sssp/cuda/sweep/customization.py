@@ -216,7 +216,7 @@ def make_lend(dtype: np.dtype[Any], *, outside: bool) -> Any:
     if outside:
 
         @inline
-        def lent(spare, in_tier, weighed, numbers, units):
+        def lend(spare, in_tier, weighed, numbers, units):
             own = int64(in_tier) * int64(cuda.gridDim.y) + int64(weighed)
             begin = int64(own * int64(numbers))
             return spare[begin : begin + int64(numbers)], uint32(0)
@@ -224,11 +224,11 @@ def make_lend(dtype: np.dtype[Any], *, outside: bool) -> Any:
     else:
 
         @inline
-        def lent(spare, in_tier, weighed, numbers, units):
+        def lend(spare, in_tier, weighed, numbers, units):
             numbers = cuda.shared.array(0, number, alignment=ALIGNMENT)
             return numbers, uint32(cuda.threadIdx.y * units * arcs_a_unit)
 
-    return lent
+    return lend
 
 
 @inline
@@ -257,7 +257,7 @@ def make_walk(relax: Any, *, from_below: bool) -> Any:
         return legs[at], uint32(thirds[at])
 
     @inline
-    def settled(words, ends_at, stages, own, stage):
+    def find_next(words, ends_at, stages, own, stage):
         """Return the place of a thread's next triangle and its step, from `own` in a step on."""
         while stage < stages and own >= words[uint32(ends_at + stage)]:
             own = uint32(words[uint32(ends_at + stage)] + cuda.threadIdx.x)
@@ -268,15 +268,15 @@ def make_walk(relax: Any, *, from_below: bool) -> Any:
     def walk(words, ends_at, stages, legs, thirds, numbers, basic, ways):
         threads = uint32(cuda.blockDim.x)
         # a thread's next two triangles are on their way while it relaxes, and while it waits
-        own, later = settled(words, ends_at, stages, uint32(cuda.threadIdx.x), uint32(0))
+        own, later = find_next(words, ends_at, stages, uint32(cuda.threadIdx.x), uint32(0))
         next_leg, next_third, next_stage = uint32(0), uint32(0), later
         if later < stages:
             next_leg, next_third = triangle(legs, thirds, own)
-            own, later = settled(words, ends_at, stages, uint32(own + threads), later)
+            own, later = find_next(words, ends_at, stages, uint32(own + threads), later)
         then_leg, then_third, then_stage = uint32(0), uint32(0), later
         if later < stages:
             then_leg, then_third = triangle(legs, thirds, own)
-            own, later = settled(words, ends_at, stages, uint32(own + threads), later)
+            own, later = find_next(words, ends_at, stages, uint32(own + threads), later)
         stage = uint32(0)
         while stage < stages:
             while next_stage == stage:
@@ -285,7 +285,7 @@ def make_walk(relax: Any, *, from_below: bool) -> Any:
                 then_stage = later
                 if later < stages:
                     then_leg, then_third = triangle(legs, thirds, own)
-                    own, later = settled(words, ends_at, stages, uint32(own + threads), later)
+                    own, later = find_next(words, ends_at, stages, uint32(own + threads), later)
                 relax(numbers, basic, ways, leg, third)
             meet()
             stage = uint32(stage + 1)

@@ -128,35 +128,35 @@ class Weights:
         self.lengths = device_array((count, 2, max(1, n)), INDEX)
         outside = max((tree.outside(tier, dtype) for tier in range(tree.tiers)), default=0)
         self.spare = device_array(max(1, count * outside), dtype)
-        self._brought = device_array((count, 1), dtype)
+        self._arc_weights = device_array((count, 1), dtype)
 
     @property
     def replay_key(self) -> Any:
         """The arrays that kernels work in."""
         return key_of((self.basic, self.perfect, self.lengths, self.spare))
 
-    def brought(self, versions: Sequence[ArcWeights], stream: Any) -> Any:
-        """Return the weights of graphs' arcs on the device, where those before them were."""
+    def bring(self, versions: Sequence[ArcWeights], stream: Any) -> Any:
+        """Copy the weights of graphs' arcs to the device, over those before; return them."""
         m = versions[0].all.size
-        if self._brought.shape[1] != max(1, m):
-            self._brought = device_array((self.count, max(1, m)), self.basic.dtype)
+        if self._arc_weights.shape[1] != max(1, m):
+            self._arc_weights = device_array((self.count, max(1, m)), self.basic.dtype)
         if not m:
-            return self._brought
-        row = m * self._brought.dtype.itemsize
+            return self._arc_weights
+        row = m * self._arc_weights.dtype.itemsize
         for number, version in enumerate(versions):
             if SIMULATOR:
-                self._brought[number].copy_to_device(version.all, stream=stream)
+                self._arc_weights[number].copy_to_device(version.all, stream=stream)
             else:
                 on_host = isinstance(version.all, np.ndarray)
                 start = version.all.ctypes.data if on_host else address(version.all)
-                copy_bytes(address(self._brought) + number * row, start, row, stream)
+                copy_bytes(address(self._arc_weights) + number * row, start, row, stream)
         places = np.concatenate([own.places + i * m for i, own in enumerate(versions)])
         if places.size:
             values = np.concatenate([version.values for version in versions])
             make_changes_kernel(self.basic.dtype)[-(-places.size // THREADS), THREADS, stream](
-                upload(places), upload(values), self._brought.reshape(self._brought.size)
+                upload(places), upload(values), self._arc_weights.reshape(self._arc_weights.size)
             )
-        return self._brought
+        return self._arc_weights
 
 
 class Work(NamedTuple):
@@ -231,7 +231,7 @@ class DeviceMap:
         self.nbytes = tree.nbytes + maps.nbytes // maps.count
         self.joined = self.fits = False
 
-    def lent(self, loan: Loan) -> DeviceMap:
+    def with_loan(self, loan: Loan) -> DeviceMap:
         """Return the map as a hierarchy holds it."""
         own = copy(self)
         own.loan = loan
@@ -321,8 +321,8 @@ class DeviceMaps:
         for version in self.maps[:own]:
             version.selected.renew()
         with weights.lock:
-            brought = weights.brought(versions, stream)
-            self._launches.do(_customize, stream, self, Work(weights, brought, givers, own))
+            arc_weights = weights.bring(versions, stream)
+            self._launches.do(_customize, stream, self, Work(weights, arc_weights, givers, own))
             found = on_host(self.found, stream)
         lengths = found.view(FLOAT32).astype(float)
         far = 0.0 if potentials is None else -2.0 * float(potentials.min(initial=0))
@@ -559,7 +559,7 @@ def _customize_all(
         loan.maps.customize(versions, hierarchies[0]._slots)
     else:
         _customize_shifted(loan.maps, hierarchies[0])
-    return [each.lent(loan) for each in maps]
+    return [each.with_loan(loan) for each in maps]
 
 
 def _customize_shifted(maps: DeviceMaps, hierarchy: PreparedMap) -> None:
@@ -574,7 +574,7 @@ def _customize_shifted(maps: DeviceMaps, hierarchy: PreparedMap) -> None:
     heights = potentials[graph.indices] - potentials[graph.tails]
     is_open = weights < infinity(dtype)
     weights = np.where(is_open, np.maximum(weights - heights, 0), infinity(dtype))
-    maps.customize([_unchanged(weights)], hierarchy._slots, potentials)
+    maps.customize([_without_changes(weights)], hierarchy._slots, potentials)
 
 
 def _weights_of(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> ArcWeights:
@@ -591,8 +591,8 @@ def _weights_of(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> Ar
             there = device_graph(base, number).array(name, lambda: base.weights_as(dtype))
             return ArcWeights(there, change.places, converted(change.values, dtype))
     held = device_graph(graph, number).held(name)
-    return _unchanged(np.ascontiguousarray(graph.weights_as(dtype)) if held is None else held)
+    return _without_changes(np.ascontiguousarray(graph.weights_as(dtype)) if held is None else held)
 
 
-def _unchanged(weights: Any) -> ArcWeights:
+def _without_changes(weights: Any) -> ArcWeights:
     return ArcWeights(weights, np.empty(0, INT64), np.empty(0, weights.dtype))

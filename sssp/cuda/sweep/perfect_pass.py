@@ -297,7 +297,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
     """
     number, inf = from_dtype(dtype), infinity(dtype).item()
     write = arc_writer(dtype)
-    lent = make_lend(dtype, outside=outside)
+    lend = make_lend(dtype, outside=outside)
     words_a_number = dtype.itemsize // 4
     length_of = make_length_of(dtype)
 
@@ -539,7 +539,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         measures = length_of_bits(found[GREATEST]) > most
         # (first what the ways of members were before)
         needed = uint32(2 * (arc_room + ways_room))
-        numbers, basic = lent(spare, in_tier, weighed, needed, units)
+        numbers, basic = lend(spare, in_tier, weighed, needed, units)
         if outside:
             needed = uint32(0)
         words = cuda.shared.array(0, uint32, alignment=ALIGNMENT)

@@ -152,7 +152,7 @@ class Folded(LanesSearch):
         blocks = -(-words.shape[1] // THREADS)
         total_kernel[(blocks, 3), THREADS, batch.stream](totals, words)
 
-    def finished(self, rows: DeviceRows, scratch: Any) -> DeviceRows:
+    def complete(self, rows: DeviceRows, scratch: Any) -> DeviceRows:
         """Return the numbers as forms ask for them."""
         fetch(scratch.words, scratch.here, rows.batch.stream)
         return FoldedRows(**vars(rows), words=scratch.here)

@@ -224,7 +224,7 @@ def make_sweep_kernel(
     words_a_number = dtype.itemsize // 4
 
     @inline
-    def placed(row, threads):
+    def locate(row, threads):
         """Return where in shared memory the distances of a row begin, and the mark beside it."""
         return uint32((rows_at + (row & uint32(STREAM_ROW)) * threads) | (row & uint32(ENDS)))
 
@@ -281,10 +281,10 @@ def make_sweep_kernel(
             w1, p1 = read(stream, uint64(start + uint64(i1)))
             w2, p2 = read(stream, uint64(start + uint64(i2)))
             w3, p3 = read(stream, uint64(start + uint64(i3)))
-            write(arcs, uint64(i), w0, placed(p0, threads))
-            write(arcs, uint64(i1), w1, placed(p1, threads))
-            write(arcs, uint64(i2), w2, placed(p2, threads))
-            write(arcs, uint64(i3), w3, placed(p3, threads))
+            write(arcs, uint64(i), w0, locate(p0, threads))
+            write(arcs, uint64(i1), w1, locate(p1, threads))
+            write(arcs, uint64(i2), w2, locate(p2, threads))
+            write(arcs, uint64(i3), w3, locate(p3, threads))
             i = uint32(i + 4 * threads)
 
     @kernel
