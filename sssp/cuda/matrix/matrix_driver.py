@@ -243,7 +243,7 @@ class Matrix:
         other.flags = self.flags
         return other
 
-    def unpacked(self, n: int, dtype: np.dtype[Any]) -> Matrix:
+    def unpack(self, n: int, dtype: np.dtype[Any]) -> Matrix:
         """Return this matrix, in `SHORT`, of n vertices in another dtype."""
         if self.n == n and dtype == INT16:
             other = copy(self)
