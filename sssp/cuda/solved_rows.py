@@ -21,7 +21,8 @@ from sssp.cuda.pool import THREADS, blocks_for, device_array
 from sssp.engine.decay import ordered_sums
 from sssp.engine.narrow import convert_into
 from sssp.engine.outputs import Entries
-from sssp.engine.request import Reduction, Request
+from sssp.engine.reductions import Step
+from sssp.engine.request import Request
 from sssp.engine.workers import ordered_map
 from sssp.kernels.dtypes import INDEX, INT64
 
@@ -203,7 +204,7 @@ class FormScratch:
         for name in ENTRIES & arrays.keys():
             arrays[name] = arrays[name].reshape(arrays[name].size)
         if request.reduction is not None:
-            arrays["words"] = reduce.Words.allocate(rows, request.reduction, dtype)
+            arrays["words"] = reduce.Words.allocate(rows, request.reduction)
         return cls(**arrays, weights=weights)
 
 
@@ -291,7 +292,7 @@ class DeviceRows:
         """Write the predecessors."""
         _bring(self.predecessors, out, self.batch.stream)
 
-    def reached(self, *, tails: bool) -> Entries:
+    def list_reached(self, *, tails: bool) -> Entries:
         """Return the reached vertices with their distances, and predecessors if wanted."""
         batch = self.batch
         counts, columns = self._compacted(batch.distances, batch.unseen, tails=tails, numbers=True)
@@ -309,30 +310,30 @@ class DeviceRows:
         counts, columns = self._compacted(marks, APART, tails=True, numbers=False)
         return Entries(counts, columns[0], None, columns[2])
 
-    def reduced(self, reduction: Reduction) -> NDArray[Any]:
-        """Reduce each row by one step, as `FinishedRows` says."""
+    def reduce_by(self, step: Step) -> NDArray[Any]:
+        """Return the result of a step for each row, as `FinishedRows` says."""
         batch = self.batch
-        if reduction.decay is not None:
-            return self._reduce_on_host(reduction)
+        if step.decay is not None:
+            return self._reduce_on_host(step)
         given = self.targeted, self.scratch.weights, self.scratch.words
-        found = reduce.reduce_rows(reduction, batch, *given)
-        numbers: NDArray[Any] = on_host(found, batch.stream)[: batch.rows]
-        if reduction.what == "count":
+        found = reduce.reduce_rows(step, batch, *given)
+        numbers: NDArray[Any] = on_host(found, batch.stream)[: batch.rows, : step.columns]
+        if step.number == "one":
             numbers = (numbers[:, 0, 0] << 32) + numbers[:, 0, 1]
-        elif reduction.what == "eccentricity":
+        elif step.combine == "max":
             numbers = numbers[:, 0, 0]
         return numbers
 
-    def _reduce_on_host(self, reduction: Reduction) -> NDArray[Any]:
+    def _reduce_on_host(self, step: Step) -> NDArray[Any]:
         """Return sums with a decay, from rows that travel to the host."""
-        batch, weights = self.batch, reduction.vertex_weights
+        batch, weights = self.batch, step.vertex_weights
         if self.targeted and batch.targets.size == 0:
-            return np.zeros((batch.rows, reduction.columns))
+            return np.zeros((batch.rows, step.columns))
         if self.targeted and weights is not None:
             weights = weights[on_host(batch.targets, batch.stream)]
 
         def sums(row: NDArray[Any]) -> NDArray[Any]:
-            return ordered_sums(row, batch.unseen, None, weights, reduction.decay)
+            return ordered_sums(row, batch.unseen, None, weights, step.decay)
 
         rows = on_host(self._wanted(), batch.stream)
         return np.array(list(ordered_map(sums, rows, self.threads)))
