@@ -11,7 +11,8 @@ import pytest
 import sssp
 from sssp.calls.make_plan import make_plan
 from sssp.engine.plan import Plan, merge_answers
-from sssp.engine.request import Answer, Reduction
+from sssp.engine.reductions import Reduction
+from sssp.engine.request import Answer
 from tests.compare import assert_same_array
 from tests.solvers import Solver, every_solver, needs_speed
 

@@ -418,3 +418,15 @@ def test_a_job_heeds_turns(crossing, tmp_path, prepared):
     assert (zarr.open(tmp_path / "sums.zarr")["sum"][:] == rows.distances.sum(axis=1)).all()
     with pytest.raises(sssp.SSSPError):  # the table is of another graph
         sssp.run(crossing, range(5), to=tmp_path / "sums.zarr", reduce="sum", **every)
+
+
+def test_named_turns_of_a_reversed_graph_are_loaded_alike_by_trips_and_trees() -> None:
+    arcs = [0, 1, 1, 2, 3, 4, 5, 0], [1, 2, 3, 3, 4, 5, 0, 4], [5, 5, 9, 1, 1, 1, 1, 1]
+    t = sssp.Graph.from_arcs(*arcs).with_turns(([0, 1, 4, 5, 6], [1, 3, 5, 6, 0], [2, 3, 1, 4, 6]))
+    for graph in (t, t.reverse()):
+        trees = sssp.shortest_paths(graph, range(6), predecessors=True)
+        ends = np.indices((6, 6)).reshape(2, -1)
+        trips = sssp.pairs(graph, *ends, predecessors=True)
+        loads = trips.load_turns(np.ones(36, int)), trees.load_turns(np.ones((6, 6), int))
+        assert loads[0].tolist() == loads[1].tolist()
+        assert loads[0].any()

@@ -23,7 +23,8 @@ from sssp.engine.memory import FEWER_ROWS
 from sssp.engine.network import open_part, reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, weights_of
 from sssp.engine.progress import check_progress
-from sssp.engine.request import Reduction, Request
+from sssp.engine.reductions import Reduction
+from sssp.engine.request import Request
 from sssp.engine.threads import check_threads
 from sssp.graph.check_arrays import as_flag
 from sssp.graph.graph import Graph

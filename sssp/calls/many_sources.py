@@ -15,7 +15,8 @@ from sssp.engine import thresholds
 from sssp.engine.check_arguments import as_count, as_limit, as_network, as_reduction
 from sssp.engine.memory import FEWER_SOURCES, SMALLER_BLOCKS
 from sssp.engine.plan import Plan, with_fixed_dtype
-from sssp.engine.request import Reduction, Request
+from sssp.engine.reductions import Reduction
+from sssp.engine.request import Request
 from sssp.engine.workers import map_over_devices
 from sssp.methods import Method
 

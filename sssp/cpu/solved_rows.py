@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from sssp.engine.decay import ordered_sums
 from sssp.engine.narrow import convert_into
-from sssp.engine.outputs import Entries, least_number
-from sssp.engine.request import Reduction, Walks
+from sssp.engine.outputs import Entries
+from sssp.engine.reductions import Step, least_number
+from sssp.engine.request import Walks
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.jit import njit
 
@@ -140,7 +141,7 @@ class HostRows:
         if not np.may_share_memory(out, self.predecessors):
             out[...] = self.predecessors
 
-    def reached(self, *, tails: bool) -> Entries:
+    def list_reached(self, *, tails: bool) -> Entries:
         """Return the reached vertices with their distances, and predecessors if wanted."""
         rows = [self._in_order(i) for i in range(len(self.reached_vertices))]
         counts = np.array([row.size for row in rows], np.int64)
@@ -170,25 +171,25 @@ class HostRows:
             branches.append((vertices, -3 - predecessors[vertices]))
         return branches
 
-    def reduced(self, reduction: Reduction) -> NDArray[Any]:
-        """Reduce each row by one step, as `FinishedRows` says."""
-        return np.array([self._reduce_row(i, reduction) for i in range(len(self.rows))])
+    def reduce_by(self, step: Step) -> NDArray[Any]:
+        """Return the result of a step for each row, as `FinishedRows` says."""
+        return np.array([self._reduce_row(i, step) for i in range(len(self.rows))])
 
-    def _reduce_row(self, i: int, reduction: Reduction) -> Any:
-        what, weights, distances = reduction.what, reduction.vertex_weights, self.distances[i]
+    def _reduce_row(self, i: int, step: Step) -> Any:
+        weights, distances = step.vertex_weights, self.distances[i]
         unseen = unreached(distances.dtype)
-        if not reduction.is_exact(distances.dtype):
+        if not step.is_exact(distances.dtype):
             some = self.targets
             if some is None and self._are_few(i):
                 some = np.sort(self.reached_vertices[i])
-            return ordered_sums(distances, unseen, some, weights, reduction.decay)
+            return ordered_sums(distances, unseen, some, weights, step.decay)
         vertices = self.reached_vertices[i] if self.targets is None else self.targets
-        if what == "count":
+        if step.number == "one":
             return _count_kernel(distances, unseen, vertices)
-        if what == "eccentricity":
-            least = least_number(reduction.dtype_of(distances.dtype))
+        if step.combine == "max":
+            least = least_number(step.dtype_of(distances.dtype))
             return _greatest_kernel(distances, unseen, vertices, least)
-        halves: NDArray[np.int64] = np.zeros((reduction.columns, 2), np.int64)
+        halves: NDArray[np.int64] = np.zeros((step.columns, 2), np.int64)
         _integer_sum_kernel(distances, unseen, weights, vertices, halves)
         return halves
 

@@ -20,7 +20,7 @@ from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
 from sssp.cuda.device_memory import upload
 from sssp.cuda.pool import device_array
 from sssp.engine.decay import DISTANCE, EXPONENTIAL, POWER, TABLE
-from sssp.engine.request import Reduction
+from sssp.engine.reductions import Reduction, Step
 from sssp.kernels.dtypes import FLOAT64, INT64
 
 if TYPE_CHECKING:
@@ -36,13 +36,13 @@ LOW_HALF = 0xFFFFFFFF
 
 
 @cache
-def _make_kernels(what: str, integral: bool, targeted: bool) -> tuple[Any, Any]:
+def _make_kernels(step: str, combine: str, integral: bool, targeted: bool) -> tuple[Any, Any]:
     """Return the kernels that fold the vertices of a block, and the blocks of a row.
 
     Parameters
     ----------
-    what : str
-        A step of a reduction (`sssp.engine.request.Reduction.steps`).
+    step, combine : str
+        `Step.number` and `Step.combine`.
     integral : bool
         Whether the result is an integer; then a sum is in two words, of its upper and its
         lower 32 bits, else it is in the first alone.
@@ -50,7 +50,7 @@ def _make_kernels(what: str, integral: bool, targeted: bool) -> tuple[Any, Any]:
         Whether only targets count.
     """
     number = int64 if integral else float64
-    greatest, counts, weighted = what == "eccentricity", what == "count", what == "weight"
+    greatest, counts, weighted = combine == "max", step == "one", step == "weight"
     halves = integral and not greatest
     start = (np.iinfo(np.int64).min if integral else -np.inf) if greatest else 0
 
@@ -223,8 +223,8 @@ class Words(NamedTuple):
 
     Attributes
     ----------
-    found : device array, shape (rows, BLOCKS, 2), int64 or float64
-        Of the blocks.
+    found : device array, shape (rows, BLOCKS, 2), int64
+        Of the blocks; the greatest of floats in the same bytes.
     totals : device array, shape (rows, c, 2), the same
     sums : device array, shape (rows, c), float64
     """
@@ -234,14 +234,12 @@ class Words(NamedTuple):
     sums: Any
 
     @classmethod
-    def allocate(cls, rows: int, reduction: Reduction, dtype: np.dtype[Any]) -> Words:
-        """Return memory for at most so many rows of distances in a dtype."""
+    def allocate(cls, rows: int, reduction: Reduction) -> Words:
+        """Return memory for at most so many rows."""
         columns = reduction.columns
-        floats = reduction.what == "eccentricity" and dtype.kind == "f"
-        kind = FLOAT64 if floats else INT64
         return cls(
-            device_array((rows, BLOCKS, 2), kind),
-            device_array((rows, columns, 2), kind),
+            device_array((rows, BLOCKS, 2), INT64),
+            device_array((rows, columns, 2), INT64),
             device_array((rows, columns), FLOAT64),
         )
 
@@ -262,13 +260,12 @@ def on_device(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
     return upload(np.ascontiguousarray(weights.T))
 
 
-def reduce_rows(step: Reduction, batch: Batch, targeted: bool, weights: Any, words: Words) -> Any:
+def reduce_rows(step: Step, batch: Batch, targeted: bool, weights: Any, words: Words) -> Any:
     """Reduce the rows of a batch.
 
     Parameters
     ----------
-    step : Reduction
-        Of `Reduction.steps`.
+    step : Step
     batch : Batch
         Solved.
     targeted : bool
@@ -291,9 +288,10 @@ def reduce_rows(step: Reduction, batch: Batch, targeted: bool, weights: Any, wor
         grid = batch.rows, step.columns
         add[grid, THREADS, batch.stream](*given, decay.number, *table, words.sums)
         return words.sums
-    found = words.found[: batch.rows]
-    fold_vertices, fold_blocks = _make_kernels(step.what, found.dtype == INT64, targeted)
+    kind = step.dtype_of(batch.distances.dtype)
+    found, totals = words.found[: batch.rows].view(kind), words.totals.view(kind)
+    fold_vertices, fold_blocks = _make_kernels(step.number, step.combine, kind == INT64, targeted)
     for column in range(step.columns):
         fold_vertices[(BLOCKS, batch.rows), THREADS, batch.stream](*given, column, found)
-        fold_blocks[-(-batch.rows // THREADS), THREADS, batch.stream](found, column, words.totals)
-    return words.totals
+        fold_blocks[-(-batch.rows // THREADS), THREADS, batch.stream](found, column, totals)
+    return totals

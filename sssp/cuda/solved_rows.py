@@ -20,7 +20,8 @@ from sssp.cuda.device_memory import download, on_host
 from sssp.cuda.pool import THREADS, blocks_for, device_array
 from sssp.engine.narrow import convert_into
 from sssp.engine.outputs import Entries
-from sssp.engine.request import Reduction, Request
+from sssp.engine.reductions import Step
+from sssp.engine.request import Request
 from sssp.kernels.dtypes import INDEX, INT64
 
 #: vertices side by side that one thread compacts
@@ -201,7 +202,7 @@ class FormScratch:
         for name in ENTRIES & arrays.keys():
             arrays[name] = arrays[name].reshape(arrays[name].size)
         if request.reduction is not None:
-            arrays["words"] = reduce.Words.allocate(rows, request.reduction, dtype)
+            arrays["words"] = reduce.Words.allocate(rows, request.reduction)
         return cls(**arrays, weights=weights)
 
 
@@ -284,7 +285,7 @@ class DeviceRows:
         """Write the predecessors."""
         _bring(self.predecessors, out, self.batch.stream)
 
-    def reached(self, *, tails: bool) -> Entries:
+    def list_reached(self, *, tails: bool) -> Entries:
         """Return the reached vertices with their distances, and predecessors if wanted."""
         batch = self.batch
         counts, columns = self._compact(batch.distances, batch.unseen, tails=tails, numbers=True)
@@ -302,15 +303,15 @@ class DeviceRows:
         counts, columns = self._compact(marks, APART, tails=True, numbers=False)
         return Entries(counts, columns[0], None, columns[2])
 
-    def reduced(self, reduction: Reduction) -> NDArray[Any]:
-        """Reduce each row by one step, as `FinishedRows` says."""
+    def reduce_by(self, step: Step) -> NDArray[Any]:
+        """Return the result of a step for each row, as `FinishedRows` says."""
         batch = self.batch
         given = self.targeted, self.scratch.weights, self.scratch.words
-        found = reduce.reduce_rows(reduction, batch, *given)
-        numbers: NDArray[Any] = on_host(found, batch.stream)[: batch.rows]
-        if reduction.what == "count":
+        found = reduce.reduce_rows(step, batch, *given)
+        numbers: NDArray[Any] = on_host(found, batch.stream)[: batch.rows, : step.columns]
+        if step.number == "one":
             numbers = (numbers[:, 0, 0] << 32) + numbers[:, 0, 1]
-        elif reduction.what == "eccentricity":
+        elif step.combine == "max":
             numbers = numbers[:, 0, 0]
         return numbers
 

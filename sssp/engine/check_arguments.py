@@ -12,7 +12,8 @@ from numpy.typing import DTypeLike, NDArray
 from sssp.engine.decay import EXPONENTIAL, POWER, TABLE, Decay
 from sssp.engine.device_names import kind_of
 from sssp.engine.memory import physical_memory
-from sssp.engine.request import REDUCTIONS, Reduction, Request
+from sssp.engine.reductions import REDUCTIONS, Reduction
+from sssp.engine.request import Request
 from sssp.errors import NegativeWeightError, VertexError
 from sssp.graph.check_arrays import is_integer, is_real, number_array, refuse_mask
 from sssp.graph.graph import Graph
@@ -271,12 +272,13 @@ def as_reduction(what: Any, vertex_weights: Any, decay: Any, n: int) -> Reductio
         raise ValueError(f"unknown reduction {what!r}; choose from {', '.join(REDUCTIONS)}")
     given = {"vertex_weights": vertex_weights, "decay": decay}
     odd = [name for name, value in given.items() if value is not None]
-    if what != "weight" and odd:
-        raise ValueError(f"{odd[0]} belongs to the reduction 'weight', and to nothing else")
-    if what != "weight":
+    if not REDUCTIONS[what].weighs:
+        if odd:
+            weighing = " or ".join(repr(name) for name in REDUCTIONS if REDUCTIONS[name].weighs)
+            raise ValueError(f"{odd[0]} belongs to the reduction {weighing}, and to nothing else")
         return Reduction(what)
     if not odd:
-        raise ValueError("the reduction 'weight' needs vertex_weights, or a decay, or both")
+        raise ValueError(f"the reduction {what!r} needs vertex_weights, or a decay, or both")
     form = None if decay is None else as_decay(decay)
     if vertex_weights is None:
         return Reduction(what, decay=form)

@@ -16,19 +16,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.exact_sums import join_parts
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import bytes_of_entry, narrow
-from sssp.engine.request import Answer, Reduction, Request, Walks
+from sssp.engine.reductions import Block, Reduction, Step
+from sssp.engine.request import Answer, Request, Walks
 from sssp.graph.interop import scipy_offsets
-from sssp.kernels.dtypes import INDEX, INT64, unreached
+from sssp.kernels.dtypes import INDEX, INT64
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-
-#: bits of an integer that every float64 holds
-EXACT = 53
 
 
 class Entries(NamedTuple):
@@ -71,19 +67,14 @@ class FinishedRows(Protocol):
     def copy_predecessors(self, out: NDArray[np.int32]) -> None:
         """Write the predecessors, shape (rows, n)."""
 
-    def reached(self, *, tails: bool) -> Entries:
+    def list_reached(self, *, tails: bool) -> Entries:
         """Return the reached vertices with their distances, and predecessors if wanted."""
 
     def paths(self) -> Entries:
         """Return the vertices on the paths to the targets with their predecessors."""
 
-    def reduced(self, reduction: Reduction) -> NDArray[Any]:
-        """Reduce each row by one step.
-
-        Counts and greatest distances have shape (rows,), the least number of all where nothing
-        counts; sums of floats (rows, c), and those of integers (rows, c, 2): sums of their upper
-        and of their lower 32 bits.
-        """
+    def reduce_by(self, step: Step) -> NDArray[Any]:
+        """Return the result of a step for each row, in the form that `Rule.finish` takes."""
 
 
 class Form:
@@ -215,7 +206,7 @@ class SparseForm(Form):
 
     def take(self, found: FinishedRows) -> None:
         """Keep vertices and distances, and predecessors where wanted."""
-        entries = found.reached(tails=self.request.predecessors)
+        entries = found.list_reached(tails=self.request.predecessors)
         self._entries.keep(found.rows, entries, {"the searches": self.reserved_bytes})
         self._origin = found.origin
 
@@ -355,66 +346,21 @@ class ReducedForm(Form):
     def __init__(
         self, n: int, request: Request, reduction: Reduction, dtype: np.dtype[Any]
     ) -> None:
-        self.n, self.request, self.reduction, self.dtype = n, request, reduction, dtype
+        self.n, self.request, self.reduction = n, request, reduction
         shape = request.rows, reduction.columns
         self._values: NDArray[Any] = np.zeros(shape, reduction.dtype_of(dtype))
         self.nbytes = self._values.nbytes
 
     def take(self, found: FinishedRows) -> None:
         """Reduce the rows."""
-        parts = [found.reduced(step) for step in self.reduction.steps]
+        results = [found.reduce_by(step) for step in self.reduction.steps]
         kept = self._values[found.rows.start : found.rows.stop]
-        make = getattr(self, f"_{self.reduction.what}", None)
-        if make is not None:
-            kept[:, 0] = make(found.rows, *parts)
-        elif parts[0].ndim == 3:
-            what = "vertex weights" if self.reduction.what == "weight" else "distances"
-            kept[...] = join_parts([parts[0][..., 0], parts[0][..., 1]], what)
-        else:
-            kept[...] = parts[0].reshape(kept.shape)
+        request, sources = self.request, self.request.sources[found.rows.start : found.rows.stop]
+        if request.asked is not None:
+            sources = request.asked._searched_ends(sources)
+        block = Block(sources, request.targets, self.n, kept.dtype)
+        kept[...] = self.reduction.rule.finish(block, *results).reshape(kept.shape)
 
     def answer(self) -> Answer:
         """Return the numbers."""
         return Answer(self._values[:, 0] if self.reduction.one_column else self._values)
-
-    def _eccentricity(self, rows: range, greatest: NDArray[Any]) -> NDArray[Any]:
-        """Write the sentinel of unreached where no vertex is reached."""
-        dtype = self._values.dtype
-        return np.where(greatest == least_number(dtype), unreached(dtype), greatest)
-
-    def _mean(self, rows: range, totals: NDArray[Any], counts: NDArray[np.int64]) -> Any:
-        sums, divisors = _numbers(totals, np.maximum(counts, 1))
-        return np.where(counts > 0, sums / divisors, math.nan)
-
-    def _closeness(self, rows: range, totals: NDArray[Any], counts: NDArray[np.int64]) -> Any:
-        sources, targets = self.request.sources[rows.start : rows.stop], self.request.targets
-        if self.request.asked is not None:
-            sources = self.request.asked._searched_ends(sources)
-        own = np.ones(len(rows), bool)
-        if targets is not None:  # (they are ascending; np.isin would sort them for every block)
-            own = np.searchsorted(targets, sources) < np.searchsorted(targets, sources, "right")
-        others = (self.n if targets is None else targets.size) - own
-        far = np.asarray(_numbers(totals, counts)[0] > 0, bool)
-        sums, counts = _numbers(totals[far], counts[far] - own[far])
-        found = np.zeros(far.size)
-        found[far] = (counts / sums) * (counts / others[far])
-        return found
-
-
-def _numbers(totals: NDArray[Any], counts: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return sums and counts that divide without rounding before: Python's where floats are short.
-
-    Sums are floats, shape (rows, 1), or integers in halves, shape (rows, 1, 2).
-    """
-    if totals.ndim == 2:
-        return totals[:, 0], counts
-    high, low = totals[:, 0, 0], totals[:, 0, 1]
-    if not (high.any() or (low >> EXACT).any()):
-        return low, counts
-    sums = (high.astype(object) << 32) + low.astype(object)
-    return sums, counts.astype(object)
-
-
-def least_number(dtype: np.dtype[Any]) -> Any:
-    """Return the greatest of no numbers: int64 or float64."""
-    return -math.inf if dtype.kind == "f" else np.iinfo(dtype).min

@@ -13,67 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.decay import Decay, choose_summand
 from sssp.engine.memory import FEWER_ROWS, NO_LIMIT
-from sssp.kernels.dtypes import FLOAT64, INT64, largest_distance
+from sssp.engine.reductions import Reduction
+from sssp.kernels.dtypes import largest_distance
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
-
-REDUCTIONS = ("eccentricity", "sum", "mean", "count", "weight", "closeness")
-
-
-@dataclass(frozen=True)
-class Reduction:
-    """A reduction of a row: to one number, or to one for every column of vertex weights.
-
-    Attributes
-    ----------
-    what : str
-        One of `REDUCTIONS`.
-    vertex_weights : ndarray, shape (n, c), int64 or float64, or None
-        The numbers that ``"weight"`` adds up; None: 1 for every vertex.
-    decay : Decay or None
-        How much a vertex counts by its distance; weights are float64 then.
-    one_column : bool
-        Whether the answer has no axis for columns.
-    """
-
-    what: str
-    vertex_weights: NDArray[Any] | None = None
-    decay: Decay | None = None
-    one_column: bool = True
-
-    @property
-    def columns(self) -> int:
-        """Numbers of a row."""
-        return 1 if self.vertex_weights is None else int(self.vertex_weights.shape[1])
-
-    @property
-    def steps(self) -> tuple[Reduction, ...]:
-        """The steps that rows are reduced by; this reduction is computed from their results."""
-        if self.what in ("mean", "closeness"):
-            return Reduction("sum"), Reduction("count")
-        return (self,)
-
-    @property
-    def summand(self) -> Decay:
-        """What is added up of a vertex, times its weight, if it has one."""
-        return choose_summand(self.decay, self.vertex_weights)
-
-    def is_exact(self, distances: np.dtype[Any]) -> bool:
-        """Return whether only integers are added, for distances of a dtype."""
-        if self.what in ("count", "eccentricity"):
-            return True
-        values = distances if self.vertex_weights is None else self.vertex_weights.dtype
-        return values.kind != "f" and self.decay is None
-
-    def dtype_of(self, distances: np.dtype[Any]) -> np.dtype[Any]:
-        """Return the dtype of the numbers, where distances have another: int64 or float64."""
-        if self.what in ("mean", "closeness") or self.decay is not None:
-            return FLOAT64
-        values = distances if self.vertex_weights is None else self.vertex_weights.dtype
-        return FLOAT64 if values.kind == "f" and self.what != "count" else INT64
 
 
 @dataclass(kw_only=True)

@@ -176,6 +176,11 @@ def ends_within(tails: Array, heads: Array, n: int) -> tuple[NDArray[np.int32], 
     return np.ascontiguousarray(tails, INDEX), np.ascontiguousarray(heads, INDEX)
 
 
+def are_within(numbers: Array, least: int, end: int) -> bool:
+    """Return whether all numbers are from `least` on, below `end`."""
+    return numbers.size == 0 or bool(numbers.min() >= least and numbers.max() < end)
+
+
 def arc_column(values: ArrayLike, m: int) -> NDArray[np.int64]:
     """Return positions of arcs, one or many, as a new column of int64.
 

@@ -122,6 +122,13 @@ def _lightest_of_both_kernel(twins, values, lightest):
             lightest[arc] = lightest[twin] = row
 
 
+def spread(firsts: Array, counts: Array) -> Array:
+    """Return ``counts[i]`` numbers from ``firsts[i]`` on, for one i after another."""
+    begins = np.cumsum(counts) - counts
+    numbers: Array = np.arange(counts.sum()) + np.repeat(firsts - begins, counts)
+    return numbers
+
+
 def row_dtype(count: int) -> np.dtype[Any]:
     """Return the dtype that numbers `count` rows or arcs: int32 while they fit, else int64."""
     return INDEX if count <= np.iinfo(INDEX).max else OFFSET

@@ -42,7 +42,7 @@ from sssp.graph.labels import (
     take_labels,
 )
 from sssp.graph.sphere import HOW_TO_LOCATE, Sphere, points_of
-from sssp.graph.turns import Streets, Turns, make_turns
+from sssp.graph.turns import Naming, Turns, make_turns
 from sssp.graph.weights import (
     Extremes,
     as_stored,
@@ -968,7 +968,7 @@ class Graph:
         """Return a graph whose arc ``places[a]`` is arc a of this one, -1: none, with its turns."""
         if self.turns is None:
             return made
-        turns = self.turns.carried(made.indptr, made.indices, places)
+        turns = self.turns.carry_over(made.indptr, made.indices, places)
         return made._reweight(made.weights, turns=turns)
 
     def reverse(self) -> Graph:
@@ -985,7 +985,7 @@ class Graph:
         row_arc = None if self._row_arc is None else csr.move(self._row_arc, places)
         weights, origins = csr.pick(self.weights, order), csr.pick(self.arc_origin, order)
         ends = {"indptr": indptr, "indices": tails}
-        turns = None if self.turns is None else self.turns.reversed(places)
+        turns = None if self.turns is None else self.turns.reverse(places)
         return self._changed(
             **ends, weights=weights, arc_origin=origins, row_arc=row_arc, turns=turns
         )
@@ -1245,7 +1245,7 @@ class Graph:
         made = self.without_turns().with_weights(weights)
         if self.turns is None:
             return made
-        return made._reweight(made.weights, turns=self.turns.scaled(factor))
+        return made._reweight(made.weights, turns=self.turns.scale(factor))
 
     # -- turns ---------------------------------------------------------------------------------
 
@@ -1318,19 +1318,8 @@ class Graph:
         """
         if self.turns is not None:
             raise ValueError("this graph has turns; give new ones to t.without_turns()")
-        by_row = not check_arrays.as_flag(arcs, "arcs")
-        streets = Streets(
-            self.indptr,
-            self.tails,
-            self.indices,
-            self._twins,
-            self.arc_origin,
-            self.row_arc if by_row else None,
-            self.input_arcs,
-            self.coordinates,
-            self.weights.dtype.kind == "i",
-        )
-        turns = make_turns(streets, table, cost, u_turns, ways)
+        naming = Naming(self, by_row=not check_arrays.as_flag(arcs, "arcs"))
+        turns = make_turns(naming, table, cost, u_turns, ways)
         return self._reweight(self.weights, turns=turns)
 
     def without_turns(self) -> Graph:
@@ -1367,7 +1356,7 @@ class Graph:
         """Return the same arcs with other weights, or with a function that makes them."""
         fields = self._fields_but_weights() | changes
         if fields["turns"] is not None and isinstance(weights, np.ndarray):
-            fields["turns"] = fields["turns"].fitting(weights.dtype)
+            fields["turns"] = fields["turns"].convert_for(weights.dtype)
         return Graph._from_csr(weights=weights, structure=self._structure, **fields)
 
     def _fields(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import GraphFormatError, quote
-from sssp.graph.check_arrays import MOST_VERTICES, is_integer
+from sssp.graph.check_arrays import MOST_VERTICES, are_within, is_integer
 from sssp.graph.csr import rows_are_own, twins_of
 from sssp.graph.labels import Labels, are_plain, as_labels
 from sssp.graph.turns import unpack_turns
@@ -146,7 +146,7 @@ def _unpack_input(path: str | PathLike[str], arrays: dict[str, Array]) -> dict[s
         name, column = key.removeprefix(_INPUT), arrays[key]
         texts = arrays.get(_TEXTS + name)
         if texts is not None:
-            if not (_is(column, (column.size,), INDEX) and _are_within(0, texts.size, column)):
+            if not (_is(column, (column.size,), INDEX) and are_within(column, 0, texts.size)):
                 raise GraphFormatError(f"the column {quote(name)} has no such texts", path=path)
             column = texts.astype(object)[column]
         columns[name] = column
@@ -171,7 +171,7 @@ def _shape_fault(fields: dict[str, Any]) -> str | None:
 def _value_fault(fields: dict[str, Any]) -> str | None:
     """Name the first array with a value that is not allowed."""
     indptr, indices, weights, arc_origin, row_arc = (fields[name] for name in _ALL_ARRAYS)
-    if not _are_within(0, indptr.size - 1, indices):
+    if not are_within(indices, 0, indptr.size - 1):
         return "a head is not a vertex"
     if not _are_in_order(indptr, indices):
         return "indptr does not lead through arcs in order of head, none of them parallel"
@@ -180,15 +180,11 @@ def _value_fault(fields: dict[str, Any]) -> str | None:
         np.all(weights > -np.inf) and np.all(weights.view(INT64) > np.iinfo(INT64).min)
     ):
         return "a weight is NaN, minus infinity or minus zero"
-    if not _are_within(0, fields["input_arcs"], arc_origin):
+    if not are_within(arc_origin, 0, fields["input_arcs"]):
         return "arc_origin names a row that there is not"
-    if row_arc is not None and not _are_within(-1, indices.size, row_arc):
+    if row_arc is not None and not are_within(row_arc, -1, indices.size):
         return "row_arc names an arc that there is not"
     return None
-
-
-def _are_within(least: int, end: int, numbers: Array) -> bool:
-    return numbers.size == 0 or bool(numbers.min() >= least and numbers.max() < end)
 
 
 def _rows_fault(fields: dict[str, Any]) -> str | None:

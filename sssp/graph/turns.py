@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,9 @@ from sssp.graph import check_arrays, csr
 from sssp.graph.weights import as_stored, closed_weight, converted, scale_weights
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64
 from sssp.kernels.jit import njit
+
+if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
 
 Array = NDArray[Any]
 
@@ -97,7 +100,7 @@ class Expansion:
         """Return values of the user's arcs for these arcs, 0 where there is none."""
         return np.append(values, values.dtype.type(0))[self.arc_of]
 
-    def reversed(self, places: Array) -> Expansion:
+    def reverse(self, places: Array) -> Expansion:
         """Return the expansion with every arc turned around; `places` are where user's arcs go."""
         indptr, indices, order = csr.transpose(self.indptr, self.indices)
         arc_of = np.append(places, -1).astype(INDEX)[self.arc_of[order]]
@@ -193,7 +196,7 @@ class Turns:
         sums[closed] = closed_weight(INT64)
         return as_stored(sums)
 
-    def fitting(self, weights: np.dtype[Any]) -> Turns:
+    def convert_for(self, weights: np.dtype[Any]) -> Turns:
         """Return the turns with costs that stand beside weights of a dtype: integers or not."""
         if (weights.kind == "f") == (self.costs.dtype.kind == "f"):
             return self
@@ -212,21 +215,21 @@ class Turns:
                 "it stays as it was"
             )
         costs = self.costs.copy()
-        costs[: self.floor.size] = _named_costs(self.floor, column, self.link_row, self.link_turn)
+        costs[: self.floor.size] = _raise_to_rows(self.floor, column, self.link_row, self.link_turn)
         return replace(self, costs=costs)
 
-    def scaled(self, factor: float) -> Turns:
+    def scale(self, factor: float) -> Turns:
         """Return the turns with whole costs, ``rint(costs * factor)``."""
         return replace(
             self, costs=scale_weights(self.costs, factor), floor=scale_weights(self.floor, factor)
         )
 
-    def carried(self, indptr: Array, indices: Array, places: Array) -> Turns:
+    def carry_over(self, indptr: Array, indices: Array, places: Array) -> Turns:
         """Return the turns of a graph whose arc ``places[a]`` is arc a of this one, -1: none."""
         into, out = places[self.into], places[self.out]
         kept = (into >= 0) & (out >= 0)
         ways = [tuple(places[list(way)].tolist()) for way in self.ways]
-        return _expanded(
+        return _expand_turns(
             indptr,
             indices,
             vars(self)
@@ -234,15 +237,17 @@ class Turns:
             | {"ways": tuple(way for way in ways if min(way) >= 0)},
         )
 
-    def reversed(self, places: Array) -> Turns:
+    def reverse(self, places: Array) -> Turns:
         """Return the turns of the reversed graph; `places` are where arcs go."""
+        turned = _reverse(self.into, self.out, self.ways, places.astype(INDEX))
+        order = np.lexsort((turned["out"], turned["into"]))
+        turned |= {"into": turned["into"][order], "out": turned["out"][order]}
         return replace(
             self,
-            into=places[self.out].astype(INDEX),
-            out=places[self.into].astype(INDEX),
-            ways=tuple(tuple(places[list(way[::-1])].tolist()) for way in self.ways),
+            **turned,
+            turn=self.turn[order],
             backward=not self.backward,
-            expansion=self.expansion.reversed(places),
+            expansion=self.expansion.reverse(places),
         )
 
     def pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -284,11 +289,11 @@ def unpack_turns(
         and floor.dtype == costs.dtype in (INT64, FLOAT64)
         and all((column >= 0).all() for column in (costs, floor, sizes - 2))
         and sizes.sum() == ways.size
-        and all(_within(column, 0, m) for column in (into, out, ways))
-        and _within(turn, 0, costs.size)
-        and _within(link_turn, 0, floor.size)
-        and _within(link_row, 0, row_turn.size)
-        and _within(row_turn, -1, floor.size)
+        and all(check_arrays.are_within(column, 0, m) for column in (into, out, ways))
+        and check_arrays.are_within(turn, 0, costs.size)
+        and check_arrays.are_within(link_turn, 0, floor.size)
+        and check_arrays.are_within(link_row, 0, row_turn.size)
+        and check_arrays.are_within(row_turn, -1, floor.size)
     )
     if right:
         lists = tuple(tuple(way.tolist()) for way in np.split(ways, np.cumsum(sizes))[:-1])
@@ -306,78 +311,61 @@ def unpack_turns(
         raise GraphFormatError("the turns are not those of this graph", path=path)
     fields |= {"ways": lists, "backward": meta["turns_backward"]}
     del fields["way_sizes"]
-    return _expanded(indptr, indices, fields)
-
-
-def _within(numbers: Array, least: int, end: int) -> bool:
-    return numbers.size == 0 or bool(numbers.min() >= least and numbers.max() < end)
+    return _expand_turns(indptr, indices, fields)
 
 
 # ---- from what the caller says to turns
 
 
-class Streets(NamedTuple):
-    """What is read of the graph."""
+class Naming(NamedTuple):
+    """A graph whose turns are named, by the input rows of its arcs or by their positions."""
 
-    indptr: Array
-    tails: Array
-    heads: Array
-    twins: Array
-    arc_origin: Array
-    row_arc: Array | None  # None: arcs are named by their positions
-    input_arcs: int
-    coordinates: Array | None
-    integral: bool
+    graph: Graph
+    by_row: bool
 
     @property
-    def m(self) -> int:
-        """Number of arcs."""
-        return self.heads.size
-
-    def arcs_out(self, vertices: Array) -> tuple[Array, Array]:
-        """Return the arcs out of some vertices, and of which of them each is."""
-        counts = self.indptr[vertices + 1] - self.indptr[vertices]
-        which = np.repeat(np.arange(vertices.size), counts)
-        firsts = np.cumsum(counts) - counts
-        return np.arange(which.size) - (firsts - self.indptr[vertices])[which], which
-
-    def both_ways(self, rows: Array) -> Array:
-        """Return the arc of every input row, and that of its other direction, -1 for none."""
-        if self.row_arc is None:
-            return np.stack((rows, np.full(rows.size, -1)))
-        arcs = self.row_arc[rows].astype(INT64)
-        back = self.twins[arcs].astype(INT64)
-        same = (arcs >= 0) & (back >= 0) & (self.arc_origin[back] == self.arc_origin[arcs])
-        return np.stack((arcs, np.where(same, back, -1)))
+    def integral(self) -> bool:
+        """Whether weights, and so costs, are integers."""
+        return self.graph.weights.dtype.kind == "i"
 
     @property
     def called(self) -> str:
         """What arcs are named by."""
-        return "arc" if self.row_arc is None else "input row"
+        return "input row" if self.by_row else "arc"
+
+    def both_ways(self, names: Array) -> Array:
+        """Return the arc of every name, and that of its other direction, -1 for none."""
+        graph = self.graph
+        if not self.by_row:
+            return np.stack((names, np.full(names.size, -1)))
+        arcs = graph.row_arc[names].astype(INT64)
+        back = graph._twins[arcs].astype(INT64)
+        same = (arcs >= 0) & (back >= 0) & (graph.arc_origin[back] == graph.arc_origin[arcs])
+        return np.stack((arcs, np.where(same, back, -1)))
 
 
 def make_turns(
-    streets: Streets,
+    naming: Naming,
     table: Any,
     cost: Callable[[Array], Any] | Any,
     u_turns: float | None,
     ways: Sequence[Any] | None,
 ) -> Turns:
     """Return the turns that the arguments of `Graph.with_turns` describe."""
-    m, integral = streets.m, streets.integral
-    rows, values, kinds = _read_table(streets, table)
-    into, out, met = _meeting(streets, *rows)
+    graph, m = naming.graph, naming.graph.m
+    rows, values, kinds = _read_table(naming, table)
+    into, out, met = _find_arcs(naming, *rows)
     only, keys = (kinds == "only") & met, into * m + out
     values[(kinds == "no") | (kinds == "only")] = closed_weight(values.dtype)
     # (an only-row is about the other turns from its arc)
-    others, which = streets.arcs_out(streets.heads[into[only]])
+    others, which = _arcs_out(graph, graph.indices[into[only]])
     other_keys = into[only][which] * m + others
     stays = ~np.isin(other_keys, keys[only])
     plain = met & ~only
     link_row = np.concatenate([np.flatnonzero(plain), np.flatnonzero(only)[which][stays]])
     link_key = np.concatenate([keys[plain], other_keys[stays]])
     named = np.unique(np.concatenate([link_key, keys[only]]))
-    usual_keys, usual = _usual_costs(streets, cost, u_turns)
+    usual_keys, usual = _usual_costs(naming, cost, u_turns)
     floor = np.zeros(named.size, usual.dtype)
     place = np.searchsorted(usual_keys, named)
     known = place < usual_keys.size
@@ -393,19 +381,25 @@ def make_turns(
         "into": all_keys // max(m, 1),
         "out": all_keys % max(m, 1),
         "turn": np.concatenate([np.arange(named.size), named.size + class_of]),
-        "costs": np.concatenate([_named_costs(floor, values, link_row, link_turn), classes]),
+        "costs": np.concatenate([_raise_to_rows(floor, values, link_row, link_turn), classes]),
         "floor": floor,
         "link_row": link_row,
         "link_turn": link_turn,
         "row_turn": row_turn,
-        "ways": _read_ways(streets, ways),
+        "ways": _read_ways(naming, ways),
         "backward": False,
     }
-    assert integral == (fields["costs"].dtype.kind == "i")
-    return _expanded(streets.indptr, streets.heads, fields)
+    assert naming.integral == (fields["costs"].dtype.kind == "i")
+    return _expand_turns(graph.indptr, graph.indices, fields)
 
 
-def _named_costs(floor: Array, values: Array, link_row: Array, link_turn: Array) -> Array:
+def _arcs_out(graph: Graph, vertices: Array) -> tuple[Array, Array]:
+    """Return the arcs out of some vertices, and of which of them each is."""
+    counts = np.diff(graph.indptr)[vertices]
+    return csr.spread(graph.indptr[vertices], counts), np.repeat(np.arange(vertices.size), counts)
+
+
+def _raise_to_rows(floor: Array, values: Array, link_row: Array, link_turn: Array) -> Array:
     """Return what named turns cost: of several rows the dearest counts."""
     costs = floor.copy()
     np.maximum.at(costs, link_turn, values[link_row])
@@ -448,7 +442,7 @@ def as_costs(values: Any, what: str, integral: bool) -> Array:
     return np.where(forbidden, closed_weight(INT64), finite.astype(INT64))
 
 
-def _read_table(streets: Streets, table: Any) -> tuple[tuple[Array, Array], Array, Array]:
+def _read_table(naming: Naming, table: Any) -> tuple[tuple[Array, Array], Array, Array]:
     """Return from and to, costs, and kinds of the rows of a table."""
     if table is None:
         table = ([], [], [])
@@ -469,7 +463,7 @@ def _read_table(streets: Streets, table: Any) -> tuple[tuple[Array, Array], Arra
     missing = {"from", "to", *(() if "kind" in columns else ("cost",))} - columns.keys()
     if missing:
         raise ValueError(f"the table of turns has no column {sorted(missing)[0]!r}")
-    ends = [_arc_names(streets, columns[name], name) for name in ("from", "to")]
+    ends = [_arc_names(naming, columns[name], name) for name in ("from", "to")]
     size = ends[0].size
     kinds = np.asarray(columns.get("kind", np.full(size, "cost")), object)
     odd = [kind for kind in kinds.ravel().tolist() if kind not in KINDS]
@@ -479,40 +473,40 @@ def _read_table(streets: Streets, table: Any) -> tuple[tuple[Array, Array], Arra
     given = check_arrays.number_array(columns.get("cost", np.zeros(size)), "costs of turns")
     if not ends[1].size == kinds.size == given.size == size:
         raise ValueError("the columns of a table of turns must be equally long")
-    values = np.zeros(size, INT64 if streets.integral else FLOAT64)
+    values = np.zeros(size, INT64 if naming.integral else FLOAT64)
     if not priced.all():  # (what the others cost is not looked at)
         given = np.where(priced, given, 0)
-    values[:] = as_costs(given, "row", streets.integral)
+    values[:] = as_costs(given, "row", naming.integral)
     return (ends[0], ends[1]), values, kinds
 
 
-def _arc_names(streets: Streets, names: Any, what: str) -> Array:
+def _arc_names(naming: Naming, names: Any, what: str) -> Array:
     """Check a column of input rows, or of positions of arcs."""
     column = np.asarray(names)
     if column.size == 0:
         return NOTHING
-    end = streets.m if streets.row_arc is None else streets.input_arcs
+    end = naming.graph.input_arcs if naming.by_row else naming.graph.m
     if column.ndim != 1 or column.dtype.kind not in "iu":
-        raise TypeError(f"{what} of turns must be a column of integers: {streets.called}s")
+        raise TypeError(f"{what} of turns must be a column of integers: {naming.called}s")
     outside = (column < 0) | (column >= end)
     if outside.any():
         row = int(np.argmax(outside))
         raise IndexError(
             f"{what} of row {row} of the turns is {column[row]}, and there are {end} "
-            f"{streets.called}s"
+            f"{naming.called}s"
         )
     return column.astype(INT64)
 
 
-def _meeting(streets: Streets, before: Array, after: Array) -> tuple[Array, Array, Array]:
+def _find_arcs(naming: Naming, before: Array, after: Array) -> tuple[Array, Array, Array]:
     """Return the arcs of turns between rows, and which rows met some; 0 for the others."""
-    a, b = streets.both_ways(before), streets.both_ways(after)
+    a, b, graph = naming.both_ways(before), naming.both_ways(after), naming.graph
     met = (a[0] >= 0) & (b[0] >= 0)
     into, out, found = np.zeros_like(before), np.zeros_like(after), np.zeros(before.size, INDEX)
     for one in a:
         for other in b:
             joined = met & (one >= 0) & (other >= 0)
-            joined[joined] = streets.heads[one[joined]] == streets.tails[other[joined]]
+            joined[joined] = graph.indices[one[joined]] == graph.tails[other[joined]]
             into[joined], out[joined] = one[joined], other[joined]
             found += joined
     wrong = met & (found != 1)
@@ -520,20 +514,20 @@ def _meeting(streets: Streets, before: Array, after: Array) -> tuple[Array, Arra
         row = int(np.argmax(wrong))
         how = "does not end where the other begins" if found[row] == 0 else "meets it at both ends"
         raise ValueError(
-            f"row {row} of the turns goes from {streets.called} {before[row]} to {after[row]}, but "
+            f"row {row} of the turns goes from {naming.called} {before[row]} to {after[row]}, but "
             f"the first {how}" + (": name arcs, with arcs=True" if found[row] else "")
         )
     return into, out, met
 
 
-def _read_ways(streets: Streets, ways: Sequence[Any] | None) -> tuple[tuple[int, ...], ...]:
+def _read_ways(naming: Naming, ways: Sequence[Any] | None) -> tuple[tuple[int, ...], ...]:
     """Return forbidden sequences as positions of arcs; those that name no arc are left out."""
-    found = set()
+    found, heads, tails = set(), naming.graph.indices, naming.graph.tails
     for number, way in enumerate(ways or ()):
-        names = _arc_names(streets, way, f"way {number}")
+        names = _arc_names(naming, way, f"way {number}")
         if names.size < 2:
             raise ValueError(f"way {number} has {names.size} arcs: two are the least that turn")
-        both = streets.both_ways(names)
+        both = naming.both_ways(names)
         if (both[0] < 0).any():
             continue
         chains: list[tuple[int, ...]] = [()]
@@ -542,25 +536,26 @@ def _read_ways(streets: Streets, ways: Sequence[Any] | None) -> tuple[tuple[int,
                 (*chain, arc)
                 for chain in chains
                 for arc in step
-                if arc >= 0 and (not chain or streets.heads[chain[-1]] == streets.tails[arc])
+                if arc >= 0 and (not chain or heads[chain[-1]] == tails[arc])
             ]
         if len(chains) != 1:
             how = "are no path" if not chains else "are several paths: name arcs, with arcs=True"
-            raise ValueError(f"the {streets.called}s of way {number}, {names.tolist()}, {how}")
+            raise ValueError(f"the {naming.called}s of way {number}, {names.tolist()}, {how}")
         found.add(chains[0])
     return tuple(sorted(found))
 
 
-def _usual_costs(streets: Streets, cost: Any, u_turns: float | None) -> tuple[Array, Array]:
+def _usual_costs(naming: Naming, cost: Any, u_turns: float | None) -> tuple[Array, Array]:
     """Return keys, ascending, and costs of all turns that no row has to name."""
-    dtype = INT64 if streets.integral else FLOAT64
+    dtype = INT64 if naming.integral else FLOAT64
     if cost is None and u_turns is None:
         return NOTHING, np.empty(0, dtype)
-    out, into = streets.arcs_out(streets.heads.astype(INT64))
+    graph = naming.graph
+    out, into = _arcs_out(graph, graph.indices)
     usual = np.zeros(out.size, dtype)
     if cost is not None:
-        values = cost(_angles(streets, into, out)) if callable(cost) else cost
-        usual = as_costs(values, "pair of arcs", streets.integral)
+        values = cost(_angles(graph, into, out)) if callable(cost) else cost
+        usual = as_costs(values, "pair of arcs", naming.integral)
         if usual.size != out.size:
             raise ValueError(
                 f"{usual.size} costs for {out.size} pairs of an arc and one that it leads to: they "
@@ -569,23 +564,23 @@ def _usual_costs(streets: Streets, cost: Any, u_turns: float | None) -> tuple[Ar
     if u_turns is not None:
         if not check_arrays.is_real(u_turns):
             raise TypeError(f"u_turns must be one number, not {u_turns!r}")
-        around = streets.heads[out] == streets.tails[into]
-        around &= np.diff(streets.indptr)[streets.heads[into]] > 1
-        usual[around] = as_costs(np.array([u_turns]), "U-turn", streets.integral)[0]
-    return into * streets.m + out, usual
+        around = graph.indices[out] == graph.tails[into]
+        around &= np.diff(graph.indptr)[graph.indices[into]] > 1
+        usual[around] = as_costs(np.array([u_turns]), "U-turn", naming.integral)[0]
+    return into * graph.m + out, usual
 
 
-def _angles(streets: Streets, into: Array, out: Array) -> Array:
+def _angles(graph: Graph, into: Array, out: Array) -> Array:
     """Return by how many degrees turns go to the left, in (-180, 180]."""
-    if streets.coordinates is None:
+    if graph.coordinates is None:
         raise ValueError(
             "cost= as a function of angles needs coordinates, which this graph lacks: give "
             "coordinates=, or an array with a cost for each pair"
         )
-    lon, lat = streets.coordinates.T
-    east = (lon[streets.heads] - lon[streets.tails] + 180) % 360 - 180
-    middle = np.radians((lat[streets.heads] + lat[streets.tails]) / 2)
-    north = lat[streets.heads] - lat[streets.tails]
+    (lon, lat), tails, heads = graph.coordinates.T, graph.tails, graph.indices
+    east = (lon[heads] - lon[tails] + 180) % 360 - 180
+    middle = np.radians((lat[heads] + lat[tails]) / 2)
+    north = lat[heads] - lat[tails]
     bearing = np.degrees(np.arctan2(north, east * np.cos(middle)))
     angles: Array = 180 - (180 - (bearing[out] - bearing[into])) % 360
     return angles
@@ -619,13 +614,8 @@ def _states_of(indptr: Array, heads: Array, fields: dict[str, Any]) -> _States:
     driven = {(way[0],): way[0] for way in whole} | number
     firsts = np.array(sorted({way[-1] for way in driven}), INT64)
     named = np.isin(into, firsts)
-    known = dict(
-        zip(
-            zip(into[named].tolist(), out[named].tolist(), strict=True),
-            turn[named].tolist(),
-            strict=True,
-        )
-    )
+    triples = (column[named].tolist() for column in (into, out, turn))
+    known = {(a, b): price for a, b, price in zip(*triples, strict=True)}
     rows = []
     for way, state in driven.items():
         last = way[-1]
@@ -680,21 +670,26 @@ def _groups_kernel(in_first, in_states, first, out, to, turn, leaders, group, co
         counts[v] = count if special else 0
 
 
-def _expanded(indptr: Array, heads: Array, fields: dict[str, Any]) -> Turns:
+def _expand_turns(indptr: Array, heads: Array, fields: dict[str, Any]) -> Turns:
     """Return turns of these fields, with the expansion that they make of a graph."""
     kept = {name: fields[name] for name in Turns.__dataclass_fields__ if name != "expansion"}
+    if kept["backward"]:
+        there, tails, back = csr.transpose(indptr, heads)
+        places = np.empty(back.size, INT64)
+        places[back] = np.arange(back.size)
+        turned = kept | _reverse(kept["into"], kept["out"], kept["ways"], places)
+        return _expand_turns(there, tails, turned | {"backward": False}).reverse(back)
     for name in ("into", "out", "turn", "link_row", "link_turn", "row_turn"):
         kept[name] = np.asarray(kept[name]).astype(INDEX)
     order = np.lexsort((kept["out"], kept["into"]))
     kept |= {name: kept[name][order] for name in ("into", "out", "turn")}
-    if not kept["backward"]:
-        return Turns(**kept, expansion=_expand(indptr, heads, kept))
-    there, tails, back = csr.transpose(indptr, heads)
-    places = np.empty(back.size, INT64)
-    places[back] = np.arange(back.size)
-    turned = kept | {"into": places[kept["out"]], "out": places[kept["into"]]}
-    turned["ways"] = [tuple(places[list(way[::-1])].tolist()) for way in kept["ways"]]
-    return Turns(**kept, expansion=_expand(there, tails, turned).reversed(back))
+    return Turns(**kept, expansion=_expand(indptr, heads, kept))
+
+
+def _reverse(into: Array, out: Array, ways: Any, places: Array) -> dict[str, Any]:
+    """Return turns and ways in the other direction, of arcs that go to some places."""
+    turned = tuple(tuple(places[list(way[::-1])].tolist()) for way in ways)
+    return {"into": places[out], "out": places[into], "ways": turned}
 
 
 def _expand(indptr: Array, heads: Array, fields: dict[str, Any]) -> Expansion:
@@ -727,7 +722,7 @@ def _expand(indptr: Array, heads: Array, fields: dict[str, Any]) -> Expansion:
     degrees = np.diff(indptr)[ends[leader]]
     begins = _offsets(degrees)
     which = np.repeat(np.arange(leader.size), degrees)
-    arcs = np.arange(which.size) - (begins[:-1] - indptr[ends[leader]])[which]
+    arcs = csr.spread(indptr[ends[leader]], degrees)
     leads, turns = arcs.copy(), np.full(arcs.size, -1)
     leads_group = np.isin(state, leader)
     at = begins[place[state[leads_group]] - n] + out[leads_group] - indptr[tails[out[leads_group]]]

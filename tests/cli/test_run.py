@@ -58,6 +58,13 @@ def test_every_vertex_of_a_prepared_map_is_reduced_by_label(named, tmp_path, cap
     assert far == {"source": ["home", "work", "caf\xe9"], "eccentricity": [7, 2, 0]}
 
 
+def test_a_reduction_that_is_unknown_or_needs_weights_is_refused(graph, tmp_path, capsys):
+    for what in ("weight", "median"):
+        with pytest.raises(SystemExit):
+            main(["run", graph, "--all-sources", "--reduce", what, "--to", str(tmp_path / "od")])
+        assert f"{what!r} is none of eccentricity, sum, mean" in capsys.readouterr().err
+
+
 def test_sources_are_named_or_all_and_not_both(graph, tmp_path, capsys):
     for arguments, complaint in (
         ([], "or else --all-sources"),

@@ -225,7 +225,7 @@ def ask_matrices(dtype: np.dtype[Any]) -> None:
 
 def ask_reductions(dtypes: list[str]) -> None:
     import sssp
-    from sssp.engine.request import REDUCTIONS
+    from sssp.engine.reductions import REDUCTIONS
 
     g = sssp.Graph.from_arcs([0, 1, 2], [1, 2, 0], [3, 1, 4])
     for dtype in dtypes:

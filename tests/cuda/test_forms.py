@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sssp
+from sssp.engine.reductions import COUNT, GREATEST, REDUCTIONS, TOTAL, WEIGHT, Block, Rule
 from tests.compare import assert_same_array
 from tests.cuda.conftest import SIMULATOR
 from tests.strategies import DYADIC, LARGE_INTEGERS, SMALL_INTEGERS, graph_of, networks
@@ -20,7 +22,6 @@ EXAMPLES = 8 if SIMULATOR else 300
 METHOD = "threshold-dijkstra"
 #: sums that are rounded
 TENTHS = st.integers(-9, 9).map(lambda tenths: tenths / 10)
-REDUCTIONS = ["eccentricity", "sum", "mean", "count", "weight", "closeness"]
 DECAYS = [None, ("exponential", 0.3), ("power", 2), ([1, 5], [1.0, 0.3])]
 large = pytest.mark.skipif(SIMULATOR, reason="the simulator runs a few thousand threads a second")
 
@@ -30,7 +31,7 @@ def small_batches(monkeypatch):
     monkeypatch.setattr("sssp.cuda.search_driver.LARGEST_BATCH", 2)
 
 
-@pytest.mark.parametrize("what", REDUCTIONS)
+@pytest.mark.parametrize("what", list(REDUCTIONS))
 @settings(max_examples=5 if SIMULATOR else 300)
 @given(data=st.data())
 def test_reductions_are_those_of_the_cpu(what, data, device):
@@ -58,6 +59,25 @@ def test_reductions_are_those_of_the_cpu(what, data, device):
     np.testing.assert_allclose(found, expected, rtol=rtol)
     if not isinstance(sources, int):
         assert found.dtype == expected.dtype
+
+
+@pytest.mark.parametrize(
+    "weights", [[3, 1, 4, 1, 5], [0.3, 0.1, 0.4, 0.1, 0.5]], ids=["int", "float"]
+)
+def test_a_new_reduction_is_one_entry(weights, device, monkeypatch):
+    def finish(block: Block, *results: Any) -> Any:
+        # (sums of integers in halves, the upper ones 0)
+        return sum(result.reshape(block.sources.size, -1).sum(axis=1) for result in results)
+
+    rule = Rule((GREATEST, TOTAL, COUNT, WEIGHT), finish, is_float=True)
+    monkeypatch.setitem(REDUCTIONS, "all", rule)
+    g = sssp.Graph.from_arcs([0, 1, 2, 3, 0], [1, 2, 3, 0, 2], weights)
+    distances = sssp.shortest_paths(g, range(4)).distances
+    expected = distances.max(axis=1) + distances.sum(axis=1) + 4 + 10
+    networks: list[Any] = [g, sssp.prepare(g)]
+    for network, on in product(networks, ("cpu", device)):
+        found = sssp.reduce(network, range(4), "all", vertex_weights=[1, 2, 3, 4], device=on)
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_sums_are_exact_or_refused(device):

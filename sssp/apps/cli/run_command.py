@@ -38,8 +38,6 @@ PASSED_ON = (
     "to", "reduce", "limit", "form", "method", "device", "dry_run", "block_size", "certify",
     "threads",
 )  # fmt: skip
-#: reductions that need no weights of vertices
-REDUCTIONS = ("eccentricity", "sum", "mean", "count", "closeness")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--to", required=True, metavar="TABLE", help="a name.zarr, or a folder for Parquet"
     )
-    parser.add_argument("--reduce", choices=REDUCTIONS, help="keep one number of a row")
+    text = "keep one number of a row: the mean, sum, count, eccentricity, closeness, ..."
+    parser.add_argument("--reduce", type=_reduction, metavar="WHAT", help=text)
     text = "of Parquet: a row for every vertex that is reached (default), or a column a target"
     parser.add_argument("--form", choices=("long", "wide"), help=text)
     parser.add_argument("--compression", choices=("zstd", "none"), default="zstd")
@@ -72,6 +71,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", help="measure a block, say the plan, write nothing"
     )
+
+
+def _reduction(text: str) -> str:
+    """Check the name of a reduction that needs no weights of vertices."""
+    from sssp.engine.reductions import REDUCTIONS  # (no NumPy for the help)
+
+    names = [name for name, rule in REDUCTIONS.items() if not rule.weighs]
+    if text not in names:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(names)}")
+    return text
 
 
 def run(options: argparse.Namespace) -> int:

@@ -34,8 +34,9 @@ from sssp.engine import thresholds
 from sssp.engine.decay import ordered_sums_of_lanes
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import bytes_of_entry, convert_into, narrow
-from sssp.engine.outputs import Entries, least_number
-from sssp.engine.request import Answer, Reduction, Request, Walks
+from sssp.engine.outputs import Entries
+from sssp.engine.reductions import Step, least_number
+from sssp.engine.request import Answer, Request, Walks
 from sssp.graph.arc_orders import arcs_by_head
 from sssp.kernels.dtypes import INDEX, INT32, INT64, infinity
 from sssp.kernels.jit import njit
@@ -512,32 +513,32 @@ class SweptLanes:
         """Trees are not found side by side."""
         raise AssertionError
 
-    def reached(self, *, tails: bool) -> Entries:
+    def list_reached(self, *, tails: bool) -> Entries:
         """Return the reached vertices with their distances."""
         assert not tails
-        counts, dtype = self._numbers["count"], self._block.dtype
+        counts, dtype = self._numbers["one", "sum"], self._block.dtype
         ends = np.cumsum(counts)
         vertices, distances = np.empty(ends[-1], INDEX), np.empty(ends[-1], dtype)
         _reached_kernel(self._block, self._start, self._bound, ends - counts, vertices, distances)
         return Entries(counts, vertices, distances, None)
 
-    def reduced(self, reduction: Reduction) -> NDArray[Any]:
-        """Return the reduced values of each row."""
-        what, weights, dtype = reduction.what, reduction.vertex_weights, self._block.dtype
-        if not reduction.is_exact(dtype):
+    def reduce_by(self, step: Step) -> NDArray[Any]:
+        """Return the result of a step for each row."""
+        weights = step.vertex_weights
+        if not step.is_exact(self._block.dtype):
             return ordered_sums_of_lanes(
                 self._block, self._start, len(self.rows), self._columns, self._bound, weights,
-                reduction.decay,
+                step.decay,
             )  # fmt: skip
         if weights is None:
-            return self._numbers[what]
-        upper, lower = np.zeros((2, reduction.columns, len(self.rows)), INT64)
+            return self._numbers[step.number, step.combine]
+        upper, lower = np.zeros((2, step.columns, len(self.rows)), INT64)
         _weigh_kernel(self._block, self._start, self._columns, self._bound, weights, upper, lower)
         return np.stack((upper.T, lower.T), axis=2)
 
     @cached_property
-    def _numbers(self) -> dict[str, NDArray[Any]]:
-        """Counts, greatest distances and sums, in one pass; no sums of floats (order matters)."""
+    def _numbers(self) -> dict[tuple[str, str], NDArray[Any]]:
+        """Results of the steps without weights, in one pass; no sums of floats (order matters)."""
         dtype, lanes = self._block.dtype, len(self.rows)
         floats = dtype.kind == "f"
         least = least_number(dtype)
@@ -550,4 +551,8 @@ class SweptLanes:
         if not floats:
             greatest = np.where(counts > 0, greatest.astype(INT64), least_number(INT64))
         sums = np.stack((upper, lower), axis=1)[:, np.newaxis]
-        return {"count": counts.astype(INT64), "eccentricity": greatest, "sum": sums}
+        return {
+            ("one", "sum"): counts.astype(INT64),
+            ("distance", "max"): greatest,
+            ("distance", "sum"): sums,
+        }

@@ -21,7 +21,8 @@ from sssp.cuda.sweep.lanes import FEW, LanesSearch
 from sssp.cuda.sweep.selection import Packed
 from sssp.cuda.sweep.sweep_outputs import Folded, SideBySide, Turned
 from sssp.cuda.sweep.sweep_trips import find_trips
-from sssp.engine.request import Answer, Reduction, Request
+from sssp.engine.reductions import TOTAL, Reduction
+from sssp.engine.request import Answer, Request
 from sssp.kernels.dtypes import INT32, INT64
 from sssp.methods import Method
 from sssp.order.prepared_map import PreparedMap, search_graph, solve_by_sweeps, weigh_targets
@@ -130,7 +131,8 @@ def _folds(on_device: DeviceMap, reduction: Reduction) -> bool:
     weights = reduction.vertex_weights
     if weights is None:
         return True
-    if weights.dtype.kind == "f" or weights.shape[1] != 1:
+    # (there is room for one sum: of distances, or of weights)
+    if weights.dtype.kind == "f" or weights.shape[1] != 1 or TOTAL in reduction.rule.steps:
         return False
     most = max(int(weights.max(initial=0)), -int(weights.min(initial=0)))
     return most * len(weights) <= np.iinfo(INT64).max

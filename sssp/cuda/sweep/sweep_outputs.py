@@ -20,8 +20,7 @@ from sssp.cuda.sweep.lane_sums import SLOTS, place_kernel, total_kernel
 from sssp.cuda.sweep.lanes import LanesSearch, whole_lanes
 from sssp.cuda.sweep.selection import Packed
 from sssp.cuda.sweep.transpose import TILE, TURNS, make_few_turn_kernel, make_turn_kernel
-from sssp.engine.outputs import least_number
-from sssp.engine.request import Reduction
+from sssp.engine.reductions import Reduction, Step, least_number
 from sssp.kernels.dtypes import INT64
 
 
@@ -176,13 +175,13 @@ class FoldedRows(DeviceRows):
         words: NDArray[np.int64] = self.words[:, : self.batch.rows]
         return words
 
-    def reduced(self, reduction: Reduction) -> NDArray[Any]:
-        """Reduce each row by one step, as `FinishedRows` says."""
+    def reduce_by(self, step: Step) -> NDArray[Any]:
+        """Return the result of a step for each row, as `FinishedRows` says."""
         numbers: NDArray[np.int64]
         counts, sums, greatest = self._found
-        if reduction.what == "count":
+        if step.number == "one":
             numbers = counts
-        elif reduction.what == "eccentricity":
+        elif step.combine == "max":
             numbers = np.where(counts > 0, greatest, least_number(INT64))
         else:  # in halves
             numbers = np.zeros((sums.size, 1, 2), INT64)

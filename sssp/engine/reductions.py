@@ -1,0 +1,229 @@
+"""Reductions of rows: which numbers of a row are added up or compared, and what is made of them.
+
+A reduction is written once, as a `Rule` in `REDUCTIONS`: steps, each of which maps every reached
+vertex to a number and combines these, and a function that makes the answer of their results. What
+finishes rows (on the CPU, on a GPU, side by side in a sweep) computes steps, and knows no rules.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.engine.decay import Decay, choose_summand
+from sssp.engine.exact_sums import join_parts
+from sssp.kernels.dtypes import FLOAT64, INT64, unreached
+
+Array = NDArray[Any]
+
+#: bits of an integer that every float64 holds
+EXACT = 53
+
+
+@dataclass(frozen=True)
+class Step:
+    """A fold over the vertices of a row that are reached and count.
+
+    Attributes
+    ----------
+    number : {"one", "distance", "weight"}
+        What a vertex is mapped to.
+    combine : {"sum", "max"}
+        How the numbers are combined; ``"max"`` goes with distances alone.
+    vertex_weights : ndarray, shape (n, c), int64 or float64, or None
+        Of the step that adds weights: a sum for each column; None: 1 for every vertex.
+    decay : Decay or None
+        By how much a weight is multiplied for the distance of its vertex; weights are float64 then.
+    """
+
+    number: str
+    combine: str = "sum"
+    vertex_weights: Array | None = None
+    decay: Decay | None = None
+
+    @property
+    def columns(self) -> int:
+        """Numbers of a row."""
+        return 1 if self.vertex_weights is None else int(self.vertex_weights.shape[1])
+
+    @property
+    def summand(self) -> Decay:
+        """What is added up of a vertex, times its weight, if it has one."""
+        return choose_summand(self.decay, self.vertex_weights)
+
+    def dtype_of(self, distances: np.dtype[Any]) -> np.dtype[Any]:
+        """Return the dtype of the result, where distances have another: int64 or float64."""
+        if self.number == "one":
+            return INT64
+        values = distances if self.vertex_weights is None else self.vertex_weights.dtype
+        return INT64 if values.kind != "f" and self.decay is None else FLOAT64
+
+    def is_exact(self, distances: np.dtype[Any]) -> bool:
+        """Return whether no order changes the result, for distances of a dtype."""
+        return self.combine == "max" or self.dtype_of(distances) == INT64
+
+
+COUNT, TOTAL, WEIGHT = Step("one"), Step("distance"), Step("weight")
+GREATEST = Step("distance", "max")
+
+
+class Block(NamedTuple):
+    """The rows that a rule finishes together.
+
+    Attributes
+    ----------
+    sources : ndarray, int64
+        Of the rows; on the expansion of a graph with turns, where trips to them end.
+    targets : ndarray, int64, ascending, or None
+        The vertices that count; None: all.
+    n : int
+        Number of vertices.
+    dtype : dtype
+        Of the answer.
+    """
+
+    sources: NDArray[np.int64]
+    targets: NDArray[np.int64] | None
+    n: int
+    dtype: np.dtype[Any]
+
+
+class Rule(NamedTuple):
+    """How rows are reduced.
+
+    Attributes
+    ----------
+    steps : tuple of Step
+    finish : callable
+        Makes the answer, shape (rows,) or (rows, c), of a `Block` and the results of the steps.
+        Counts and greatest distances have shape (rows,), the least number of all where nothing
+        counts; sums of floats (rows, c), and those of integers (rows, c, 2): sums of their upper
+        and of their lower 32 bits.
+    is_float : bool
+        Whether the answer is float64, whatever the distances are.
+    """
+
+    steps: tuple[Step, ...]
+    finish: Callable[..., Array]
+    is_float: bool = False
+
+    @property
+    def weighs(self) -> bool:
+        """Whether it takes vertex weights and a decay."""
+        return WEIGHT in self.steps
+
+
+def _take_greatest(block: Block, greatest: Array) -> Array:
+    """Return the greatest distances, the sentinel of unreached where no vertex is reached."""
+    nothing = greatest == least_number(block.dtype)
+    return np.where(nothing, unreached(block.dtype), greatest)
+
+
+def _take_count(block: Block, counts: Array) -> Array:
+    return counts
+
+
+def _join_distances(block: Block, totals: Array) -> Array:
+    return _join(totals, "distances")
+
+
+def _join_weights(block: Block, totals: Array) -> Array:
+    return _join(totals, "vertex weights")
+
+
+def _join(totals: Array, what: str) -> Array:
+    """Return sums; raise `DistanceOverflowError` for integers that do not fit int64."""
+    return totals if totals.ndim == 2 else join_parts([totals[..., 0], totals[..., 1]], what)
+
+
+def _divide_by_count(block: Block, totals: Array, counts: Array) -> Array:
+    sums, divisors = _numbers(totals, np.maximum(counts, 1))
+    return np.where(counts > 0, sums / divisors, math.nan)
+
+
+def _find_closeness(block: Block, totals: Array, counts: Array) -> Array:
+    sources, targets, *_ = block
+    own = np.ones(sources.size, bool)
+    if targets is not None:  # (np.isin would sort them for every block)
+        own = np.searchsorted(targets, sources) < np.searchsorted(targets, sources, "right")
+    others = (block.n if targets is None else targets.size) - own
+    far = np.asarray(_numbers(totals, counts)[0] > 0, bool)
+    sums, counts = _numbers(totals[far], counts[far] - own[far])
+    found = np.zeros(far.size)
+    found[far] = (counts / sums) * (counts / others[far])
+    return found
+
+
+def _numbers(totals: Array, counts: Array) -> tuple[Array, Array]:
+    """Return sums and counts that divide without rounding before: Python's where floats are short.
+
+    As NumPy divides them: integers of both kinds to floats, rounded once.
+    """
+    if totals.ndim == 2:
+        return totals[:, 0], counts
+    high, low = totals[:, 0, 0], totals[:, 0, 1]
+    if not (high.any() or (low >> EXACT).any()):
+        return low, counts
+    sums = (high.astype(object) << 32) + low.astype(object)
+    return sums, counts.astype(object)
+
+
+def least_number(dtype: np.dtype[Any]) -> Any:
+    """Return the greatest of no numbers: int64 or float64."""
+    return -math.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+REDUCTIONS = {
+    "eccentricity": Rule((GREATEST,), _take_greatest),
+    "sum": Rule((TOTAL,), _join_distances),
+    "mean": Rule((TOTAL, COUNT), _divide_by_count, is_float=True),
+    "count": Rule((COUNT,), _take_count),
+    "weight": Rule((WEIGHT,), _join_weights),
+    "closeness": Rule((TOTAL, COUNT), _find_closeness, is_float=True),
+}
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A reduction that a call asks for.
+
+    Attributes
+    ----------
+    what : str
+        Its name in `REDUCTIONS`.
+    vertex_weights, decay
+        Of its step that adds weights, as in `Step`.
+    one_column : bool
+        Whether the answer has no axis for columns.
+    """
+
+    what: str
+    vertex_weights: Array | None = None
+    decay: Decay | None = None
+    one_column: bool = True
+
+    @property
+    def rule(self) -> Rule:
+        """The rule of that name."""
+        return REDUCTIONS[self.what]
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps of the rule, with these weights."""
+        weighed = replace(WEIGHT, vertex_weights=self.vertex_weights, decay=self.decay)
+        return tuple(weighed if step is WEIGHT else step for step in self.rule.steps)
+
+    @property
+    def columns(self) -> int:
+        """Numbers of a row."""
+        return max(step.columns for step in self.steps)
+
+    def dtype_of(self, distances: np.dtype[Any]) -> np.dtype[Any]:
+        """Return the dtype of the answer, where distances have another: int64 or float64."""
+        kinds = [step.dtype_of(distances) for step in self.steps]
+        return FLOAT64 if self.rule.is_float else np.result_type(*kinds)
