@@ -29,11 +29,14 @@ from tests.strategies import (
 REDUCTIONS = ["eccentricity", "sum", "mean", "count", "weight", "closeness"]
 #: sums that are rounded, to other numbers in another order
 TENTHS = st.integers(-9, 9).map(lambda tenths: tenths / 10)
-DECAYS = [
+DECAYS: list[Any] = [
     ("step", 3),
     ("exponential", 0.3),
     ("power", 2),
     ([1, 5.5], [1.0, 0.3]),
+    ("linear", 5),
+    ("gaussian", 2.5),
+    lambda distances: 1 / (1 + distances),
 ]
 
 
@@ -70,7 +73,13 @@ def in_order(numbers: Iterable[Any]) -> Any:
 
 def factor(decay: Any, distance: Any) -> float:
     """By how much a vertex counts."""
+    if callable(decay):
+        return float(decay(np.array([distance], float))[0])
     kind, number = decay
+    if kind == "linear":
+        return float(max(0.0, 1 - distance / number))
+    if kind == "gaussian":
+        return math.exp(-(distance**2) / (2 * number**2))
     if kind == "step":
         return 1.0 if distance <= number else 0.0
     if kind == "exponential":
@@ -315,7 +324,14 @@ def test_a_bad_reduction_is_refused(
     ("decay", "error", "message"),
     [
         ("step", TypeError, "decay must be .'step'"),
-        (("linear", 3), ValueError, "unknown decay 'linear'"),
+        (("cubic", 3), ValueError, "unknown decay 'cubic'"),
+        (("linear", 0), ValueError, "distance of a linear decay must be more than 0"),
+        (lambda distances: distances[1:], ValueError, "must return a number for each of 3"),
+        (
+            lambda distances: np.where(distances, 1, -np.inf),
+            ValueError,
+            "decay returns -inf for the distance 0",
+        ),
         (("step", "far"), TypeError, "distance of a decay must be a number"),
         (("exponential", -1), ValueError, "rate of a decay must be 0 or more, not -1"),
         (("power", np.nan), ValueError, "exponent of a decay must be 0 or more"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -34,7 +34,7 @@ def reduce(
     limit: float | None = None,
     targets: ArrayLike | None = None,
     vertex_weights: ArrayLike | None = None,
-    decay: tuple[Any, Any] | None = None,
+    decay: tuple[Any, Any] | Callable[..., Any] | None = None,
     method: str | Method = "auto",
     device: str | Sequence[str] = "auto",
     threads: int | None = None,
@@ -57,12 +57,14 @@ def reduce(
     vertex_weights : array_like, shape (n,) or (n, c), optional
         For ``what="weight"``, integers or floats in order of vertex (of a Series the index is not
         looked at); several columns are summed side by side.
-    decay : tuple, optional
+    decay : tuple or callable, optional
         For ``what="weight"``: by how much the weight of a vertex (1 without `vertex_weights`) is
-        multiplied for its distance d. ``("step", d0)``: 1 up to d0, 0 beyond;
+        multiplied for its distance d. ``("step", d0)``: 1 up to d0, 0 beyond; ``("linear", d0)``:
+        ``max(0, 1 - d / d0)``; ``("gaussian", sigma)``: ``exp(-d**2 / (2 * sigma**2))``;
         ``("exponential", rate)``: ``exp(-rate * d)``; ``("power", exponent)``:
         ``max(d, 1) ** -exponent``; ``(edges, values)``, two rows of equal size: the value of the
-        first edge that is no less than d, 0 beyond the last.
+        first edge that is no less than d, 0 beyond the last. A function gets float64 arrays of
+        distances, from several threads at once, on the host, and returns a number for each.
     method, device, threads, memory_limit, progress
         As for `sssp.shortest_paths`.
 
@@ -138,7 +140,7 @@ def make_reduction_plan(
     sources: ArrayLike,
     what: str,
     vertex_weights: ArrayLike | None = None,
-    decay: tuple[Any, Any] | None = None,
+    decay: tuple[Any, Any] | Callable[..., Any] | None = None,
     *,
     limit: float | None = None,
     advice: str = FEWER_SOURCES,

@@ -19,7 +19,7 @@ from numba import float64, int64
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
 from sssp.cuda.device_memory import upload
 from sssp.cuda.pool import device_array
-from sssp.engine.decay import DISTANCE, EXPONENTIAL, POWER, TABLE
+from sssp.engine.decay import DISTANCE, EXPONENTIAL, GAUSSIAN, LINEAR, POWER, TABLE
 from sssp.engine.reductions import Reduction, Step
 from sssp.kernels.dtypes import FLOAT64, INT64
 
@@ -154,6 +154,10 @@ def _make_ordered_kernel(kind: int, weighted: bool, targeted: bool) -> Any:
             return math.exp(-number * distance)
         if kind == POWER:
             return max(distance, float64(1)) ** -number
+        if kind == LINEAR:
+            return max(float64(0), float64(1) - distance / number)
+        if kind == GAUSSIAN:
+            return math.exp(-((distance / number) ** 2) / float64(2))
         if kind == TABLE:
             place, end = int64(0), int64(edges.size)
             while place < end:
@@ -179,7 +183,7 @@ def _make_ordered_kernel(kind: int, weighted: bool, targeted: bool) -> Any:
         unseen    scalar    number  host: what stands for none
         targets   (t,)      int64   host: ascending; not read unless only they count
         weights   (c, n)    float64 host; not read but for a weighted sum
-        number    scalar    float64 host: rate or exponent of a decay
+        number    scalar    float64 host: rate, exponent or distance of a decay
         edges     (e,)      float64 host: of a decay by a table
         values    (e,)      float64 host
         sums      (rows, c) float64 here

@@ -18,6 +18,7 @@ from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import SIMULATOR, cuda, kernel
 from sssp.cuda.device_memory import download, on_host
 from sssp.cuda.pool import THREADS, blocks_for, device_array
+from sssp.engine.decay import FUNCTION, ordered_sums
 from sssp.engine.narrow import convert_into
 from sssp.engine.outputs import Entries
 from sssp.engine.reductions import Step
@@ -306,6 +307,13 @@ class DeviceRows:
     def reduce_by(self, step: Step) -> NDArray[Any]:
         """Return the result of a step for each row, as `FinishedRows` says."""
         batch = self.batch
+        if step.summand.kind == FUNCTION:
+            rows, some = on_host(batch.distances, batch.stream), None
+            if self.targeted:
+                some = on_host(batch.targets, batch.stream)
+            weights, decay = step.vertex_weights, step.decay
+            sums = [ordered_sums(row, batch.unseen, some, weights, decay) for row in rows]
+            return np.array(sums)
         given = self.targeted, self.scratch.weights, self.scratch.words
         found = reduce.reduce_rows(step, batch, *given)
         numbers: NDArray[Any] = on_host(found, batch.stream)[: batch.rows, : step.columns]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from sssp.engine.decay import EXPONENTIAL, POWER, TABLE, Decay
+from sssp.engine.decay import EXPONENTIAL, FUNCTION, GAUSSIAN, LINEAR, POWER, TABLE, Decay
 from sssp.engine.device_names import kind_of
 from sssp.engine.memory import physical_memory
 from sssp.engine.reductions import REDUCTIONS, Reduction
@@ -39,8 +39,17 @@ REMEDIES = (
 LABELS_HINT = "; g.vertices(labels) turns labels into vertices"
 #: the forms of a decay
 DECAYS = (
-    "('step', distance), ('exponential', rate), ('power', exponent) or a tuple of edges and values"
+    "('step', distance), ('linear', distance), ('gaussian', sigma), ('exponential', rate), "
+    "('power', exponent), a tuple of edges and values, or a function of an array of distances"
 )
+#: their kinds, and what their numbers are
+FORMS = {
+    "step": (TABLE, "distance"),
+    "linear": (LINEAR, "distance"),
+    "gaussian": (GAUSSIAN, "sigma"),
+    "exponential": (EXPONENTIAL, "rate"),
+    "power": (POWER, "exponent"),
+}
 HOW_TO_START = "sssp.read_graph and sssp.Graph.from_arcs make one"
 
 
@@ -313,21 +322,25 @@ def as_decay(decay: Any) -> Decay:
     ValueError, TypeError
         Not one of the forms that `sssp.reduce` takes, or not with such numbers.
     """
+    if callable(decay):
+        return Decay(FUNCTION, function=decay)
     if not isinstance(decay, tuple) or len(decay) != 2:
         raise TypeError(f"decay must be {DECAYS}, not {decay!r}")
     kind, number = decay
     if not isinstance(kind, str):
         return _as_table(*decay)
-    names = {"step": "distance", "exponential": "rate", "power": "exponent"}
-    if kind not in names:
+    if kind not in FORMS:
         raise ValueError(f"unknown decay {kind!r}; decay must be {DECAYS}")
+    form, name = FORMS[kind]
     if not is_real(number):
-        raise TypeError(f"the {names[kind]} of a decay must be a number, not {number!r}")
+        raise TypeError(f"the {name} of a decay must be a number, not {number!r}")
     if not 0 <= number < math.inf:
-        raise ValueError(f"the {names[kind]} of a decay must be 0 or more, not {number}")
-    if kind == "step":
+        raise ValueError(f"the {name} of a decay must be 0 or more, not {number}")
+    if form in (LINEAR, GAUSSIAN) and number == 0:
+        raise ValueError(f"the {name} of a {kind} decay must be more than 0; use ('step', 0)")
+    if form == TABLE:
         return Decay(TABLE, edges=np.array([number], FLOAT64), values=np.ones(1))
-    return Decay(EXPONENTIAL if kind == "exponential" else POWER, float(number))
+    return Decay(form, float(number))
 
 
 def _as_table(edges: Any, values: Any) -> Decay:

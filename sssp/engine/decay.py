@@ -7,6 +7,7 @@ powers alone may differ in the last bit on a GPU (`sssp.cuda.reduce`).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from sssp.kernels.dtypes import FLOAT64
 from sssp.kernels.jit import njit
 
 #: what the kernel adds up of a vertex: its distance, 1, or what a decay makes of the distance
-DISTANCE, ONE, EXPONENTIAL, POWER, TABLE = range(5)
+DISTANCE, ONE, EXPONENTIAL, POWER, LINEAR, GAUSSIAN, TABLE, FUNCTION = range(8)
 _NOTHING = np.empty(0, FLOAT64)
 
 
@@ -27,22 +28,49 @@ class Decay(NamedTuple):
     ----------
     kind : int
         `EXPONENTIAL`: ``exp(-number * distance)``; `POWER`: ``max(distance, 1) ** -number``;
-        `TABLE`: constant between edges. `ONE` and `DISTANCE` are not decays.
+        `LINEAR`: ``max(0, 1 - distance / number)``; `GAUSSIAN`:
+        ``exp(-(distance / number) ** 2 / 2)``; `TABLE`: constant between edges; `FUNCTION`: of
+        the caller's. `ONE` and `DISTANCE` are not decays.
     number : float
-        Rate or exponent.
+        Rate, exponent, or distance.
     edges, values : ndarray, float64
         Of a table: the first edge that is no less than the distance tells the value, 0 beyond.
+    function : callable or None
+        Makes float64 factors of an array of float64 distances.
     """
 
     kind: int
     number: float = 0.0
     edges: NDArray[np.float64] = _NOTHING
     values: NDArray[np.float64] = _NOTHING
+    function: Callable[[NDArray[np.float64]], Any] | None = None
 
     @property
     def reach(self) -> float:
         """The greatest distance at which a vertex may count."""
+        if self.kind == LINEAR:
+            return self.number
         return float(self.edges[-1]) if self.kind == TABLE else math.inf
+
+    def factors(self, distances: NDArray[Any]) -> NDArray[np.float64]:
+        """Return what the caller's function makes of some distances.
+
+        Raises
+        ------
+        ValueError
+            Not a finite number for each of them.
+        """
+        assert self.function is not None
+        found = np.asarray(self.function(distances.astype(FLOAT64)))
+        if found.shape != distances.shape or found.dtype.kind not in "iubf":
+            raise ValueError(
+                f"decay must return a number for each of {distances.size} distances, not "
+                f"{found.dtype} of shape {found.shape}"
+            )
+        odd = np.flatnonzero(~np.isfinite(found))
+        if odd.size:
+            raise ValueError(f"decay returns {found[odd[0]]} for the distance {distances[odd[0]]}")
+        return found.astype(FLOAT64)
 
 
 @njit
@@ -54,6 +82,10 @@ def _factor(kind, number, edges, values, distance):
         return math.exp(-number * distance)
     if kind == POWER:
         return max(distance, 1.0) ** -number
+    if kind == LINEAR:
+        return max(0.0, 1.0 - distance / number)
+    if kind == GAUSSIAN:
+        return math.exp(-((distance / number) ** 2) / 2.0)
     if kind == TABLE:
         place = np.searchsorted(edges, distance)
         return values[place] if place < edges.size else 0.0
@@ -114,8 +146,13 @@ def ordered_sums(
     ndarray, shape (c,) or (1,), float64
     """
     totals = np.zeros(1 if weights is None else weights.shape[1], FLOAT64)
-    counted = tuple(choose_summand(decay, weights))
-    _ordered_sums_kernel(distances, unseen, vertices, weights, counted, totals)
+    summand = choose_summand(decay, weights)
+    if summand.kind == FUNCTION:
+        reached = distances != unseen
+        factors = np.full(distances.size, math.inf)
+        factors[reached] = summand.factors(distances[reached])
+        distances, unseen, summand = factors, math.inf, Decay(DISTANCE)
+    _ordered_sums_kernel(distances, unseen, vertices, weights, tuple(summand[:-1]), totals)
     return totals
 
 
@@ -191,6 +228,13 @@ def ordered_sums_of_lanes(
     ndarray, shape (rows, c) or (rows, 1), float64
     """
     totals = np.zeros((1 if weights is None else weights.shape[1], rows), FLOAT64)
-    counted = tuple(choose_summand(decay, weights))
-    _ordered_lanes_kernel(lanes, start, places, bound, weights, counted, totals)
+    summand = choose_summand(decay, weights)
+    if summand.kind == FUNCTION:
+        found = lanes[places, start : start + rows]
+        reached = found <= bound
+        factors = np.full(found.shape, math.inf)
+        factors[reached] = summand.factors(found[reached])
+        lanes, start, places = factors, 0, np.arange(places.size)
+        bound, summand = np.finfo(FLOAT64).max, Decay(DISTANCE)
+    _ordered_lanes_kernel(lanes, start, places, bound, weights, tuple(summand[:-1]), totals)
     return totals.T

@@ -22,7 +22,10 @@ EXAMPLES = 8 if SIMULATOR else 300
 METHOD = "threshold-dijkstra"
 #: sums that are rounded
 TENTHS = st.integers(-9, 9).map(lambda tenths: tenths / 10)
-DECAYS = [None, ("exponential", 0.3), ("power", 2), ([1, 5], [1.0, 0.3])]
+DECAYS = [
+    None, ("exponential", 0.3), ("power", 2), ([1, 5], [1.0, 0.3]), ("linear", 6), ("gaussian", 3),
+    lambda distances: 1 / (1 + distances),
+]  # fmt: skip
 large = pytest.mark.skipif(SIMULATOR, reason="the simulator runs a few thousand threads a second")
 
 
@@ -55,7 +58,7 @@ def test_reductions_are_those_of_the_cpu(what, data, device):
     assert type(found) is type(expected)
     # (to the bit, floats too, but for exponentials and powers)
     decay = options.get("decay")
-    rtol = 1e-14 if decay is not None and decay[0] in ("exponential", "power") else 0
+    rtol = 0 if decay is None or callable(decay) else 1e-14
     np.testing.assert_allclose(found, expected, rtol=rtol)
     if not isinstance(sources, int):
         assert found.dtype == expected.dtype

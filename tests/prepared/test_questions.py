@@ -340,7 +340,8 @@ def test_what_rows_side_by_side_reduce_to(arcs: type) -> None:
     g = sssp.Graph.from_arcs(tails, heads, numbers.astype(arcs) * arcs(1.25), n=60)
     h, sources = sssp.prepare(g), rng.integers(0, g.n, 40)
     whole, shares = rng.integers(-(1 << 40), 1 << 40, (g.n, 3)), rng.random((g.n, 2))
-    decays = None, ("exponential", 0.01), ("power", 1.5), ("step", 50)
+    decays: tuple[Any, ...] = None, ("exponential", 0.01), ("power", 1.5), ("step", 50)
+    decays += ("linear", 60), ("gaussian", 30), lambda distances: 1 / (1 + distances)
     for targets in (None, [5], [40, 7, 7, 1, 20], range(g.n), []):
         for limit in (None, 70):
             asked: dict[str, Any] = {"targets": targets, "limit": limit}

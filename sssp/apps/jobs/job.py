@@ -383,6 +383,11 @@ class _Job:
         asked, plan = self.asked, self.plan
         reduction = plan.request.reduction
         decay = None if reduction is None else reduction.decay
+        if decay is not None and decay.function is not None:
+            raise TypeError(
+                "a job that goes on cannot tell whether a function is still the same: pass decay "
+                "as a tuple, of edges and values for instance"
+            )
         labels = self.network.labels
         if labels is not None and labels.dtype.kind == "O":
             labels = np.frombuffer(repr(labels.tolist()).encode(), np.uint8)
@@ -391,7 +396,7 @@ class _Job:
             "targets": _describe_array(self.targets),
             "reduce": asked.what,
             "vertex_weights": _describe_array(asked.vertex_weights),
-            "decay": None if decay is None else repr((*decay[:2], *map(digest_of, decay[2:]))),
+            "decay": decay and repr((*decay[:2], digest_of(decay.edges), digest_of(decay.values))),
             "skim": {name: digest_of(values) for name, values in asked.skims.items()},
             "limit": plan.request.limit,
             "method": repr(plan.method),
