@@ -6,10 +6,11 @@ import logging
 import sys
 import threading
 from contextlib import suppress
+from time import monotonic
 
 from sssp.kernels.cache_files import cache_folder
 
-#: seconds of compilation after which a person at a terminal is told
+#: seconds of compilation, in all, after which a person at a terminal or in a notebook is told
 PATIENCE = 2.0
 
 logger = logging.getLogger("sssp")
@@ -25,18 +26,22 @@ def on_terminal() -> bool:
 
 
 class Compiling:
-    """Prints on a terminal, once a process, that compilation takes long."""
+    """Prints on a terminal or in a notebook, once a process, that compilation takes long."""
 
     def __init__(self) -> None:
         self._timer: threading.Timer | None = None
         self._depth = 0
         self._told = False
+        self._begun, self._spent = 0.0, 0.0
 
     def begin(self) -> None:
         """Note that compilation begins; one may begin within another."""
         self._depth += 1
-        if self._depth == 1 and not self._told and on_terminal():
-            self._timer = threading.Timer(PATIENCE, self._tell)
+        if self._depth > 1:
+            return
+        self._begun = monotonic()
+        if not self._told and (on_terminal() or "ipykernel" in sys.modules):
+            self._timer = threading.Timer(max(0.0, PATIENCE - self._spent), self._tell)
             self._timer.daemon = True
             with suppress(RuntimeError):  # the system has no more threads
                 self._timer.start()
@@ -44,8 +49,10 @@ class Compiling:
     def end(self) -> None:
         """Note that it is over."""
         self._depth -= 1
-        if self._depth == 0 and self._timer is not None:
-            self._timer.cancel()
+        if self._depth == 0:
+            self._spent += monotonic() - self._begun
+            if self._timer is not None:
+                self._timer.cancel()
 
     def _tell(self) -> None:
         self._told = True
