@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
-from bench import prepared
+import sssp
+from bench import prepared, waits
 from bench.graphs import random_graph, real_graph
 from sssp.bench import prepared_maps
 from sssp.bench.report import Listing
@@ -40,10 +42,11 @@ ROOT = Path(__file__).resolve().parent.parent.parent
         "searches",
         "sweeps",
         "upload",
+        "waits",
     ],
 )
 def test_a_script_runs_from_the_root_and_explains_itself(script):
-    if script not in ("backend", "jobs", "methods", "od_table", "prepared", "rivals"):
+    if script not in ("backend", "jobs", "methods", "od_table", "prepared", "rivals", "waits"):
         pytest.importorskip("numba_cuda")
     command = [sys.executable, "-m", f"bench.{script}", "--help"]
     done = subprocess.run(
@@ -237,3 +240,13 @@ def test_no_kernel_lies_above_the_roof():
 
 def texts_of(svg):
     return re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+
+
+def test_what_people_wait_for_is_timed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "small.sssp"
+    sssp.road_like(300).save(path)
+    with patch("sys.argv", ["waits", str(path)]):
+        assert waits.main() == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    assert len(lines) == 2 + 5
+    assert all(line.endswith("| equal |") for line in lines[2:])
