@@ -25,6 +25,7 @@ BENCH = ["bench", "--graph", "FILE", "--trials", "1"]
     [
         ([], "required: COMMAND"),
         (["nonsense"], "invalid choice: 'nonsense'"),
+        (["isochron"], "did you mean isochrone?"),
         (["info"], "one of the arguments FILE --devices is required"),
         (["info", "FILE", "--devices"], "not allowed with argument FILE"),
         (["info", "FILE", "extra"], "unrecognized arguments: extra"),
@@ -250,6 +251,14 @@ def test_the_csv_file_on_stdout_is_utf_8_as_it_is_elsewhere(named, monkeypatch):
     output = take_only_ascii(monkeypatch)
     assert main(["solve", named, "--source", "work", "-o", "-"]) == 0
     assert output.getvalue().decode() == "vertex,distance\nwork,0\ncaf\xe9,2\n"
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
+def test_a_table_in_another_encoding_is_refused_with_what_to_do(graph, tmp_path, encoding, capsys):
+    file = tmp_path / "trips.csv"
+    file.write_text("source,target,name\n1,2,caf\xe9\n", encoding=encoding)
+    assert main(["pairs", graph, str(file)]) == 2
+    assert 'save it as UTF-8, which Excel calls "CSV UTF-8' in capsys.readouterr().err
 
 
 def test_names_of_files_are_shown_whatever_bytes_they_have(graph, tmp_path, capsys):

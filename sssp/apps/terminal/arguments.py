@@ -6,6 +6,7 @@ The parser complains in one line, and takes nothing twice in silence.
 from __future__ import annotations
 
 import argparse
+import difflib
 import math
 import os
 import re
@@ -413,6 +414,15 @@ class Parser(argparse.ArgumentParser):
             hint = _how_to_give_several(known[before[-1]], unknown[0]) if before else ""
             self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
         return options, unknown
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a value that is not among the choices; name the one that looks like it."""
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            close = difflib.get_close_matches(str(value), map(str, action.choices or ()), n=1)
+            error.message += f"; did you mean {close[0]}?" if close else ""
+            raise
 
     def error(self, message: str) -> NoReturn:
         """Print the error in the arguments, and exit."""

@@ -113,7 +113,13 @@ def read_table(path: Path) -> FileTable:
         try:
             text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
             return _csv_table(name, text)
-        except (UnicodeDecodeError, csv.Error) as error:
+        except UnicodeDecodeError as error:
+            raise GraphFormatError(
+                f"neither Parquet nor CSV in UTF-8 ({error}); save it as UTF-8, which Excel calls "
+                '"CSV UTF-8 (Comma delimited)"',
+                path=name,
+            ) from None
+        except csv.Error as error:
             raise GraphFormatError(f"neither CSV nor Parquet: {error}", path=name) from None
 
 
