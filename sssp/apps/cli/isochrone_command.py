@@ -126,12 +126,8 @@ def _write_streets(output: Output, result: sssp.ShortestPaths, limits: Any) -> i
     ends = np.stack([g.tails[arcs], g.indices[arcs]])
     tails, heads = ends[:, result.reached[ends].all(axis=0)]
     farther = np.maximum(result.distances[tails], result.distances[heads])
-    properties = {
-        "tail": arguments.label_vertices(g, tails),
-        "head": arguments.label_vertices(g, heads),
-        "distance": farther,
-        "band": limits[np.searchsorted(limits, farther)],
-    }
+    bands = {"distance": farther, "band": limits[np.searchsorted(limits, farther)]}
+    properties = arguments.label_arcs(g, tails, heads) | bands
     return write_lines(output, g, tails, heads, properties)
 
 

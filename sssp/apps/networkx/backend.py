@@ -87,8 +87,9 @@ OF_TREES = (PATHS, _both, _tree)
 
 # -- functions that only differ in algorithm and form ----------------------------------------------
 
-#: parameters that are the nodes to search between, from or to
+#: parameters that are nodes to search between, from or to
 ENDS: tuple[str, ...] = ("source", "sources", "target")
+#: by algorithm
 FUNCTIONS: dict[str, dict[str, Form]] = {
     "dijkstra": {
         "dijkstra_path": PATHS,
@@ -126,41 +127,52 @@ FUNCTIONS: dict[str, dict[str, Form]] = {
         "all_pairs_shortest_path_length": LENGTHS,
     },
 }
+#: those that take the name of an algorithm
+BY_METHOD: dict[str, Form] = {"shortest_path": PATHS, "shortest_path_length": LENGTHS}
 #: without a target these find a whole row
 TARGET_IS_OPTIONAL = {
     *("dijkstra_path", "single_source_dijkstra", "multi_source_dijkstra"),
     *("bellman_ford_path", "single_source_bellman_ford"),
 }
-#: and these whatever it is
-TARGET_IS_IGNORED = {"bellman_ford_predecessor_and_distance"}
 
 
-def _make_function(name: str, algorithm: str, form: Form) -> Callable[..., Any]:
+def _make_function(name: str, algorithm: str | None, form: Form) -> Callable[..., Any]:
     """Return the function of a name, with the signature of NetworkX's."""
     theirs = getattr(nx, name).orig_func
-    parameters = tuple(signature(theirs).parameters)
+    _, *parameters = signature(theirs).parameters
+    optional = ENDS if name in BY_METHOD else ("target",) if name in TARGET_IS_OPTIONAL else ()
 
     @wraps(theirs, ("__name__", "__qualname__", "__doc__"))
-    def answer(*args: Any, **more: Any) -> Any:
+    def answer(G: ConvertedGraph, *args: Any, **more: Any) -> Any:
         # (NetworkX has bound all arguments, defaults too)
         given = dict(zip(parameters, args, strict=False)) | more
         ends = {end: given[end] for end in ENDS if end in given}
-        optional = name in TARGET_IS_OPTIONAL and ends["target"] is None
-        if optional or name in TARGET_IS_IGNORED:
-            del ends["target"]
-        G, weight = given["G"], given.get("weight")
-        return _search(name, G, kind_of(algorithm, G, weight, given.get("cutoff")), ends, form)
+        for end in optional:
+            if ends.get(end) is None:
+                ends.pop(end, None)
+        if form is _all_trees:
+            ends.pop("target", None)  # (makes no difference)
+        method = algorithm or given["method"]
+        if method not in ("dijkstra", "bellman-ford", algorithm):
+            _raise_as_networkx(name, G, ends.values(), **given)
+        kind = kind_of(method, G, given.get("weight"), given.get("cutoff"))
+        return _search(name, G, kind, ends, form, given)
 
     return answer
 
 
 def _search(
-    name: str, G: ConvertedGraph, kind: SearchKind, ends: dict[str, Any], form: Form, **more: Any
+    name: str,
+    G: ConvertedGraph,
+    kind: SearchKind,
+    ends: dict[str, Any],
+    form: Form,
+    given: dict[str, Any],
 ) -> Any:
     """Search from the sources or to the target, or between them; without either from every node.
 
-    Where a node is missing, or not reached, NetworkX's function raises its error; `more` are other
-    arguments of it.
+    Where a node is missing, or not reached, NetworkX's function raises its error, of the arguments
+    that are given.
     """
     tree = form in OF_TREES
     if not ends:
@@ -176,11 +188,11 @@ def _search(
             kind = kind.reverse() if "target" in ends else kind
             found = search_from(G, kind, starts, tree=tree)
     if found is None:
-        _raise_as_networkx(name, G, (*sources, target), **ends, **more)
+        _raise_as_networkx(name, G, (*sources, target), **given)
     return form(found)
 
 
-for _algorithm, _functions in FUNCTIONS.items():
+for _algorithm, _functions in [*FUNCTIONS.items(), (None, BY_METHOD)]:
     for _name, _form in _functions.items():
         globals()[_name] = _make_function(_name, _algorithm, _form)
 
@@ -201,8 +213,8 @@ def predecessor(
         return row.all_predecessors(), row.lengths() if return_seen else {}
 
     # (a cutoff of 0 is none here)
-    kind = by_hops(cutoff or None)
-    before, lengths = _search("predecessor", G, kind, {"source": source}, form)
+    kind, ends = by_hops(cutoff or None), {"source": source}
+    before, lengths = _search("predecessor", G, kind, ends, form, ends)
     if target is not None:
         before, lengths = before.get(target, []), lengths.get(target, -1)
     return (before, lengths) if return_seen else before
@@ -214,39 +226,6 @@ def has_path(G: ConvertedGraph, source: Any, target: Any) -> bool:
     if start is None or end is None:  # (NetworkX takes None for all nodes)
         return bool(_ask_networkx("has_path", G, (source, target), source=source, target=target))
     return find_between(G, by_hops(), [start], end, tree=False) is not None
-
-
-def shortest_path(
-    G: ConvertedGraph,
-    source: Any = None,
-    target: Any = None,
-    weight: Any = None,
-    method: str = "dijkstra",
-) -> Any:
-    """Return a shortest path, those from or to all nodes, or an iterator over those of all."""
-    return _search_by_method("shortest_path", G, source, target, weight, method, PATHS)
-
-
-def shortest_path_length(
-    G: ConvertedGraph,
-    source: Any = None,
-    target: Any = None,
-    weight: Any = None,
-    method: str = "dijkstra",
-) -> Any:
-    """Return the length of a shortest path, or those from or to all nodes, or of all pairs."""
-    return _search_by_method("shortest_path_length", G, source, target, weight, method, LENGTHS)
-
-
-def _search_by_method(
-    name: str, G: ConvertedGraph, source: Any, target: Any, weight: Any, method: str, form: Form
-) -> Any:
-    both = {"source": source, "target": target}
-    if method not in ("dijkstra", "bellman-ford"):
-        _raise_as_networkx(name, G, both.values(), **both, weight=weight, method=method)
-    ends = {end: node for end, node in both.items() if node is not None}
-    kind = kind_of(method, G, weight)
-    return _search(name, G, kind, ends, form, weight=weight, method=method)
 
 
 def negative_edge_cycle(G: ConvertedGraph, weight: Any = "weight", heuristic: bool = True) -> bool:

@@ -508,7 +508,7 @@ def _parse_host(host: str) -> str | None:
 
 
 def _question(answers: Answers, fields: dict[str, Any]) -> MapRequest:
-    return parse_request(fields, answers.sizes)
+    return parse_request(fields, answers.network.n, len(answers.map.streets))
 
 
 def _route(answers: Answers, fields: dict[str, Any]) -> dict[str, Any]:

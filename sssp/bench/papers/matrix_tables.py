@@ -16,19 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp import all_pairs, transitive_closure
+import sssp
 from sssp.bench.harness import BenchPlan, BenchTable
 from sssp.bench.papers import baselines
 from sssp.bench.report import BenchReport, Cell, Measurement, summarize
 from sssp.bench.workloads import time_call, time_without_gc
 from sssp.kernels.dtypes import INT32
-from sssp.methods import (
-    ClosureBySquaring,
-    ClosureByWarshall,
-    FloydWarshall,
-    Method,
-    RepeatedSquaring,
-)
+from sssp.methods import Method
 
 Matrix = NDArray[Any]
 
@@ -100,7 +94,7 @@ OVER_LIMIT = (
     "A cell with an n of its own was measured at that n, the largest that keeps the row limit: "
     "it is not\nscaled to the line's n."
 )
-ALL_ROUNDS = RepeatedSquaring(early_stop=False)
+ALL_ROUNDS = sssp.RepeatedSquaring(early_stop=False)
 
 DENSE_TABLES: dict[str, Spec] = {
     "squaring": Spec(
@@ -133,11 +127,11 @@ DENSE_TABLES: dict[str, Spec] = {
         (
             Column("SciPy ms", None),
             Column("baseline serial ms", baselines.BaselineFloydWarshall(), serial=True),
-            Column("serial ms", FloydWarshall(), serial=True),
-            Column("parallel ms", FloydWarshall()),
-            Column("GPU ms", FloydWarshall(), "cuda"),
-            Column("GPU int16 ms", FloydWarshall(), "cuda", dtype="int16"),
-            Column("OpenCL ms", FloydWarshall(), "opencl"),
+            Column("serial ms", sssp.FloydWarshall(), serial=True),
+            Column("parallel ms", sssp.FloydWarshall()),
+            Column("GPU ms", sssp.FloydWarshall(), "cuda"),
+            Column("GPU int16 ms", sssp.FloydWarshall(), "cuda", dtype="int16"),
+            Column("OpenCL ms", sssp.FloydWarshall(), "opencl"),
             Column("baseline plain GPU ms", baselines.BaselineFloydWarshall(), "cuda"),
             Column("baseline blocked GPU ms", baselines.BaselineBlockedFloydWarshall(), "cuda"),
         ),
@@ -155,10 +149,10 @@ DENSE_TABLES: dict[str, Spec] = {
         (
             Column("baseline serial ms", baselines.BaselineClosure(), serial=True),
             Column("baseline parallel ms", baselines.BaselineClosure()),
-            Column("serial ms", ClosureByWarshall(), serial=True),
-            Column("parallel ms", ClosureByWarshall()),
-            Column("GPU ms", ClosureByWarshall(), "cuda"),
-            Column("OpenCL squaring ms", ClosureBySquaring(early_stop=False), "opencl"),
+            Column("serial ms", sssp.ClosureByWarshall(), serial=True),
+            Column("parallel ms", sssp.ClosureByWarshall()),
+            Column("GPU ms", sssp.ClosureByWarshall(), "cuda"),
+            Column("OpenCL squaring ms", sssp.ClosureBySquaring(early_stop=False), "opencl"),
             Column("baseline GPU ms", baselines.BaselineClosure(), "cuda"),
         ),
         "closure",
@@ -199,11 +193,11 @@ def _solve(contender: Column, matrix: Matrix, threads: int | None) -> Any:
         "progress": False,
     }
     if contender.method.task == "closure":
-        return transitive_closure(matrix, packed=True, **options)
+        return sssp.transitive_closure(matrix, packed=True, **options)
     # baselines compute in float32, as the papers do
     baseline = contender.method.name.startswith("baseline")
     dtype = np.float32 if baseline else contender.dtype
-    return all_pairs(matrix, dtype=dtype, **options)
+    return sssp.all_pairs(matrix, dtype=dtype, **options)
 
 
 # -- matrices, and checks of results -----------------------------------------------------------
