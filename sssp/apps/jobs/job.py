@@ -560,8 +560,7 @@ class _Work:
     def _run_blocks(self) -> Iterator[list[Done]]:
         inputs, file = self.inputs, self.file
         if self.runner.in_process:
-            with blocks.lend_inputs(secrets.token_hex(8), inputs) as ticket:
-                yield from self.runner.run(ticket, self._list_left())
+            yield from self.runner.run(inputs, self._list_left())
             return
         if file is not None:
             try:
