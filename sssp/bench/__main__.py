@@ -159,19 +159,14 @@ def _measure_table(options: argparse.Namespace, plan: BenchPlan, report: BenchRe
     from sssp.bench.startup import Startup
     from sssp.bench.workloads import REAL
 
-    common = plan, options.seed, report
-    if options.table == "hierarchy":
-        graphs = options.graphs or [
-            graph for graph in _default_graphs() if graph.path is None or graph.name == REAL
-        ]
-        asked = options.rivals, options.side, options.devices
-        table: BenchTable = PreparedMaps(*common, graphs, *asked)
-    else:
-        kinds: dict[str, Any] = {
-            "thesis": Thesis, "startup": Startup, "csgraph": DropIn, "assignment": Equilibria
-        }  # fmt: skip
-        make = kinds.get(options.table, partial(DenseTable, options.table))
-        table = make(*common)
+    kinds: dict[str, Callable[..., BenchTable]] = {
+        "thesis": Thesis, "startup": Startup, "csgraph": DropIn, "assignment": Equilibria,
+        "hierarchy": PreparedMaps,
+    }  # fmt: skip
+    if options.table in TABLES_OF_GRAPHS and not options.graphs:
+        graphs = _default_graphs()
+        options.graphs = [one for one in graphs if one.path is None or one.name == REAL]
+    table = kinds.get(options.table, DenseTable)(plan, options, report)
     with _progress(table.steps) as table.progress:
         table.measure()
 

@@ -150,10 +150,7 @@ def time_without_gc(call: Callable[[], Any]) -> tuple[float, Any]:
 
 def repeat(call: Callable[[], Any], runs: int, limit: float = inf) -> list[float]:
     """Return the seconds of `runs` calls; of fewer, at least one, where they exceed the limit."""
-    seconds: list[float] = []
-    while len(seconds) < runs and (not seconds or sum(seconds) <= limit):
-        seconds.append(time_call(call)[0])
-    return seconds
+    return alternate({None: call}, runs, limit=limit)[None]
 
 
 def alternate(

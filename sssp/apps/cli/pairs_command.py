@@ -18,7 +18,7 @@ from typing import Any
 
 import sssp
 from sssp.apps.terminal import arguments
-from sssp.apps.terminal.output import DRIVERS, STDOUT, Output, add_output, choose_output
+from sssp.apps.terminal.output import DRIVERS, STDOUT, add_output, choose_output
 from sssp.apps.terminal.table_files import FileTable, read_table, write_table
 from sssp.apps.terminal.vertices import find_in_table, search
 from sssp.methods import METHODS, TRIP_METHODS
@@ -72,7 +72,9 @@ def run(options: argparse.Namespace) -> int:
     asked = {"limit": options.limit, "predecessors": options.paths or draws}
     trips, how = search(g, options, sssp.pairs, *(end.vertices for end in ends), **asked)
     if draws:
-        _write_lines(output, table, trips)
+        lines = trips.to_geodataframe()
+        others = {name: column for name, column in table.columns.items() if name not in lines}
+        output.write_frame(lines.assign(**others), "trips")
     else:
         write_table(output, [_columns(table, trips, options.paths)])
     count = len(trips)
@@ -109,10 +111,3 @@ def _columns(table: FileTable, trips: sssp.Trips, paths: bool) -> dict[str, Any]
             for trip, reached in enumerate(trips.reached.tolist())
         ]
     return columns
-
-
-def _write_lines(output: Output, table: FileTable, trips: sssp.Trips) -> None:
-    """Write the path of every trip as a line, with the columns of the file."""
-    lines = trips.to_geodataframe()
-    others = {name: column for name, column in table.columns.items() if name not in lines}
-    output.write_frame(lines.assign(**others), "trips")

@@ -121,16 +121,10 @@ class JobRequest:
         self, network: sssp.Graph, sources: Array, device: Any, threads: int | None
     ) -> Plan[Request]:
         """Return the plan from some sources, checked; raises as the calls do."""
-        options: dict[str, Any] = {
-            "targets": self.targets,
-            "limit": self.limit,
-            "method": self.method,
-            "device": device,
-            "threads": threads,
-            "memory_limit": self.memory_limit,
-            "progress": False,
-            "advice": SMALLER_BLOCKS_OF_A_JOB,
-        }
+        asked = ("targets", "limit", "method", "memory_limit")
+        options: dict[str, Any] = {name: getattr(self, name) for name in asked}
+        options |= {"device": device, "threads": threads, "progress": False}
+        options["advice"] = SMALLER_BLOCKS_OF_A_JOB
         if self.what is not None:
             return make_reduction_plan(
                 network, sources, self.what, self.vertex_weights, self.decay, **options

@@ -52,6 +52,8 @@ __all__ = ["can_run", "convert_from_nx", "convert_to_nx", "should_run"]
 
 Lengths = dict[Any, Any]
 Table = dict[Any, Lengths]
+#: of a function, by name
+Arguments = dict[str, Any]
 #: takes the answer of a function from what a search has found
 Form = Callable[[Any], Any]
 
@@ -90,7 +92,7 @@ OF_TREES = (PATHS, _both, _tree)
 #: parameters that are nodes to search between, from or to
 ENDS: tuple[str, ...] = ("source", "sources", "target")
 #: by algorithm
-FUNCTIONS: dict[str, dict[str, Form]] = {
+BY_ALGORITHM: dict[str, dict[str, Form]] = {
     "dijkstra": {
         "dijkstra_path": PATHS,
         "dijkstra_path_length": LENGTHS,
@@ -162,12 +164,7 @@ def _make_function(name: str, algorithm: str | None, form: Form) -> Callable[...
 
 
 def _search(
-    name: str,
-    G: ConvertedGraph,
-    kind: SearchKind,
-    ends: dict[str, Any],
-    form: Form,
-    given: dict[str, Any],
+    name: str, G: ConvertedGraph, kind: SearchKind, ends: Arguments, form: Form, given: Arguments
 ) -> Any:
     """Search from the sources or to the target, or between them; without either from every node.
 
@@ -192,7 +189,7 @@ def _search(
     return form(found)
 
 
-for _algorithm, _functions in [*FUNCTIONS.items(), (None, BY_METHOD)]:
+for _algorithm, _functions in [*BY_ALGORITHM.items(), (None, BY_METHOD)]:
     for _name, _form in _functions.items():
         globals()[_name] = _make_function(_name, _algorithm, _form)
 
@@ -383,15 +380,11 @@ def diameter(G: ConvertedGraph, e: None = None, usebounds: bool = False, weight:
 
     `e`, eccentricities, and `usebounds` do not come here: `can_run` declines.
     """
-    if not G.nodes:
-        return _ask_networkx("diameter", G, (), weight=weight)
     return max(eccentricity(G, weight=weight).values())
 
 
 def radius(G: ConvertedGraph, e: None = None, usebounds: bool = False, weight: Any = None) -> Any:
     """Return the least eccentricity; `e` and `usebounds` as for `diameter`."""
-    if not G.nodes:
-        return _ask_networkx("radius", G, (), weight=weight)
     return min(eccentricity(G, weight=weight).values())
 
 

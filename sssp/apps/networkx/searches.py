@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
@@ -191,49 +192,46 @@ class PathsTo(Paths):
         return self._walk(vertex)
 
 
+@dataclass(eq=False)
 class SearchRow:
     """The result of one search, in Python's own objects.
 
-    Parameters
+    Attributes
     ----------
     G : ConvertedGraph
     starts : sequence of int
         The sources, no two alike.
     distances : ndarray, shape (n,)
-    predecessors : ndarray, shape (n,), int32, or None
+    tails : ndarray, shape (n,), int32, or None
+        The predecessors.
     kind : SearchKind
         How it was searched.
     """
 
-    def __init__(
-        self,
-        G: ConvertedGraph,
-        starts: Sequence[int],
-        distances: NDArray[Any],
-        predecessors: NDArray[np.int32] | None,
-        kind: SearchKind = BY_WEIGHTS,
-    ) -> None:
-        self.G, self.kind, self._starts = G, kind, starts
-        self._distances, self._predecessors = distances, predecessors
+    G: ConvertedGraph
+    starts: Sequence[int]
+    distances: NDArray[Any]
+    tails: NDArray[np.int32] | None
+    kind: SearchKind = BY_WEIGHTS
 
     @property
     def source(self) -> Any:
         """The first source."""
-        return self.G.nodes[self._starts[0]]
+        return self.G.nodes[self.starts[0]]
 
     @cached_property
     def reached(self) -> NDArray[np.bool_]:
         """Which vertices have a distance."""
-        return np.asarray(self._distances != unreached(self._distances.dtype))
+        return np.asarray(self.distances != unreached(self.distances.dtype))
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:
         """The reached vertices in order of distance, the sources first."""
         others = self.reached.copy()
-        others[self._starts] = False
+        others[self.starts] = False
         vertices = np.flatnonzero(others)
-        nearest = np.argsort(self._distances[vertices], kind="stable")
-        return np.concatenate([np.asarray(self._starts, np.int64), vertices[nearest]])
+        nearest = np.argsort(self.distances[vertices], kind="stable")
+        return np.concatenate([np.asarray(self.starts, np.int64), vertices[nearest]])
 
     def count(self) -> int:
         """Return how many vertices are reached."""
@@ -241,30 +239,30 @@ class SearchRow:
 
     def total(self) -> Any:
         """Return the sum of the distances, as Python adds them up in their order."""
-        return sum(np.sort(self._distances[self.reached]).tolist())
+        return sum(np.sort(self.distances[self.reached]).tolist())
 
     def farthest(self) -> Any:
         """Return the greatest distance; 0 of none but zeros, also among floats."""
-        return self._distances[self.reached].max().item() or 0
+        return self.distances[self.reached].max().item() or 0
 
     def lengths(self) -> dict[Any, Any]:
         """Return the distance of every node that is reached."""
-        values = self._distances[self._order].tolist()
+        values = self.distances[self._order].tolist()
         # an int, also among floats
-        values[: len(self._starts)] = [0] * len(self._starts)
+        values[: len(self.starts)] = [0] * len(self.starts)
         return dict(zip(self.G.names[self._order].tolist(), values, strict=True))
 
     def paths(self) -> Paths:
         """Return the path to every node that is reached, or from it after a backward search."""
         kind = PathsTo if self.kind.backwards else Paths
-        assert self._predecessors is not None
-        return kind(self.G.names, self.G.index, self._predecessors, self._order)
+        assert self.tails is not None
+        return kind(self.G.names, self.G.index, self.tails, self._order)
 
     def predecessors(self) -> dict[Any, Any]:
         """Return the node before each one that is reached; None for sources."""
-        before = self._predecessors[self._order]  # type: ignore[index]
+        before = self.tails[self._order]  # type: ignore[index]
         nodes = self.G.names[before].tolist()
-        nodes[: len(self._starts)] = [None] * len(self._starts)
+        nodes[: len(self.starts)] = [None] * len(self.starts)
         return dict(zip(self.G.names[self._order].tolist(), nodes, strict=True))
 
     def all_predecessors(self) -> dict[Any, list[Any]]:
@@ -276,7 +274,7 @@ class SearchRow:
         arcs = np.flatnonzero(self.reached[graph.tails] & self.reached[graph.indices])
         tails, heads = graph.tails[arcs], graph.indices[arcs]
         weights = 1 if by_hops else graph.weights[arcs]
-        distances = self._distances
+        distances = self.distances
         if distances.dtype.kind == "i":  # sums of int32 may wrap
             distances = distances.astype(np.int64)
         tight = distances[tails] + weights == distances[heads]
