@@ -142,20 +142,19 @@ def _make_function(name: str, algorithm: str | None, form: Form) -> Callable[...
     """Return the function of a name, with the signature of NetworkX's."""
     theirs = getattr(nx, name).orig_func
     _, *parameters = signature(theirs).parameters
+    nodes = [end for end in ENDS if end in parameters]
+    if form is _all_trees and "target" in nodes:
+        nodes.remove("target")  # (it makes no difference)
     optional = ENDS if name in BY_METHOD else ("target",) if name in TARGET_IS_OPTIONAL else ()
 
     @wraps(theirs, ("__name__", "__qualname__", "__doc__"))
     def answer(G: ConvertedGraph, *args: Any, **more: Any) -> Any:
         # (NetworkX has bound all arguments, defaults too)
         given = dict(zip(parameters, args, strict=False)) | more
-        ends = {end: given[end] for end in ENDS if end in given}
-        for end in optional:
-            if ends.get(end) is None:
-                ends.pop(end, None)
-        if form is _all_trees:
-            ends.pop("target", None)  # (makes no difference)
+        left_open = {end for end in optional if given.get(end) is None}
+        ends = {end: given[end] for end in nodes if end not in left_open}
         method = algorithm or given["method"]
-        if method not in ("dijkstra", "bellman-ford", algorithm):
+        if algorithm is None and method not in ("dijkstra", "bellman-ford"):
             _raise_as_networkx(name, G, ends.values(), **given)
         kind = kind_of(method, G, given.get("weight"), given.get("cutoff"))
         return _search(name, G, kind, ends, form, given)
