@@ -18,7 +18,7 @@ from typing import Any
 
 import sssp
 from bench.graphs import SEED, real_graph
-from sssp.bench.report import Listing, make_parser
+from bench.listing import Listing, make_parser
 from sssp.bench.workloads import time_call
 from sssp.engine.threads import default_threads
 

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 import sssp
 from bench.graphs import SEED
+from bench.listing import Listing, make_parser
 from sssp.apps.terminal.arguments import find_graph
-from sssp.bench.report import Listing, make_parser
 from sssp.bench.workloads import repeat
 from sssp.cuda.compiler import select, wait_for_device
 from sssp.cuda.device_memory import pinned_array, upload

@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 
 import sssp
 from bench.graphs import SEED, random_graph
+from bench.listing import Listing, make_parser, time_launches
 from bench.products import View, multiply
 from sssp.bench.papers import cuda_matrix as baselines
-from sssp.bench.report import Listing, make_parser
-from sssp.bench.workloads import time_launches
 from sssp.cuda.compiler import cuda
 from sssp.cuda.device_memory import upload
 from sssp.cuda.matrix import floyd_warshall, repeated_squaring, transitive_closure

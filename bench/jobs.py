@@ -33,8 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sssp
+from bench.listing import Listing, make_parser
 from sssp.apps.terminal.arguments import find_graph
-from sssp.bench.report import Listing, make_parser
 from sssp.bench.workloads import time_call
 
 WHAT = "sum"

@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 
 import sssp
 from bench.graphs import SEED, add_arguments, choose_maker
+from bench.listing import Listing, make_parser
 from bench.sweeps import CELLS, HEADINGS, RUNS, Bench
-from sssp.bench.report import Listing, make_parser
 from sssp.calls.placement import named_devices
 from sssp.cuda.compiler import select
 

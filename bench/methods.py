@@ -17,7 +17,7 @@ import numpy as np
 
 import sssp
 from bench.graphs import SEED, percolated_grid, random_graph, real_graph
-from sssp.bench.report import Listing, make_parser
+from bench.listing import Listing, make_parser
 from sssp.bench.workloads import alternate
 from sssp.engine.threads import usable_cores
 

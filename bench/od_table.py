@@ -29,10 +29,10 @@ from typing import Any
 import numpy as np
 
 import sssp
+from bench.listing import Listing, make_parser
 from sssp.apps.jobs.runners import WRITERS_A_GPU
 from sssp.apps.jobs.stores import Field, Layout, ZarrStore
 from sssp.apps.terminal.arguments import find_graph
-from sssp.bench.report import Listing, make_parser
 from sssp.bench.workloads import time_call
 from sssp.kernels.dtypes import INT32
 

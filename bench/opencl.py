@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import sssp
 from bench import dense
 from bench.graphs import SEED, random_graph
-from sssp.bench.report import Listing, make_parser
+from bench.listing import Listing, make_parser
 from sssp.bench.workloads import repeat
 from sssp.cpu.matrix.matrix_driver import Matrix
 from sssp.engine.matrix_request import ClosureRequest

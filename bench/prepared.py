@@ -28,13 +28,13 @@ import numpy as np
 
 import sssp
 from bench.graphs import add_arguments, choose_maker
+from bench.listing import Listing, make_parser
 from sssp.bench.prepared_maps import (
     ask_ours,
     count_bytes,
     draw_questions,
     preparing_pays_after,
 )
-from sssp.bench.report import Listing, make_parser
 from sssp.bench.workloads import time_call
 from sssp.kernels.dtypes import INT32
 

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 import sssp
 from bench.graphs import SEED, percolated_grid, real_graph
+from bench.listing import Listing, make_parser, time_launches
 from sssp.bench.papers.search_tables import RANDOM_GRAPHS, random_graph
-from sssp.bench.report import Listing, make_parser
-from sssp.bench.workloads import time_launches
 from sssp.cuda.batch import COUNTERS, Batch, Search
 from sssp.cuda.compiler import cuda
 from sssp.cuda.device_memory import DeviceGraph, device_graph

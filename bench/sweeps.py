@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 import sssp
 from bench.graphs import SEED
+from bench.listing import Listing, make_parser, time_launches
 from sssp.apps.terminal.arguments import find_graph
-from sssp.bench.report import Listing, make_parser
-from sssp.bench.workloads import repeat, time_launches
+from sssp.bench.workloads import repeat
 from sssp.cuda.batch import COUNTERS, Batch
 from sssp.cuda.compiler import Recording, cuda, select
 from sssp.cuda.device_memory import device_graph, pinned_array

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sssp
-from sssp.bench.report import Listing, make_parser
+from bench.listing import Listing, make_parser
 from sssp.bench.workloads import time_call
 from sssp.cuda.compiler import cuda, device_number, select
 from sssp.cuda.device_memory import PIECE, STREAMS, upload

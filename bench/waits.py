@@ -17,8 +17,8 @@ import numpy as np
 
 import sssp
 from bench.graphs import SEED
+from bench.listing import Listing, make_parser
 from sssp.apps.terminal.arguments import find_graph
-from sssp.bench.report import Listing, make_parser
 from sssp.bench.workloads import time_call
 
 GRAPH = "USA-road-d.NY"

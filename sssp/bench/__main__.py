@@ -21,18 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sssp import datasets
-from sssp.apps.terminal.arguments import (
-    BUILT_IN,
-    GRAPH_HELP,
-    NamedGraph,
-    Parser,
-    find_graph,
-    method_list,
-    new_file,
-    parse,
-    positive_number,
-    whole_number,
-)
+from sssp.apps.terminal import arguments as terminal
 from sssp.apps.terminal.interrupt import leave, raise_interrupts
 from sssp.apps.terminal.outcome import name_in_errors, on_one_line, report_errors
 from sssp.apps.terminal.output import DOTS_PER_INCH, PICTURES, Output
@@ -74,33 +63,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         group.add_argument(name, help=text, **options)
 
     many: dict[str, Any] = {"action": "append"}
-    text = f"{GRAPH_HELP}; repeatable"
-    add("--graph", text, dest="graphs", type=find_graph, metavar="FILE", **many)
+    text = f"{terminal.GRAPH_HELP}; repeatable"
+    add("--graph", text, dest="graphs", type=terminal.find_graph, metavar="FILE", **many)
     text = (
         "set our figures beside published ones, with the graphs, sources, methods and devices "
         "of that table in place of those given here (hierarchy: with your graphs and devices)"
     )
     add("--table", text, choices=(*TABLES, *TABLES_OF_GRAPHS))
     text = "sources and targets of the table in --table hierarchy (default 1000)"
-    add("--side", text, type=whole_number(1), default=1000, metavar="K")
+    add("--side", text, type=terminal.whole_number(1), default=1000, metavar="K")
     either = parser.add_mutually_exclusive_group()
     text = "random sources, solved in one call (default 1)"
-    add("--sources", text, either, type=whole_number(1), default=1, metavar="K")
+    add("--sources", text, either, type=terminal.whole_number(1), default=1, metavar="K")
     text = "a source in the file's own numbers; repeatable"
     add("--source", text, either, dest="labels", metavar="V", **many)
     names = ", ".join(METHODS)
     text = f"all, or some of {names} (default {DEFAULT_METHODS}; with --plot all)"
-    add("--methods", text, type=method_list, metavar="A,B")
+    add("--methods", text, type=terminal.method_list, metavar="A,B")
     text = "devices to run them on (default cpu)"
     add("--devices", text, type=lambda text: text.split(","), default="cpu", metavar="A,B")
     text = "threads of our methods (default all cores)"
-    add("--threads", text, type=whole_number(1), metavar="T")
-    add("--trials", "timed calls a row (default 5)", type=whole_number(1), default=5, metavar="N")
-    add("--seed", "seed of the random sources (default 0)", type=whole_number(0), default=0)
+    add("--threads", text, type=terminal.whole_number(1), metavar="T")
+    text = "timed calls a row (default 5)"
+    add("--trials", text, type=terminal.whole_number(1), default=5, metavar="N")
+    text = "seed of the random sources (default 0)"
+    add("--seed", text, type=terminal.whole_number(0), default=0)
     text = "skip rows that would take longer (default 60)"
-    limit = positive_number("a positive number of seconds")
+    limit = terminal.positive_number("a positive number of seconds")
     add("--row-limit", text, type=limit, default=60.0, metavar="SECONDS")
-    add("--json", "also write everything there, as JSON", type=new_file, metavar="FILE")
+    add("--json", "also write everything there, as JSON", type=terminal.new_file, metavar="FILE")
     text = (
         "also draw time against the number of vertices, to a .png, .svg or .pdf file; the "
         "graphs are by default built-in ones of growing size"
@@ -168,19 +159,14 @@ def _measure_table(options: argparse.Namespace, plan: BenchPlan, report: BenchRe
     from sssp.bench.startup import Startup
     from sssp.bench.workloads import REAL
 
-    common = plan, options.seed, report
-    if options.table == "hierarchy":
-        graphs = options.graphs or [
-            graph for graph in _default_graphs() if graph.path is None or graph.name == REAL
-        ]
-        asked = options.rivals, options.side, options.devices
-        table: BenchTable = PreparedMaps(*common, graphs, *asked)
-    else:
-        kinds: dict[str, Any] = {
-            "thesis": Thesis, "startup": Startup, "csgraph": DropIn, "assignment": Equilibria
-        }  # fmt: skip
-        make = kinds.get(options.table, partial(DenseTable, options.table))
-        table = make(*common)
+    kinds: dict[str, Callable[..., BenchTable]] = {
+        "thesis": Thesis, "startup": Startup, "csgraph": DropIn, "assignment": Equilibria,
+        "hierarchy": PreparedMaps,
+    }  # fmt: skip
+    if options.table in TABLES_OF_GRAPHS and not options.graphs:
+        graphs = _default_graphs()
+        options.graphs = [one for one in graphs if one.path is None or one.name == REAL]
+    table = kinds.get(options.table, DenseTable)(plan, options, report)
     with _progress(table.steps) as table.progress:
         table.measure()
 
@@ -197,7 +183,7 @@ def _measure(options: argparse.Namespace, plan: BenchPlan, report: BenchReport) 
 
         graphs, chosen = _name_built_in(SIZES), "all"
     graphs = options.graphs or graphs
-    methods = options.methods or method_list(chosen)
+    methods = options.methods or terminal.method_list(chosen)
     ours = [Ours(method, device) for device in options.devices for method in methods]
     harness = Harness(ours, (*RIVALS, *options.rivals), plan)
     loader = Loader()
@@ -233,17 +219,17 @@ def _progress(steps: int) -> Iterator[Callable[[str], None]]:
         yield step
 
 
-def _default_graphs() -> list[NamedGraph]:
-    found = [NamedGraph(name, path) for name, path in datasets.available().items()]
+def _default_graphs() -> list[terminal.NamedGraph]:
+    found = [terminal.NamedGraph(name, path) for name, path in datasets.available().items()]
     return [*_name_built_in([DEFAULT_SIZE]), *found]
 
 
-def _name_built_in(sizes: Iterable[int]) -> list[NamedGraph]:
-    return [find_graph(f"{BUILT_IN}:{size}") for size in sizes]
+def _name_built_in(sizes: Iterable[int]) -> list[terminal.NamedGraph]:
+    return [terminal.find_graph(f"{terminal.BUILT_IN}:{size}") for size in sizes]
 
 
 def _choose_picture(text: str) -> Output:
-    path = new_file(text)
+    path = terminal.new_file(text)
     ending = path.suffix.lower().removeprefix(".")
     if ending not in PICTURES:
         endings = ", ".join(f".{name}" for name in PICTURES)
@@ -256,9 +242,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     program = "python -m sssp.bench"
 
     def command() -> int:
-        parser = Parser(prog=program, description=__doc__, epilog=EXAMPLES)
+        parser = terminal.Parser(prog=program, description=__doc__, epilog=EXAMPLES)
         add_arguments(parser)
-        return run(parse(parser, arguments))
+        return run(terminal.parse(parser, arguments))
 
     return report_errors(program, command)
 

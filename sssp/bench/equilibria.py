@@ -6,6 +6,7 @@ Both go by bi-conjugate Frank-Wolfe, to the same gap, on the same threads.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from logging import ERROR, getLogger
 from statistics import median
@@ -40,7 +41,7 @@ LEAST_TIME, LEAST_POWER = 1e-9, 1.0
 
 
 class Equilibrium(NamedTuple):
-    """The answer of a contender."""
+    """The answer of AequilibraE, by the names that `sssp.Assignment` has."""
 
     flow: Any
     gap: float
@@ -66,18 +67,14 @@ class Equilibria(BenchTable):
             for gap in GAPS:
                 self.progress(f"{name} to a gap of {gap}")
                 for contender, prepare in (("sssp", _ours), ("AequilibraE", _aequilibrae)):
+                    first: dict[str, Cell] = {"problem": name, "gap": f"{gap:.0e}"}
+                    first["contender"] = contender
                     try:
-                        record = self._record(problem, best, gap, prepare)
+                        record = first | self._record(problem, best, gap, prepare)
+                        comparison.records.append(record)
                     except REFUSALS as error:
                         text = f"{contender}, {name}: skipped: {explain(error)}"
                         comparison.remarks.append(text)
-                    else:
-                        first: dict[str, Cell] = {
-                            "problem": name,
-                            "gap": f"{gap:.0e}",
-                            "contender": contender,
-                        }
-                        comparison.records.append(first | record)
 
     def _record(
         self, problem: RoadProblem, best: float, gap: float, prepare: Callable[..., Any]
@@ -110,21 +107,12 @@ def read_flow(path: Any, problem: RoadProblem) -> Any:
     return np.array([flows[pair] for pair in ends])
 
 
-def _ours(problem: RoadProblem, gap: float, threads: int) -> Callable[[], Equilibrium]:
-    def solve() -> Equilibrium:
-        found = sssp.assign(
-            problem.graph,
-            problem.demand,
-            problem.cost,
-            closed_zones=problem.closed_zones,
-            gap=gap,
-            iterations=MOST,
-            threads=threads,
-            progress=False,
-        )
-        return Equilibrium(found.flow, found.gap, found.iterations)
-
-    return solve
+def _ours(problem: RoadProblem, gap: float, threads: int) -> Callable[[], sssp.Assignment]:
+    return partial(
+        sssp.assign, problem.graph, problem.demand, problem.cost,
+        closed_zones=problem.closed_zones, gap=gap, iterations=MOST, threads=threads,
+        progress=False,
+    )  # fmt: skip
 
 
 def _aequilibrae(problem: RoadProblem, gap: float, threads: int) -> Callable[[], Equilibrium]:

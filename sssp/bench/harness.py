@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -84,9 +85,9 @@ class BenchTable(ABC):
 
     steps: int
 
-    def __init__(self, plan: BenchPlan, seed: int, report: BenchReport) -> None:
-        self.plan, self.seed, self.report = plan, seed, report
-        self.random = np.random.default_rng(seed)
+    def __init__(self, plan: BenchPlan, options: Namespace, report: BenchReport) -> None:
+        self.plan, self.options, self.report = plan, options, report
+        self.random = np.random.default_rng(options.seed)
         self.progress: Callable[[str], None] = lambda text: None
         self.loader = Loader()
 

@@ -7,6 +7,7 @@ of the question, and its time is scaled; so is SciPy's, always.
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sssp
-from sssp.apps.terminal.arguments import NamedGraph
-from sssp.bench.harness import RIVALS, BenchPlan, BenchTable, Rival, RivalMap
+from sssp.bench.harness import RIVALS, BenchPlan, BenchTable, RivalMap
 from sssp.bench.report import REFUSALS, RIGHT, WRONG, BenchReport, Cell, Comparison, explain
 from sssp.bench.workloads import SAMPLE, choose_first, repeat, time_call
 from sssp.engine import thresholds
@@ -187,20 +187,11 @@ class PreparedMaps(BenchTable):
     graph are asked, on the others the map alone.
     """
 
-    def __init__(
-        self,
-        plan: BenchPlan,
-        seed: int,
-        report: BenchReport,
-        graphs: Sequence[NamedGraph],
-        rivals: Sequence[Rival],
-        side: int,
-        devices: Sequence[str],
-    ) -> None:
-        super().__init__(plan, seed, report)
-        self.graphs, self.side, self.devices = graphs, side, devices
-        self.rivals = [rival for rival in rivals if rival.mapped is not None]
-        self.steps = len(graphs) * (5 + len(self.rivals) + len(TREES) + len(TRIPS) + 2)
+    def __init__(self, plan: BenchPlan, options: Namespace, report: BenchReport) -> None:
+        super().__init__(plan, options, report)
+        self.devices = options.devices
+        self.rivals = [rival for rival in options.rivals if rival.mapped is not None]
+        self.steps = len(options.graphs) * (5 + len(self.rivals) + len(TREES) + len(TRIPS) + 2)
 
     def measure(self) -> None:
         """Measure all lines of one graph after the other."""
@@ -210,7 +201,7 @@ class PreparedMaps(BenchTable):
             f"<graph|<asked for|>ms|>flat ms|>x|>SciPy ms|>x SciPy{names}|>pays after|>MB|<equal"
         )
         comparison = self.compare(TITLE, columns, NOTE)
-        for origin in self.graphs:
+        for origin in self.options.graphs:
             self.progress(f"{origin.name}: loading")
             coordinates = sssp.datasets.find(f"{origin.name}.co")
             graph = self.load(origin, choose_first, coordinates).graph
@@ -261,7 +252,7 @@ class _OneMap:
             for device in self.table.devices[1:]
         ]
         scipys = MapContender(SCIPY, _ask_scipy(self.graph), SAMPLE, RIVALS[0].negative_weights)
-        for question in draw_questions(self.table.random, self.graph.n, self.table.side):
+        for question in draw_questions(self.table.random, self.graph.n, self.table.options.side):
             self._step(question.name)
             self._ask(question, [ours, flat, scipys, *there, *self.others])
 
@@ -312,15 +303,9 @@ class _OneMap:
         seconds: list[list[float]] = []
         equal = True
         while len(seconds) <= self.plan.trials:
-            street, source = self._street(), self.table.random.integers(self.graph.n)
-
-            def ask(
-                network: sssp.Graph | sssp.Hierarchy, street: Any = street, source: Any = source
-            ) -> Any:
-                closed = network.without_arcs(street)
-                return sssp.shortest_paths(closed, source, device=self.device, **self.options)
-
-            both = [time_call(partial(ask, network)) for network in (hierarchy, self.graph)]
+            question = self._street(), int(self.table.random.integers(self.graph.n))
+            networks = hierarchy, self.graph
+            both = [time_call(partial(self._ask_closed, each, *question)) for each in networks]
             seconds.append([one for one, _ in both])
             equal &= self._agree(*(result.distances for _, result in both))
             if len(seconds) > 1 and np.sum(seconds) > self.plan.row_limit:
@@ -328,6 +313,12 @@ class _OneMap:
         ours, flat = (median(column) for column in zip(*seconds[1:], strict=True))  # (compiled)
         line = self._add(CLOSED, ours)
         line |= {"flat ms": 1000 * flat, "x": flat / ours, "equal": RIGHT if equal else WRONG}
+
+    def _ask_closed(
+        self, network: sssp.Graph | sssp.Hierarchy, street: NDArray[np.int64], source: int
+    ) -> sssp.ShortestPaths:
+        closed = network.without_arcs(street)
+        return sssp.shortest_paths(closed, source, device=self.device, **self.options)
 
     def _street(self) -> NDArray[np.int64]:
         """Return the arcs of a street: one at random, and back."""

@@ -8,7 +8,6 @@ import os
 import platform
 import shlex
 import subprocess
-import sys
 import traceback
 from collections import defaultdict
 from collections.abc import Sequence
@@ -19,12 +18,9 @@ from importlib import metadata
 from itertools import cycle, pairwise
 from pathlib import Path
 from statistics import linear_regression, median
-from string import Formatter
-from time import perf_counter
 from typing import Any
 
 import sssp
-from sssp.apps.terminal.arguments import Parser, new_file
 from sssp.bench.workloads import GraphRecord
 from sssp.engine.memory import NO_LIMIT, physical_memory
 from sssp.engine.threads import usable_cores
@@ -40,8 +36,6 @@ EXPLANATION = (
     "certificate, and equal to SciPy's distances."
 )
 ABSENT, RIGHT, WRONG = "-", "yes", "NO"
-#: packages of which the JSON of a script has the version
-PACKAGES = ("numpy", "numba", "numba-cuda")
 #: errors by which a contender refuses to answer; any other is a fault
 REFUSALS = (SSSPError, MemoryError)
 
@@ -361,71 +355,6 @@ def _cpu_model() -> str:
             if key.strip() == "model name":
                 return value.strip()
     return platform.processor() or "unknown processor"
-
-
-# -- tables of scripts, line by line -----------------------------------------------------------
-
-
-def make_parser(description: str | None) -> Parser:
-    """Return a parser with the options that all scripts have, described by their docstring."""
-    parser = Parser(description=description)
-    text = "also write the figures there"
-    parser.add_argument("--json", type=new_file, metavar="FILE", help=text)
-    return parser
-
-
-class Listing(Record):
-    """A record of a script: its rows are dicts, printed as they come in a Markdown table.
-
-    Parameters
-    ----------
-    settings : dict
-        How it is measured: clock, number of runs and the like.
-    headings, cells : str
-        Two lines of the table, with ``|`` between cells. The second is a format over the fields
-        of a row, ``"{what} | {seconds:,.2f}"``: None is shown as an empty cell, a bool as "equal"
-        or "WRONG".
-    """
-
-    def __init__(self, settings: dict[str, Any], headings: str, cells: str) -> None:
-        super().__init__(["python", *sys.orig_argv[1:]], now(), {}, {}, settings)
-        self.cells = cells
-        self._begun = perf_counter()
-        _print_line(headings)
-        _print_line(" | ".join(["---"] * len(headings.split("|"))))
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since the start."""
-        return perf_counter() - self._begun
-
-    def add(self, *rows: dict[str, Any], **shown: Any) -> None:
-        """Keep rows, and print a line of the first, with the fields `shown` added."""
-        self.rows += rows
-        _print_line(_Cells().vformat(self.cells, (), {**rows[0], **shown}))
-
-    def finish(self, file: Path | None) -> int:
-        """Write everything to a file, if asked; return the exit code: 1 if a row is wrong."""
-        if file is not None:
-            # (not before: asking a GPU makes its context, which some scripts time)
-            self.versions, self.hardware = find_versions(PACKAGES), find_hardware(["cuda"])
-            self.write_json(file)
-        return int(any(row.get("equal") is False for row in self.rows))
-
-
-class _Cells(Formatter):
-    """Formats None as an empty cell, and a bool as a verdict."""
-
-    def format_field(self, value: Any, format_spec: str) -> str:
-        if value is None:
-            return ""
-        if isinstance(value, bool):
-            return "equal" if value else "WRONG"
-        return str(super().format_field(value, format_spec))
-
-
-def _print_line(cells: str) -> None:
-    print(f"| {cells} |", flush=True)
 
 
 # -- a picture: time against the number of vertices, a line a method, with its slope --------------

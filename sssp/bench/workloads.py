@@ -6,7 +6,6 @@ import gc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -150,10 +149,7 @@ def time_without_gc(call: Callable[[], Any]) -> tuple[float, Any]:
 
 def repeat(call: Callable[[], Any], runs: int, limit: float = inf) -> list[float]:
     """Return the seconds of `runs` calls; of fewer, at least one, where they exceed the limit."""
-    seconds: list[float] = []
-    while len(seconds) < runs and (not seconds or sum(seconds) <= limit):
-        seconds.append(time_call(call)[0])
-    return seconds
+    return alternate({None: call}, runs, limit=limit)[None]
 
 
 def alternate(
@@ -169,16 +165,3 @@ def alternate(
         for name, call in calls.items():
             seconds[name].append(time_call(call)[0])
     return seconds
-
-
-def time_launches(stream: Any, *steps: Callable[[], Any]) -> list[float]:
-    """Return the milliseconds of every step on a stream of a GPU, between CUDA events."""
-    from sssp.cuda.compiler import cuda
-
-    events = [cuda.event() for _ in range(len(steps) + 1)]
-    events[0].record(stream)
-    for step, end in zip(steps, events[1:], strict=True):
-        step()
-        end.record(stream)
-    events[-1].synchronize()
-    return [cuda.event_elapsed_time(*pair) for pair in pairwise(events)]

@@ -24,13 +24,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.certificate.reference import (
-    DROPPED,
-    SINKING,
-    bellman_ford_kernel,
-    dijkstra_kernel,
-    tree_kernel,
-)
+from sssp.certificate import reference
 from sssp.cpu.tree_sums import TreeSums, arcs_between
 from sssp.errors import DistanceOverflowError, VerificationError
 from sssp.graph.check_arrays import is_sparse
@@ -315,7 +309,9 @@ class Certifier:
         is_wanted = np.zeros(g.n, np.bool_)
         is_wanted[targets] = True
         wanted = np.flatnonzero(is_wanted)
-        final = dijkstra_kernel(g.indptr, g.indices, weights, row.sources, wanted, bound, distances)
+        final = reference.dijkstra_kernel(
+            g.indptr, g.indices, weights, row.sources, wanted, bound, distances
+        )
         missing = unreached(distances.dtype)
         if not (distances[wanted] == missing).any():
             limit = final
@@ -334,10 +330,10 @@ class Certifier:
         g, dtype = self.graph, weights.dtype
         tolerance = ROUNDING * float(np.finfo(dtype).eps) * g.n if dtype.kind == "f" else 0.0
         bounds = -largest_distance(dtype), bound
-        code, rounded = bellman_ford_kernel(
+        code, rounded = reference.bellman_ford_kernel(
             g.indptr, g.indices, weights, row.sources, bounds, tolerance, row.distances
         )
-        if code == SINKING:
+        if code == reference.SINKING:
             raise VerificationError(
                 f"{_name(row)}: a cycle of negative length is reached, so there is no answer"
             )
@@ -345,7 +341,7 @@ class Certifier:
             starts = row.distances[row.sources]
             lowered = np.abs(starts) <= self.tolerance(row.distances, tolerance)
             row.distances[row.sources] = np.where(lowered, 0, starts)
-        return bool(code == DROPPED)
+        return bool(code == reference.DROPPED)
 
     def _refuse_return(
         self, row: CheckedRow, targets: NDArray[np.int64], weights: NDArray[np.int64]
@@ -405,7 +401,7 @@ class Certifier:
         g = self.graph
         promised: NDArray[np.int32] = np.full(g.n, -1, INDEX)
         distances, weights = self.operands(distances)
-        tree_kernel(
+        reference.tree_kernel(
             *(g.indptr, g.indices, weights, row.sources, distances, row.origin),
             *(unreached(distances.dtype), self._negative, g._arrivals, promised),
         )

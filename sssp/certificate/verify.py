@@ -344,14 +344,10 @@ def _certify_paths(asked: Graph, certifier: Certifier, result: Trips) -> None:
     begins = walks.firsts[:-1][np.diff(walks.firsts) > 0]
     tails = np.roll(walks.vertices, 1)
     tails[begins] = -1
-    inner = tails >= 0
     arcs = arcs_between(g, tails, walks.vertices)
-    arcs[inner] = np.minimum(arcs[inner], g.m - 1)
-    there = ~inner
-    there[inner] = g.tails[arcs[inner]] == tails[inner]
-    there[inner] &= g.indices[arcs[inner]] == walks.vertices[inner]
-    if not there.all():
-        place = int(np.argmin(there))
+    gone = (tails >= 0) & (arcs < 0)
+    if gone.any():
+        place = int(np.argmax(gone))
         raise VerificationError(
             f"a path goes from vertex {tails[place]} to {walks.vertices[place]}, where there "
             "is no open arc"

@@ -16,9 +16,8 @@ import pytest
 import sssp
 from bench import prepared, waits
 from bench.graphs import random_graph, real_graph
+from bench.listing import Listing, time_launches
 from sssp.bench import prepared_maps
-from sssp.bench.report import Listing
-from sssp.bench.workloads import time_launches
 from tests.bench.test_prepared_maps import forged
 from tests.patience import PATIENCE
 from tests.solvers import SIMULATOR

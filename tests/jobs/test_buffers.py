@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp.apps.jobs import blocks, runners, stores
+from sssp.apps.jobs import blocks, stores
 from sssp.apps.jobs.blocks import Buffers
 from sssp.apps.jobs.runners import AHEAD, WRITERS_A_GPU, LocalRunner
 from sssp.kernels.dtypes import FLOAT64, INT32
@@ -112,11 +112,13 @@ def test_memory_does_not_grow_with_the_job(
     monkeypatch.setattr(stores, "GPU_BLOCK_BYTES", call)
     monkeypatch.setattr("sssp.apps.jobs.stores.CHUNK_BYTES", chunk)
 
-    def search(ticket: Any, some: Any, device: Any, threads: Any) -> list[blocks.Solved]:
-        return blocks.search_blocks(ticket, some, "cpu", threads)
+    solve = blocks.Inputs.solve
+
+    def search(inputs: Any, some: Any, device: Any, threads: Any) -> list[blocks.Solved]:
+        return solve(inputs, some, "cpu", threads)
 
     # blocks are found as on a GPU: some in a call, while those before them are written
-    monkeypatch.setattr(runners, "search_blocks", search)
+    monkeypatch.setattr(blocks.Inputs, "solve", search)
     g = sssp.road_like(10_000, seed=1)
     together = stores.blocks_together(16, 4 * g.n)
     monkeypatch.setattr(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp.apps.page.answers import UNREACHED, Answers, MapRequest, Sizes, encode, parse_request
+from sssp.apps.page.answers import UNREACHED, Answers, MapRequest, encode, parse_request
 from sssp.apps.page.street_map import StreetMap
 
 GRAPH = sssp.road_like(300, seed=4)
@@ -174,15 +174,16 @@ def test_sixteen_bits_hold_a_distance_to_half_a_step(distances):
 
 # -- questions -------------------------------------------------------------------------------
 
-SIZES = Sizes(vertices=10, streets=5, classes=4)
+#: vertices and streets
+SIZES = 10, 5
 
 
 def test_a_question_is_read_as_it_is_asked():
     fields = {"sources": [3, 1], "target": 9, "closed": [4, 0, 4], "traffic": [1, 2, 1, 1]}
     expected = MapRequest((3, 1), 9, (0, 4), (1.0, 2.0, 1.0, 1.0))
-    assert parse_request(fields, SIZES) == expected
+    assert parse_request(fields, *SIZES) == expected
     # traffic that changes nothing is none
-    assert parse_request({"sources": [0], "traffic": [1, 1, 1.0, 1]}, SIZES).traffic == ()
+    assert parse_request({"sources": [0], "traffic": [1, 1, 1.0, 1]}, *SIZES).traffic == ()
 
 
 @pytest.mark.parametrize(
@@ -214,4 +215,4 @@ def test_a_question_is_read_as_it_is_asked():
 )
 def test_what_makes_no_question_is_refused(fields, error, message):
     with pytest.raises(error, match=message):
-        parse_request(fields, SIZES)
+        parse_request(fields, *SIZES)

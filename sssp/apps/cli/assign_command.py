@@ -9,13 +9,11 @@ flow whose gap is known is written; the exit code is 130 all the same.
 from __future__ import annotations
 
 import argparse
-import os
 import warnings
-from pathlib import Path
 from time import perf_counter
 
 import sssp
-from sssp.apps.terminal.arguments import label_vertices, positive_number, whole_number
+from sssp.apps.terminal.arguments import find_file, label_arcs, positive_number, whole_number
 from sssp.apps.terminal.interrupt import INTERRUPTED, raise_interrupts
 from sssp.apps.terminal.output import STDOUT, add_output, choose_output
 from sssp.apps.terminal.table_files import write_table
@@ -36,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     for name, what in (("network", "links"), ("trips", "trips")):
         text = f"a TNTP file of {what}, plain or compressed"
-        parser.add_argument(name, type=_find_file, metavar=name.upper(), help=text)
+        parser.add_argument(name, type=find_file, metavar=name.upper(), help=text)
     form = "a number above 0"
     text = "end at this relative gap (default 1e-4)"
     parser.add_argument("--gap", type=positive_number(form), default=1e-4, metavar="G", help=text)
@@ -74,8 +72,7 @@ def run(options: argparse.Namespace) -> int:
             **asked,
         )
     seconds = perf_counter() - start
-    ends = {"tail": problem.links.tails, "head": problem.links.heads}
-    columns = {name: label_vertices(problem.graph, end) for name, end in ends.items()}
+    columns = label_arcs(problem.graph, problem.links.tails, problem.links.heads)
     count = write_table(output, [columns | {"flow": found.flow, "cost": found.times}])
     ended = "interrupted" if found.interrupted else "reached"
     missed = found.gap > options.gap and not found.interrupted
@@ -88,14 +85,3 @@ def run(options: argparse.Namespace) -> int:
         ]
     )
     return INTERRUPTED if found.interrupted else 0
-
-
-def _find_file(text: str) -> Path:
-    if os.path.exists(text):
-        return Path(text)
-    path = sssp.datasets.find(text) if text else None
-    if path is None:
-        published = text and sssp.datasets.published_file(text) is not None
-        hint = f"; sssp fetch {text} downloads it" if published else ""
-        raise argparse.ArgumentTypeError(f"no file {text!r}{hint}")
-    return path

@@ -21,13 +21,7 @@ from time import perf_counter
 from typing import Any
 
 import sssp
-from sssp.apps.terminal.arguments import (
-    add_graph,
-    label_vertices,
-    new_file,
-    positive_number,
-    require_coordinates,
-)
+from sssp.apps.terminal import arguments
 from sssp.apps.terminal.interrupt import raise_interrupts
 from sssp.apps.terminal.outcome import name_in_errors, on_one_line
 from sssp.apps.terminal.output import NOWHERE, Output, add_output, choose_output, output_path
@@ -57,15 +51,16 @@ FORMATS = (*DIMACS, "sssp", "csv", "parquet", "geojson", "gpkg")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    add_graph(parser)
+    arguments.add_graph(parser)
     text = "multiply the weights by this, and round them to integers"
-    parser.add_argument("--scale", type=positive_number("a number above 0"), metavar="F", help=text)
+    factor = arguments.positive_number("a number above 0")
+    parser.add_argument("--scale", type=factor, metavar="F", help=text)
     text = "a CSV or Parquet file of turns: from, via, to, and cost or kind"
     parser.add_argument("--turns", type=Path, metavar="FILE", help=text)
     text = "what it costs to go back where one came from, inf to forbid it; dead ends excepted"
     parser.add_argument("--u-turns", type=float, metavar="COST", help=text)
     text = "also write the coordinates there, as a .co file (.co.gz, .co.xz, .co.bz2)"
-    parser.add_argument("--coordinates-output", type=new_file, metavar="FILE", help=text)
+    parser.add_argument("--coordinates-output", type=arguments.new_file, metavar="FILE", help=text)
     text = "the file to write, as with -o"
     parser.add_argument("to", type=output_path, nargs="?", metavar="OUTPUT", help=text)
     add_output(parser, FORMATS)
@@ -79,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
     output, places = choose_output(options), options.coordinates_output
     g = options.graph.load(options.coordinates)
     if places is not None:
-        require_coordinates(g)
+        arguments.require_coordinates(g)
     if options.scale is not None:
         g = g.scaled(options.scale)
     if options.turns is not None or options.u_turns is not None:
@@ -89,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
     lines = [f"wrote {count:,} arcs to {output.name} in {perf_counter() - start:.2f} s"]
     if places is not None:
         with raise_interrupts(), name_in_errors(places):
-            sssp.loaders.write_co(places, require_coordinates(g))
+            sssp.loaders.write_co(places, arguments.require_coordinates(g))
         lines.append(f"wrote {g.n:,} coordinates to {on_one_line(str(places))}")
     output.summarize([*lines, *_report_losses(g, output.format, places)])
     return 0
@@ -174,14 +169,14 @@ def _write_geojson(g: sssp.Graph, output: Output) -> int:
 
 
 def _write_gpkg(g: sssp.Graph, output: Output) -> int:
-    require_coordinates(g)
+    arguments.require_coordinates(g)
     frame = g.to_geodataframe()
     output.write_frame(frame, LAYER)
     return len(frame)
 
 
 def _columns(g: sssp.Graph, tails: Any, heads: Any, weights: Any) -> dict[str, Any]:
-    return {"tail": label_vertices(g, tails), "head": label_vertices(g, heads), "weight": weights}
+    return arguments.label_arcs(g, tails, heads) | {"weight": weights}
 
 
 #: what writes a graph and returns how many arcs that were

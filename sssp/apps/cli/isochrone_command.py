@@ -75,7 +75,9 @@ def run(options: argparse.Namespace) -> int:
     )
     limits = np.array(options.limits)
     if options.areas:
-        written = f"{_write_areas(output, result, limits, options.width or WIDTH):,} areas"
+        areas = result.isochrone_areas(limits, width=options.width or WIDTH)
+        output.write_frame(areas, "areas")
+        written = f"{len(areas):,} areas"
     elif output.format == "geojson":
         written = f"{_write_streets(output, result, limits):,} lines"
     else:
@@ -126,17 +128,6 @@ def _write_streets(output: Output, result: sssp.ShortestPaths, limits: Any) -> i
     ends = np.stack([g.tails[arcs], g.indices[arcs]])
     tails, heads = ends[:, result.reached[ends].all(axis=0)]
     farther = np.maximum(result.distances[tails], result.distances[heads])
-    properties = {
-        "tail": arguments.label_vertices(g, tails),
-        "head": arguments.label_vertices(g, heads),
-        "distance": farther,
-        "band": limits[np.searchsorted(limits, farther)],
-    }
+    bands = {"distance": farther, "band": limits[np.searchsorted(limits, farther)]}
+    properties = arguments.label_arcs(g, tails, heads) | bands
     return write_lines(output, g, tails, heads, properties)
-
-
-def _write_areas(output: Output, result: sssp.ShortestPaths, limits: Any, width: float) -> int:
-    """Write an area for every limit."""
-    areas = result.isochrone_areas(limits, width=width)
-    output.write_frame(areas, "areas")
-    return len(areas)

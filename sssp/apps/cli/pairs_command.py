@@ -17,14 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import sssp
-from sssp.apps.terminal.arguments import (
-    add_graph,
-    add_limit,
-    add_search,
-    label_vertices,
-    require_coordinates,
-)
-from sssp.apps.terminal.output import DRIVERS, STDOUT, Output, add_output, choose_output
+from sssp.apps.terminal import arguments
+from sssp.apps.terminal.output import DRIVERS, STDOUT, add_output, choose_output
 from sssp.apps.terminal.table_files import FileTable, read_table, write_table
 from sssp.apps.terminal.vertices import find_in_table, search
 from sssp.methods import METHODS, TRIP_METHODS
@@ -47,13 +41,13 @@ DISTANCE, PATH = "distance", "path"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    add_graph(parser)
+    arguments.add_graph(parser)
     parser.add_argument(
         "trips", type=Path, metavar="TRIPS", help="a CSV, Parquet or .p2p file; - is CSV on stdin"
     )
     parser.add_argument("--paths", action="store_true", help="write the vertices on the way, too")
-    add_search(parser, METHODS | TRIP_METHODS)
-    add_limit(parser, help="leave empty what lies farther than this")
+    arguments.add_search(parser, METHODS | TRIP_METHODS)
+    arguments.add_limit(parser, help="leave empty what lies farther than this")
     add_output(parser, FORMATS, default=STDOUT)
 
 
@@ -72,13 +66,15 @@ def run(options: argparse.Namespace) -> int:
             )
     g = options.graph.load(options.coordinates)
     if output.format in DRIVERS:
-        require_coordinates(g)
+        arguments.require_coordinates(g)
     ends = [find_in_table(g, table, role, [role], f"{role}_") for role in ENDS]
     draws = output.format in DRIVERS
     asked = {"limit": options.limit, "predecessors": options.paths or draws}
     trips, how = search(g, options, sssp.pairs, *(end.vertices for end in ends), **asked)
     if draws:
-        _write_lines(output, table, trips)
+        lines = trips.to_geodataframe()
+        others = {name: column for name, column in table.columns.items() if name not in lines}
+        output.write_frame(lines.assign(**others), "trips")
     else:
         write_table(output, [_columns(table, trips, options.paths)])
     count = len(trips)
@@ -107,7 +103,7 @@ def _columns(table: FileTable, trips: sssp.Trips, paths: bool) -> dict[str, Any]
 
     g = trips.graph
     ends = zip(ENDS, (trips.sources, trips.targets), strict=True)
-    columns = dict(table.columns) | {name: label_vertices(g, end) for name, end in ends}
+    columns = dict(table.columns) | {name: arguments.label_vertices(g, end) for name, end in ends}
     columns[DISTANCE] = np.ma.masked_array(trips.distances, ~trips.reached)
     if paths:
         columns[PATH] = [
@@ -115,10 +111,3 @@ def _columns(table: FileTable, trips: sssp.Trips, paths: bool) -> dict[str, Any]
             for trip, reached in enumerate(trips.reached.tolist())
         ]
     return columns
-
-
-def _write_lines(output: Output, table: FileTable, trips: sssp.Trips) -> None:
-    """Write the path of every trip as a line, with the columns of the file."""
-    lines = trips.to_geodataframe()
-    others = {name: column for name, column in table.columns.items() if name not in lines}
-    output.write_frame(lines.assign(**others), "trips")

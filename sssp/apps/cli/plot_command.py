@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import sssp
 from sssp.apps.terminal import arguments
 from sssp.apps.terminal.output import DOTS_PER_INCH, PICTURES, add_output, choose_output
-from sssp.apps.terminal.vertices import Chosen, add_vertices, find_vertices, search
+from sssp.apps.terminal.vertices import add_vertices, find_ends, search
 from sssp.errors import import_extra, shorten
 
 if TYPE_CHECKING:
@@ -66,9 +66,8 @@ def run(options: argparse.Namespace) -> int:
     arguments.require_coordinates(g)
     # a picture for a file needs no screen
     import_extra("matplotlib", "plot").use("agg")
-    sources = find_vertices(g, options.sources, "source") if options.sources else None
-    targets = find_vertices(g, options.targets, "target") if options.targets else None
-    if targets is not None and targets.vertices.size != 1:
+    sources, targets, notes = find_ends(g, options)
+    if targets is not None and targets.size != 1:
         raise ValueError("one path is drawn: name one target")
     if sources is None:
         axes = g.plot(extent=options.extent)
@@ -78,7 +77,6 @@ def run(options: argparse.Namespace) -> int:
         output.draw(axes.figure, options.dpi)
     finally:
         import_extra("matplotlib.pyplot", "plot").close(axes.figure)
-    notes = [note for chosen in (sources, targets) if chosen is not None for note in chosen.notes]
     output.summarize([*notes, f"drew {g.n:,} vertices and {g.m:,} arcs to {output.name}"])
     return 0
 
@@ -93,15 +91,13 @@ def _check(options: argparse.Namespace) -> None:
         raise ValueError("--limits draws bands, without a path and without another --limit")
 
 
-def _draw_result(
-    g: sssp.Graph, sources: Chosen, targets: Chosen | None, options: argparse.Namespace
-) -> Axes:
+def _draw_result(g: sssp.Graph, sources: Any, targets: Any, options: argparse.Namespace) -> Axes:
     limit = options.limits[-1] if options.limits else options.limit
     asked = {"nearest": True, "limit": limit, "predecessors": targets is not None}
-    result, _ = search(g, options, sssp.shortest_paths, sources.vertices, **asked)
-    target = None if targets is None else int(targets.vertices[0])
+    result, _ = search(g, options, sssp.shortest_paths, sources, **asked)
+    target = None if targets is None else int(targets[0])
     if targets is not None and not result.reached[target]:
-        [name] = arguments.label_vertices(g, targets.vertices)
+        [name] = arguments.label_vertices(g, targets)
         raise sssp.UnreachableError(f"no path leads to {shorten(str(name))}: there is none to draw")
     style: dict[str, Any] = {"extent": options.extent, "unit": options.unit}
     if options.limits:

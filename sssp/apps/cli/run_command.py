@@ -19,7 +19,7 @@ from typing import Any
 import sssp
 from sssp.apps.terminal.arguments import add_graph, add_limit, add_search, whole_number
 from sssp.apps.terminal.outcome import tell
-from sssp.apps.terminal.vertices import add_vertices, find_vertices, name_negatives
+from sssp.apps.terminal.vertices import add_vertices, find_ends, name_negatives
 from sssp.errors import import_extra
 
 SUMMARY = "make a table that outgrows memory, resumable, on many devices"
@@ -100,17 +100,11 @@ def run(options: argparse.Namespace) -> int:
         )
     network: Any = options.graph.load_network(options.coordinates)
     g = network._tree_graph
-    notes, sources, targets = [], np.arange(g.n), None
-    if options.sources:
-        chosen = find_vertices(g, options.sources, "source")
-        notes, sources = chosen.notes, chosen.vertices
-    if options.targets:
-        chosen = find_vertices(g, options.targets, "target")
-        notes, targets = notes + chosen.notes, chosen.vertices
+    sources, targets, notes = find_ends(g, options)
     with _open_client(options.dask) as client, _show_plan(), name_negatives(g):
         report = sssp.run(
             network,
-            sources,
+            np.arange(g.n) if sources is None else sources,
             targets=targets,
             compression=None if options.compression == "none" else options.compression,
             on=client,

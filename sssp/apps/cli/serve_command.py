@@ -60,19 +60,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Serve until Ctrl-C or SIGTERM."""
     end_on_sigterm()
-    from sssp.apps.page.answers import Unit
-    from sssp.apps.page.explore import make_server
+    from sssp.apps.page.explore import PLAIN, make_server
 
     if options.distance_unit is not None and options.distances is None:
         raise ValueError("--distance-unit needs --distances FILE")
-    network = _network(options)
+    network = options.graph.load_network(options.coordinates)
+    if options.prepare and isinstance(network, sssp.Graph):
+        network = sssp.prepare(network)
     arguments.require_coordinates(network._tree_graph)
     lengths = None if options.distances is None else _lengths(options.distances, network)
-    plain = Unit("", 1.0)
     with name_in_errors(f"{options.host}:{options.port}"):
         server = make_server(
-            network, name=options.graph.name, unit=options.unit or plain, lengths=lengths,
-            length_unit=options.distance_unit or plain, device=options.device,
+            network, name=options.graph.name, unit=options.unit or PLAIN, lengths=lengths,
+            length_unit=options.distance_unit or PLAIN, device=options.device,
             host=options.host, port=options.port,
         )  # fmt: skip
     with server:
@@ -86,14 +86,6 @@ def run(options: argparse.Namespace) -> int:
             webbrowser.open(server.address)
         server.serve_forever()
     return 0
-
-
-def _network(options: argparse.Namespace) -> sssp.Graph | sssp.Hierarchy:
-    """Read the graph, or the prepared map."""
-    network: sssp.Graph | sssp.Hierarchy = options.graph.load_network(options.coordinates)
-    if options.prepare and isinstance(network, sssp.Graph):
-        return sssp.prepare(network)
-    return network
 
 
 def _lengths(named: arguments.NamedGraph, network: sssp.Graph | sssp.Hierarchy) -> NDArray[Any]:

@@ -19,7 +19,7 @@ import sssp
 from sssp.apps.terminal.arguments import add_graph, add_limit, add_search, label_vertices
 from sssp.apps.terminal.output import NOWHERE, add_output, choose_output
 from sssp.apps.terminal.table_files import write_table
-from sssp.apps.terminal.vertices import add_vertices, find_vertices, require_vertices, search
+from sssp.apps.terminal.vertices import add_vertices, find_ends, require_vertices, search
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,14 +57,10 @@ def run(options: argparse.Namespace) -> int:
     require_vertices(options, "source")
     output = choose_output(options)
     g = options.graph.load(options.coordinates)
-    sources = find_vertices(g, options.sources, "source")
-    lines, targets = sources.notes, None
-    if options.targets:
-        chosen = find_vertices(g, options.targets, "target")
-        lines, targets = lines + chosen.notes, chosen.vertices
+    sources, targets, lines = find_ends(g, options)
     trees = options.predecessors or targets is not None
     asked = {"targets": targets, "limit": options.limit, "predecessors": trees}
-    result, how = search(g, options, sssp.shortest_paths, sources.vertices, **asked)
+    result, how = search(g, options, sssp.shortest_paths, sources, **asked)
     lines += [how, *(_describe_farthest(result) if targets is None else _describe_paths(result))]
     if output.path != NOWHERE:
         # before anything is printed: whatever becomes of that, the file is there

@@ -10,10 +10,10 @@ a column.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import sssp
 from sssp.apps.terminal import vertices
@@ -60,34 +60,26 @@ def run(options: argparse.Namespace) -> int:
     vertices.require_vertices(options, "source", "target")
     output = choose_output(options)
     g = options.graph.load(options.coordinates)
-    ends = Ends(
-        vertices.find_vertices(g, options.sources, "source", options.id, allow_none=True),
-        vertices.find_vertices(g, options.targets, "target", options.id),
-    )
+    sources = vertices.find_vertices(g, options.sources, "source", options.id, allow_none=True)
+    targets = vertices.find_vertices(g, options.targets, "target", options.id)
     start = perf_counter()
     seen = _Seen()
     with vertices.name_negatives(g):
-        results = _search_blocks(g, ends, options)
-        count = write_table(output, _list_columns(g, ends, results, seen, wide=options.wide))
+        results = _search_blocks(g, sources.vertices, targets.vertices, options)
+        columns = _list_columns(g, (sources, targets), results, seen, wide=options.wide)
+        count = write_table(output, columns)
     seconds = perf_counter() - start
     output.summarize(
         [
-            *ends.sources.notes,
-            *ends.targets.notes,
+            *sources.notes,
+            *targets.notes,
             f"{seen.method}, {seconds:.3f} s with compilation, if any, and writing",
-            f"{ends.sources.vertices.size:,} sources, {ends.targets.vertices.size:,} targets, "
+            f"{sources.vertices.size:,} sources, {targets.vertices.size:,} targets, "
             f"{seen.unreached:,} pairs unreached",
             f"wrote {count:,} rows to {output.name}",
         ]
     )
     return 0
-
-
-class Ends(NamedTuple):
-    """Both sides of a table."""
-
-    sources: vertices.Chosen
-    targets: vertices.Chosen
 
 
 @dataclass
@@ -99,9 +91,8 @@ class _Seen:
 
 
 def _search_blocks(
-    g: sssp.Graph, ends: Ends, options: argparse.Namespace
+    g: sssp.Graph, sources: Any, targets: Any, options: argparse.Namespace
 ) -> Iterable[sssp.ShortestPaths]:
-    sources, targets = ends.sources.vertices, ends.targets.vertices
     asked = {name: getattr(options, name) for name in ("limit", "method", "device")}
     asked["targets"] = targets
     if sources.size == 0:  # a table without rows has columns
@@ -111,7 +102,12 @@ def _search_blocks(
 
 
 def _list_columns(
-    g: sssp.Graph, ends: Ends, results: Iterable[sssp.ShortestPaths], seen: _Seen, *, wide: bool
+    g: sssp.Graph,
+    ends: Sequence[vertices.Chosen],
+    results: Iterable[sssp.ShortestPaths],
+    seen: _Seen,
+    *,
+    wide: bool,
 ) -> Iterator[dict[str, Any]]:
     """Yield rows of source, target and distance, or if `wide` a row a source; count into `seen`."""
     import numpy as np

@@ -1,7 +1,7 @@
 """Blocks of a job: the request of each, the functions that every worker runs, and its inputs.
 
-What goes to a worker with a block is a `Ticket`: the number of the block, and where the inputs lie
-that all blocks share. Those are read once a process, and kept until another job comes.
+The inputs that all blocks share go to threads of this process as they are, and to other processes
+as a `Ticket`, which says where they lie; they read them once, until another job comes.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import platform
 import threading
 import weakref
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
@@ -122,16 +121,10 @@ class JobRequest:
         self, network: sssp.Graph, sources: Array, device: Any, threads: int | None
     ) -> Plan[Request]:
         """Return the plan from some sources, checked; raises as the calls do."""
-        options: dict[str, Any] = {
-            "targets": self.targets,
-            "limit": self.limit,
-            "method": self.method,
-            "device": device,
-            "threads": threads,
-            "memory_limit": self.memory_limit,
-            "progress": False,
-            "advice": SMALLER_BLOCKS_OF_A_JOB,
-        }
+        asked = ("targets", "limit", "method", "memory_limit")
+        options: dict[str, Any] = {name: getattr(self, name) for name in asked}
+        options |= {"device": device, "threads": threads, "progress": False}
+        options["advice"] = SMALLER_BLOCKS_OF_A_JOB
         if self.what is not None:
             return make_reduction_plan(
                 network, sources, self.what, self.vertex_weights, self.decay, **options
@@ -342,23 +335,31 @@ class Inputs:
             values = {name: table.T for name, table in values.items()}
         return self.sink.write(solved.block, values, self.temporary)
 
+    def finish(self, solved: Solved) -> Done:
+        """Certify a block and write it; return its entry in the manifest."""
+        start = perf_counter()
+        certified, pieces = self.certify(solved), self.write(solved)
+        seconds = solved.seconds + perf_counter() - start
+        searches, device = len(solved.searches), solved.device
+        return Done(solved.block, pieces, searches, certified, seconds, device, worker_name())
+
 
 class Ticket(NamedTuple):
-    """Where a worker finds the inputs of a block.
+    """Where a worker in another process finds the inputs of a block.
 
     Attributes
     ----------
     key : str
         Tells jobs apart.
-    path : str or None
-        A file; None: they are in this process.
+    path : str
+        A file.
     checksum : str
         Its SHA-256: what is unpickled is what the job wrote.
     """
 
     key: str
-    path: str | None = None
-    checksum: str = ""
+    path: str
+    checksum: str
 
 
 class Done(NamedTuple):
@@ -385,21 +386,10 @@ class Done(NamedTuple):
 
 
 _lock = make_lock()
-#: inputs by the key of their job: of jobs that this process has begun, and of the last that it read
-_begun: dict[str, Inputs] = {}
+#: the inputs that this process read last, by the key of their job
 _read: dict[str, Inputs] = {}
-#: the graph of the latter, by its digest: the next job on it finds it here, and on the GPU
+#: their graph, by its digest: the next job on it finds it here, and on the GPU
 _networks: dict[str, sssp.Graph] = {}
-
-
-@contextmanager
-def lend_inputs(key: str, inputs: Inputs) -> Iterator[Ticket]:
-    """Keep inputs in this process for a while; yield the ticket for its workers."""
-    _begun[key] = inputs
-    try:
-        yield Ticket(key)
-    finally:
-        del _begun[key]
 
 
 def store_inputs(inputs: Inputs, key: str, path: Path) -> Ticket:
@@ -422,28 +412,12 @@ class _DigestingFile:
         return self.stream.write(data)
 
 
-def do_block(ticket: Ticket, block: int, device: Any, threads: int | None) -> Done:
+def do_block(inputs: Inputs | Ticket, block: int, device: Any, threads: int | None) -> Done:
     """Find a block and write it; return its entry in the manifest."""
-    (solved,) = search_blocks(ticket, [block], device, threads)
-    return finish_block(ticket, solved)
-
-
-def search_blocks(
-    ticket: Ticket, blocks: Sequence[int], device: Any, threads: int | None
-) -> list[Solved]:
-    """Find some blocks in one call."""
-    return _inputs_of(ticket).solve(blocks, device, threads)
-
-
-def finish_block(ticket: Ticket, solved: Solved) -> Done:
-    """Certify a block and write it; return its entry in the manifest."""
-    start = perf_counter()
-    inputs = _inputs_of(ticket)
-    certified = inputs.certify(solved)
-    pieces = inputs.write(solved)
-    seconds = solved.seconds + perf_counter() - start
-    searches, device = len(solved.searches), solved.device
-    return Done(solved.block, pieces, searches, certified, seconds, device, worker_name())
+    if isinstance(inputs, Ticket):
+        inputs = _inputs_of(inputs)
+    (solved,) = inputs.solve([block], device, threads)
+    return inputs.finish(solved)
 
 
 def worker_name() -> str:
@@ -453,7 +427,7 @@ def worker_name() -> str:
 
 def _inputs_of(ticket: Ticket) -> Inputs:
     with _lock:
-        found = _begun.get(ticket.key) or _read.get(ticket.key)
+        found = _read.get(ticket.key)
         if found is None:
             found = _read_inputs(ticket)
             _read.clear()
@@ -464,7 +438,7 @@ def _inputs_of(ticket: Ticket) -> Inputs:
 
 
 def _read_inputs(ticket: Ticket) -> Inputs:
-    path = Path(ticket.path or "")
+    path = Path(ticket.path)
     try:
         content = path.read_bytes()
     except OSError as error:

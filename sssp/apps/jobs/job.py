@@ -20,19 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 import sssp
-from sssp.apps.jobs import stores
-from sssp.apps.jobs.blocks import (
-    DISTANCES,
-    Done,
-    GraphFile,
-    GraphNotSeenError,
-    Inputs,
-    JobRequest,
-    digest_of,
-    identity_of,
-    lend_inputs,
-    store_inputs,
-)
+from sssp.apps.jobs import blocks, stores
+from sssp.apps.jobs.blocks import Done
 from sssp.apps.jobs.manifest import FRAME, Manifest
 from sssp.apps.jobs.runners import LocalRunner, Runner, runner_of
 from sssp.calls.placement import named_devices
@@ -57,7 +46,7 @@ LONG = 100.0
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 #: what skims may not be called
-RESERVED = {DISTANCES, "distance", "source", "target"}
+RESERVED = {blocks.DISTANCES, "distance", "source", "target"}
 
 Array = NDArray[Any]
 logger = logging.getLogger("sssp")
@@ -309,7 +298,7 @@ def run(
         columns, _ = stores.distinct_rows(columns, network.n)
     skims = _check_skims(skim, network, reduce)
     dtype_name = None if dtype is None else np.dtype(dtype).str
-    asked = JobRequest(
+    asked = blocks.JobRequest(
         columns, reduce, limit, vertex_weights, decay, skims, method, dtype_name, memory_limit
     )
     place = device, on, threads
@@ -327,7 +316,7 @@ class _Job:
     network: sssp.Graph
     file: str | None
     distinct: Array
-    asked: JobRequest
+    asked: blocks.JobRequest
     device: Any
     on: Any
     threads: int | None
@@ -360,7 +349,7 @@ class _Job:
             dtype = reduction.dtype_of(self.weights_dtype)
             return (stores.Field(reduction.what, reduction.what, dtype, width),)
         width = self.network.n if self.targets is None else self.targets.size
-        distances = stores.Field(DISTANCES, "distance", np.dtype(asked.dtype), width)
+        distances = stores.Field(blocks.DISTANCES, "distance", np.dtype(asked.dtype), width)
         skims = (stores.Field(name, name, v.dtype, width) for name, v in asked.skims.items())
         return (distances, *skims)
 
@@ -382,28 +371,30 @@ class _Job:
         """Return all parameters that the table depends on, as the manifest stores them."""
         asked, plan = self.asked, self.plan
         reduction = plan.request.reduction
-        decay = None if reduction is None else reduction.decay
+        decay: Any = None if reduction is None else reduction.decay
         if decay is not None and decay.function is not None:
             raise TypeError(
                 "a job that goes on cannot tell whether a function is still the same: pass decay "
                 "as a tuple, of edges and values for instance"
             )
+        if decay is not None:
+            decay = repr((*decay[:2], *map(blocks.digest_of, decay[2:4])))
         labels = self.network.labels
         if labels is not None and labels.dtype.kind == "O":
             labels = np.frombuffer(repr(labels.tolist()).encode(), np.uint8)
-        return identity_of(self.network) | {
+        return blocks.identity_of(self.network) | {
             "sources": _describe_array(self.distinct),
             "targets": _describe_array(self.targets),
             "reduce": asked.what,
             "vertex_weights": _describe_array(asked.vertex_weights),
-            "decay": decay and repr((*decay[:2], digest_of(decay.edges), digest_of(decay.values))),
-            "skim": {name: digest_of(values) for name, values in asked.skims.items()},
+            "decay": decay,
+            "skim": {name: blocks.digest_of(values) for name, values in asked.skims.items()},
             "limit": plan.request.limit,
             "method": repr(plan.method),
             "dtype": [field.dtype.str for field in layout.fields],
             "form": self.form,
             "compression": "zstd" if self.zstd else None,
-            "labels": None if labels is None else digest_of(labels),
+            "labels": None if labels is None else blocks.digest_of(labels),
             "block_size": layout.block_size,
             "chunk_bytes": chunk_bytes,
         }
@@ -484,7 +475,7 @@ class _Job:
 
     def _inputs(
         self, layout: stores.Layout, chunk_bytes: int | None, temporary: Path, certify: int
-    ) -> Inputs:
+    ) -> blocks.Inputs:
         sink: stores.ZarrStore | stores.ParquetParts
         if self.form == "zarr":
             sink = stores.ZarrStore(
@@ -505,7 +496,7 @@ class _Job:
             sink.check()
         size = min(certify, layout.searches)
         sample = np.random.default_rng(SEED).choice(layout.searches, size, replace=False)
-        return Inputs(
+        return blocks.Inputs(
             self.network, self.starts, self.asked, layout, sink, temporary, np.sort(sample)
         )
 
@@ -541,7 +532,7 @@ class _Job:
 class _Work:
     """The blocks that are left of a job, and the loop that does them."""
 
-    inputs: Inputs
+    inputs: blocks.Inputs
     file: str | None
     runner: Runner
     manifest: Manifest
@@ -574,23 +565,22 @@ class _Work:
     def _run_blocks(self) -> Iterator[list[Done]]:
         inputs, file = self.inputs, self.file
         if self.runner.in_process:
-            with lend_inputs(secrets.token_hex(8), inputs) as ticket:
-                yield from self.runner.run(ticket, self._list_left())
+            yield from self.runner.run(inputs, self._list_left())
             return
         if file is not None:
             try:
-                path = GraphFile(os.path.abspath(file), identity_of(inputs.network))
+                path = blocks.GraphFile(os.path.abspath(file), blocks.identity_of(inputs.network))
                 yield from self._run_outside(replace(inputs, network=path))
                 return
-            except GraphNotSeenError as error:
+            except blocks.GraphNotSeenError as error:
                 logger.info("%s; so the graph travels", error)
         yield from self._run_outside(inputs)
 
-    def _run_outside(self, inputs: Inputs) -> Iterator[list[Done]]:
+    def _run_outside(self, inputs: blocks.Inputs) -> Iterator[list[Done]]:
         key = secrets.token_hex(8)
         path = self.manifest.inputs(key)
         try:
-            yield from self.runner.run(store_inputs(inputs, key, path), self._list_left())
+            yield from self.runner.run(blocks.store_inputs(inputs, key, path), self._list_left())
         finally:
             path.unlink(missing_ok=True)
 
@@ -610,7 +600,7 @@ def _explain_full_disk(report: Report) -> Iterator[None]:
         ) from error
 
 
-def _measure(inputs: Inputs, report: Report, runner: Runner) -> None:
+def _measure(inputs: blocks.Inputs, report: Report, runner: Runner) -> None:
     """Find a block here, or those that are searched together, and forget them.
 
     Twice, for kernels are compiled the first time; unless that is lost in what it takes.
@@ -677,7 +667,7 @@ def _check_skims(skim: Any, network: sssp.Graph, reduce: str | None) -> dict[str
 
 
 def _describe_array(array: Array | None) -> str | None:
-    return None if array is None else f"{len(array):,} numbers, {digest_of(array)}"
+    return None if array is None else f"{len(array):,} numbers, {blocks.digest_of(array)}"
 
 
 def _format_seconds(seconds: float) -> str:

@@ -16,7 +16,7 @@ from concurrent import futures
 from itertools import islice
 from typing import Any
 
-from sssp.apps.jobs.blocks import Done, Ticket, do_block, finish_block, search_blocks
+from sssp.apps.jobs.blocks import Done, Inputs, Ticket, do_block
 from sssp.engine.workers import POLL_SECONDS, Pool
 from sssp.errors import DeviceError, JobError
 
@@ -64,7 +64,7 @@ class Runner(ABC):
         self.on, self.measured_on, self.threads = on, device, threads or 1
 
     @abstractmethod
-    def run(self, ticket: Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
+    def run(self, inputs: Inputs | Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
         """Do the blocks; yield lists of finished ones, in any order."""
 
 
@@ -95,7 +95,7 @@ class ExecutorRunner(Runner):
         # (as far as it tells)
         self.slots = int(getattr(on, "_max_workers", None) or 1)
 
-    def run(self, ticket: Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
+    def run(self, inputs: Inputs | Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
         """Do the blocks; yield lists of finished ones, in any order.
 
         Raises
@@ -107,7 +107,7 @@ class ExecutorRunner(Runner):
         under_way: set[futures.Future[Done]] = set()
         try:
             for block in islice(left, AHEAD * self.slots):
-                under_way.add(self.submit(ticket, block))
+                under_way.add(self.submit(inputs, block))
             while under_way:
                 # with a timeout, for else Ctrl-C is not heard on every system
                 done, under_way = futures.wait(under_way, POLL_SECONDS, futures.FIRST_COMPLETED)
@@ -118,7 +118,7 @@ class ExecutorRunner(Runner):
                 for future in failed:
                     future.result()
                 for block in islice(left, len(some)):
-                    under_way.add(self.submit(ticket, block))
+                    under_way.add(self.submit(inputs, block))
         except futures.BrokenExecutor as error:
             raise JobError(
                 f"a worker of the executor has died ({error}); what is done is kept: run the job "
@@ -128,9 +128,9 @@ class ExecutorRunner(Runner):
             for future in under_way:
                 future.cancel()
 
-    def submit(self, ticket: Ticket, block: int) -> futures.Future[Done]:
+    def submit(self, inputs: Inputs | Ticket, block: int) -> futures.Future[Done]:
         """Hand out a block."""
-        asked = ticket, block, self.measured_on, self.threads
+        asked = inputs, block, self.measured_on, self.threads
         future: futures.Future[Done] = self.on.submit(do_block, *asked)
         return future
 
@@ -168,8 +168,9 @@ class LocalRunner(Runner):
         for device in devices:
             self._idle.put(device)
 
-    def run(self, ticket: Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
+    def run(self, inputs: Inputs | Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
         """Do the blocks; yield lists of finished ones, in any order."""
+        assert isinstance(inputs, Inputs)
         left = iter(self._groups(list(blocks)))
         #: of every block those that were searched with it and are not on record
         missing: dict[int, set[int]] = {}
@@ -180,7 +181,7 @@ class LocalRunner(Runner):
             for group in islice(left, calls):
                 own = set(group)
                 missing.update((block, own) for block in group)
-                searches.add(self._searchers.submit(self._search, ticket, group))
+                searches.add(self._searchers.submit(self._search, inputs, group))
 
         try:
             begin(self._calls)
@@ -221,19 +222,19 @@ class LocalRunner(Runner):
             blocks[first : first + size] for first in rest
         ]
 
-    def _search(self, ticket: Ticket, group: list[int]) -> set[futures.Future[Done]]:
+    def _search(self, inputs: Inputs, group: list[int]) -> set[futures.Future[Done]]:
         """Search for some blocks on the next device that is free, and hand them to the writers."""
         device = self._idle.get()
         try:
-            found = search_blocks(ticket, group, device, self.threads)
+            found = inputs.solve(group, device, self.threads)
         except DeviceError as error:
             if not self.by_rule:
                 raise
             logger.warning("device='auto' falls back to the CPU: %s", error)
-            found = search_blocks(ticket, group, "cpu", self.threads)
+            found = inputs.solve(group, "cpu", self.threads)
         finally:
             self._idle.put(device)
-        return {self._writers.submit(finish_block, ticket, solved) for solved in found}
+        return {self._writers.submit(inputs.finish, solved) for solved in found}
 
 
 def _split_failed(
@@ -245,11 +246,11 @@ def _split_failed(
 
 
 def do_block_on_dask(
-    ticket: Ticket, block: int, device: Any, threads: int | None
+    inputs: Inputs | Ticket, block: int, device: Any, threads: int | None
 ) -> Done | tuple[str, str]:
     """Do a block on a worker of Dask; without such a device return its address and the reason."""
     try:
-        return do_block(ticket, block, device, threads)
+        return do_block(inputs, block, device, threads)
     except DeviceError as error:
         return sys.modules["distributed"].get_worker().address, str(error)
 
@@ -272,7 +273,7 @@ class DaskRunner(Runner):
         threads: dict[str, int] = self.on.nthreads()
         return {name: count for name, count in threads.items() if name not in self._without}
 
-    def run(self, ticket: Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
+    def run(self, inputs: Inputs | Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
         """Do the blocks; yield lists of finished ones, in any order.
 
         Raises
@@ -289,7 +290,7 @@ class DaskRunner(Runner):
 
         def hand_out(block: int) -> None:
             workers = list(self._able()) if self._without else None
-            asked = do_block_on_dask, ticket, block, self.measured_on, self.threads
+            asked = do_block_on_dask, inputs, block, self.measured_on, self.threads
             future = self.on.submit(*asked, pure=False, retries=0, workers=workers)
             under_way[future] = block
             completed.add(future)

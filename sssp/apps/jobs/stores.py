@@ -335,9 +335,6 @@ class ZarrStore:
     zstd: bool
     chunk_bytes: int = CHUNK_BYTES
 
-    #: what the manifest calls it
-    form = "zarr"
-
     def prepare(
         self, labels: Mapping[str, Array], attributes: Mapping[str, Any], temporary: Path
     ) -> dict[Path, Piece]:
@@ -493,11 +490,6 @@ class ParquetParts:
     wide: bool
     sources: Array
     targets: Array | None
-
-    @property
-    def form(self) -> str:
-        """The name of this form in the manifest."""
-        return "wide" if self.wide else "long"
 
     def check(self) -> None:
         """Refuse a table with too many columns, or with two columns of one name."""

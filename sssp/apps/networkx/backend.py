@@ -21,7 +21,10 @@ int64, functions in place of weights, and Dijkstra's algorithm on negative weigh
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import wraps
+from inspect import signature
+from operator import methodcaller
 from typing import Any, NoReturn
 
 import networkx as nx
@@ -31,15 +34,16 @@ from sssp import ShortestPaths
 from sssp.apps.networkx.choice import FLOYD_WARSHALL_KNOWS_CYCLES, can_run, should_run
 from sssp.apps.networkx.converted import ConvertedGraph, convert_from_nx, convert_to_nx
 from sssp.apps.networkx.searches import (
+    HOPS,
+    PathBetween,
     Paths,
     SearchKind,
     SearchRow,
-    bellman_ford,
     by_hops,
-    dijkstra,
     find_between,
     find_matrix,
     has_negative_cycle,
+    kind_of,
     search_each,
     search_from,
 )
@@ -47,307 +51,149 @@ from sssp.apps.networkx.searches import (
 __all__ = ["can_run", "convert_from_nx", "convert_to_nx", "should_run"]
 
 Lengths = dict[Any, Any]
-LengthAndPath = tuple[Any, list[Any]]
 Table = dict[Any, Lengths]
+#: of a function, by name
+Arguments = dict[str, Any]
+#: takes the answer of a function from what a search has found
+Form = Callable[[Any], Any]
 
-# -- weighted ------------------------------------------------------------------------------------
-
-
-def dijkstra_path(G: ConvertedGraph, source: Any, target: Any, weight: Any = "weight") -> Any:
-    """Return the nodes on a shortest path."""
-    return single_source_dijkstra(G, source, target, weight=weight)[1]
-
-
-def dijkstra_path_length(
-    G: ConvertedGraph, source: Any, target: Any, weight: Any = "weight"
-) -> Any:
-    """Return the length of a shortest path."""
-    kind = dijkstra(G, weight)
-    return _between("dijkstra_path_length", G, kind, source, target, tree=False)[0]
+# -- what functions return of a row, or of a path between two nodes --------------------------------
 
 
-def single_source_dijkstra_path(
-    G: ConvertedGraph, source: Any, cutoff: float | None = None, weight: Any = "weight"
-) -> Paths:
-    """Return the path to every node from one."""
-    return _nearest(G, {source}, cutoff, weight, tree=True).paths()
+def _both(found: SearchRow | PathBetween) -> tuple[Any, Any]:
+    return found.lengths(), found.paths()
 
 
-def single_source_dijkstra_path_length(
-    G: ConvertedGraph, source: Any, cutoff: float | None = None, weight: Any = "weight"
-) -> Lengths:
-    """Return the distance of every node from one."""
-    return _nearest(G, {source}, cutoff, weight, tree=False).lengths()
-
-
-def single_source_dijkstra(
-    G: ConvertedGraph,
-    source: Any,
-    target: Any = None,
-    cutoff: float | None = None,
-    weight: Any = "weight",
-) -> tuple[Any, Any]:
-    """Return the distance of every node from one, and the paths; of the target alone if given."""
-    return multi_source_dijkstra(G, {source}, target, cutoff, weight)
-
-
-def multi_source_dijkstra_path(
-    G: ConvertedGraph, sources: Collection[Any], cutoff: float | None = None, weight: Any = "weight"
-) -> Paths:
-    """Return the path to every node from the nearest of some."""
-    return _nearest(G, sources, cutoff, weight, tree=True).paths()
-
-
-def multi_source_dijkstra_path_length(
-    G: ConvertedGraph, sources: Collection[Any], cutoff: float | None = None, weight: Any = "weight"
-) -> Lengths:
-    """Return the distance of every node from the nearest of some."""
-    return _nearest(G, sources, cutoff, weight, tree=False).lengths()
-
-
-def multi_source_dijkstra(
-    G: ConvertedGraph,
-    sources: Collection[Any],
-    target: Any = None,
-    cutoff: float | None = None,
-    weight: Any = "weight",
-) -> tuple[Any, Any]:
-    """Return the distance of every node from the nearest of some, and the paths; or of one node."""
-    if target is None:
-        return _both(_nearest(G, sources, cutoff, weight, tree=True))
-    starts, end = _starts(G, sources), G.vertex(target)
-    found = find_between(G, dijkstra(G, weight, cutoff), starts, end, tree=True)
-    if found is None:
-        ends = {"sources": sources, "target": target}
-        _raise_as_networkx("multi_source_dijkstra", G, (*sources, target), **ends)
-    return found
-
-
-def dijkstra_predecessor_and_distance(
-    G: ConvertedGraph, source: Any, cutoff: float | None = None, weight: Any = "weight"
-) -> tuple[dict[Any, list[Any]], Lengths]:
-    """Return all nodes that stand before each one on shortest paths, and the distances."""
-    start = _require("dijkstra_predecessor_and_distance", G, source=source)
-    return _before_and_lengths(G, dijkstra(G, weight, cutoff), start)
-
-
-def all_pairs_dijkstra(
-    G: ConvertedGraph, cutoff: float | None = None, weight: Any = "weight"
-) -> Iterator[tuple[Any, tuple[Lengths, Paths]]]:
-    """Yield every node with the distances of all others from it, and the paths."""
-    rows = search_each(G, dijkstra(G, weight, cutoff), tree=True)
-    return ((row.source, _both(row)) for row in rows)
-
-
-def all_pairs_dijkstra_path_length(
-    G: ConvertedGraph, cutoff: float | None = None, weight: Any = "weight"
-) -> Iterator[tuple[Any, Lengths]]:
-    """Yield every node with the distances of all others from it."""
-    return _all_lengths(G, dijkstra(G, weight, cutoff))
-
-
-def all_pairs_dijkstra_path(
-    G: ConvertedGraph, cutoff: float | None = None, weight: Any = "weight"
-) -> Iterator[tuple[Any, Paths]]:
-    """Yield every node with the paths to all others from it."""
-    return _all_paths(G, dijkstra(G, weight, cutoff))
-
-
-def bellman_ford_predecessor_and_distance(
-    G: ConvertedGraph,
-    source: Any,
-    target: Any = None,
-    weight: Any = "weight",
-    heuristic: bool = False,
-) -> tuple[dict[Any, list[Any]], Lengths]:
-    """Return all nodes that stand before each one on shortest paths, and the distances.
-
-    `target` and `heuristic` make no difference.
-    """
-    start = _require("bellman_ford_predecessor_and_distance", G, source=source)
-    _refuse_negative_loops(G, weight)
-    return _before_and_lengths(G, bellman_ford(G, weight), start)
-
-
-def bellman_ford_path(G: ConvertedGraph, source: Any, target: Any, weight: Any = "weight") -> Any:
-    """Return the nodes on a shortest path."""
-    return single_source_bellman_ford(G, source, target, weight)[1]
-
-
-def bellman_ford_path_length(
-    G: ConvertedGraph, source: Any, target: Any, weight: Any = "weight"
-) -> Any:
-    """Return the length of a shortest path."""
-    kind = bellman_ford(G, weight)
-    return _between("bellman_ford_path_length", G, kind, source, target, tree=False)[0]
-
-
-def single_source_bellman_ford_path(
-    G: ConvertedGraph, source: Any, weight: Any = "weight"
-) -> Paths:
-    """Return the path to every node from one."""
-    start = _require("single_source_bellman_ford", G, source=source)
-    return search_from(G, bellman_ford(G, weight), [start], tree=True).paths()
-
-
-def single_source_bellman_ford_path_length(
-    G: ConvertedGraph, source: Any, weight: Any = "weight"
-) -> Lengths:
-    """Return the distance of every node from one."""
-    start = _require("single_source_bellman_ford_path_length", G, source=source)
-    return search_from(G, bellman_ford(G, weight), [start], tree=False).lengths()
-
-
-def single_source_bellman_ford(
-    G: ConvertedGraph, source: Any, target: Any = None, weight: Any = "weight"
-) -> tuple[Any, Any]:
-    """Return the distance of every node from one, and the paths; of the target alone if given."""
-    kind = bellman_ford(G, weight)
-    if target is None:
-        start = _require("single_source_bellman_ford", G, source=source)
-        return _both(search_from(G, kind, [start], tree=True))
-    return _between("single_source_bellman_ford", G, kind, source, target, tree=True)
-
-
-def all_pairs_bellman_ford_path_length(
-    G: ConvertedGraph, weight: Any = "weight"
-) -> Iterator[tuple[Any, Lengths]]:
-    """Yield every node with the distances of all others from it."""
-    return _all_lengths(G, bellman_ford(G, weight))
-
-
-def all_pairs_bellman_ford_path(
-    G: ConvertedGraph, weight: Any = "weight"
-) -> Iterator[tuple[Any, Paths]]:
-    """Yield every node with the paths to all others from it."""
-    return _all_paths(G, bellman_ford(G, weight))
-
-
-def goldberg_radzik(
-    G: ConvertedGraph, source: Any, weight: Any = "weight"
-) -> tuple[dict[Any, Any], Lengths]:
+def _tree(row: SearchRow) -> tuple[dict[Any, Any], Lengths]:
     """Return the node before each one on its path, and the distances."""
-    start = _require("goldberg_radzik", G, source=source)
-    _refuse_negative_loops(G, weight)
-    row = search_from(G, bellman_ford(G, weight), [start], tree=True)
+    _refuse_negative_loops(row)
     return row.predecessors(), row.lengths()
 
 
-def negative_edge_cycle(G: ConvertedGraph, weight: Any = "weight", heuristic: bool = True) -> bool:
-    """Return whether there is a cycle of negative length; `heuristic` makes no difference."""
-    kind = bellman_ford(G, weight)
-    return kind.method == "bellman-ford" and has_negative_cycle(G)
+def _all_trees(row: SearchRow) -> tuple[dict[Any, list[Any]], Lengths]:
+    """Return all nodes that stand before each one on shortest paths, and the distances."""
+    _refuse_negative_loops(row)
+    return row.all_predecessors(), row.lengths()
 
 
-def bidirectional_dijkstra(
-    G: ConvertedGraph, source: Any, target: Any, weight: Any = "weight"
-) -> LengthAndPath:
-    """Return the length of a shortest path and its nodes."""
-    kind = dijkstra(G, weight)
-    return _between("bidirectional_dijkstra", G, kind, source, target, tree=True)
-
-
-def johnson(G: ConvertedGraph, weight: Any = "weight") -> dict[Any, Paths]:
-    """Return the paths from every node to all others."""
-    found = find_matrix(G, bellman_ford(G, weight), tree=True)
-    columns = zip(G.nodes, found.distances, found.predecessors, strict=True)
-    return {node: SearchRow(G, [v], *row).paths() for v, (node, *row) in enumerate(columns)}
-
-
-def _both(row: SearchRow) -> tuple[Lengths, Paths]:
-    return row.lengths(), row.paths()
-
-
-def _before_and_lengths(
-    G: ConvertedGraph, kind: SearchKind, start: int
-) -> tuple[dict[Any, list[Any]], Lengths]:
-    row = search_from(G, kind, [start], tree=False)
-    before = row.all_predecessors(by_hops=kind.method == "breadth-first")
-    return before, row.lengths()
-
-
-def _refuse_negative_loops(G: ConvertedGraph, weight: Any) -> None:
-    loops = G.graph.indices == G.graph.tails
-    if weight is not None and (G.graph.weights[loops] < 0).any():
+def _refuse_negative_loops(row: SearchRow) -> None:
+    """Raise for one that the search has not reached either, as some functions of NetworkX do."""
+    graph = row.G.graph
+    if row.kind.method != HOPS and (graph.weights[graph.indices == graph.tails] < 0).any():
         raise nx.NetworkXUnbounded("Negative cycle detected.")
 
 
-def _all_lengths(G: ConvertedGraph, kind: SearchKind) -> Iterator[tuple[Any, Lengths]]:
-    return ((row.source, row.lengths()) for row in search_each(G, kind, tree=False))
+LENGTHS, PATHS = methodcaller("lengths"), methodcaller("paths")
+#: forms that need the predecessors of a search
+OF_TREES = (PATHS, _both, _tree)
+
+# -- functions that only differ in algorithm and form ----------------------------------------------
+
+#: parameters that are nodes to search between, from or to
+ENDS: tuple[str, ...] = ("source", "sources", "target")
+#: by algorithm
+BY_ALGORITHM: dict[str, dict[str, Form]] = {
+    "dijkstra": {
+        "dijkstra_path": PATHS,
+        "dijkstra_path_length": LENGTHS,
+        "bidirectional_dijkstra": _both,
+        "single_source_dijkstra": _both,
+        "single_source_dijkstra_path": PATHS,
+        "single_source_dijkstra_path_length": LENGTHS,
+        "multi_source_dijkstra": _both,
+        "multi_source_dijkstra_path": PATHS,
+        "multi_source_dijkstra_path_length": LENGTHS,
+        "all_pairs_dijkstra": _both,
+        "all_pairs_dijkstra_path": PATHS,
+        "all_pairs_dijkstra_path_length": LENGTHS,
+        "dijkstra_predecessor_and_distance": _all_trees,
+    },
+    "bellman-ford": {
+        "bellman_ford_path": PATHS,
+        "bellman_ford_path_length": LENGTHS,
+        "single_source_bellman_ford": _both,
+        "single_source_bellman_ford_path": PATHS,
+        "single_source_bellman_ford_path_length": LENGTHS,
+        "all_pairs_bellman_ford_path": PATHS,
+        "all_pairs_bellman_ford_path_length": LENGTHS,
+        "bellman_ford_predecessor_and_distance": _all_trees,
+        "goldberg_radzik": _tree,
+    },
+    HOPS: {
+        "bidirectional_shortest_path": PATHS,
+        "single_source_shortest_path": PATHS,
+        "single_source_shortest_path_length": LENGTHS,
+        "single_target_shortest_path": PATHS,
+        "single_target_shortest_path_length": LENGTHS,
+        "all_pairs_shortest_path": PATHS,
+        "all_pairs_shortest_path_length": LENGTHS,
+    },
+}
+#: those that take the name of an algorithm
+BY_METHOD: dict[str, Form] = {"shortest_path": PATHS, "shortest_path_length": LENGTHS}
+#: without a target these find a whole row
+TARGET_IS_OPTIONAL = {
+    *("dijkstra_path", "single_source_dijkstra", "multi_source_dijkstra"),
+    *("bellman_ford_path", "single_source_bellman_ford"),
+}
 
 
-def _all_paths(G: ConvertedGraph, kind: SearchKind) -> Iterator[tuple[Any, Paths]]:
-    return ((row.source, row.paths()) for row in search_each(G, kind, tree=True))
+def _make_function(name: str, algorithm: str | None, form: Form) -> Callable[..., Any]:
+    """Return the function of a name, with the signature of NetworkX's."""
+    theirs = getattr(nx, name).orig_func
+    _, *parameters = signature(theirs).parameters
+    nodes = [end for end in ENDS if end in parameters]
+    if form is _all_trees and "target" in nodes:
+        nodes.remove("target")  # (it makes no difference)
+    optional = ENDS if name in BY_METHOD else ("target",) if name in TARGET_IS_OPTIONAL else ()
+
+    @wraps(theirs, ("__name__", "__qualname__", "__doc__"))
+    def answer(G: ConvertedGraph, *args: Any, **more: Any) -> Any:
+        # (NetworkX has bound all arguments, defaults too)
+        given = dict(zip(parameters, args, strict=False)) | more
+        left_open = {end for end in optional if given.get(end) is None}
+        ends = {end: given[end] for end in nodes if end not in left_open}
+        method = algorithm or given["method"]
+        if algorithm is None and method not in ("dijkstra", "bellman-ford"):
+            _raise_as_networkx(name, G, ends.values(), **given)
+        kind = kind_of(method, G, given.get("weight"), given.get("cutoff"))
+        return _search(name, G, kind, ends, form, given)
+
+    return answer
 
 
-def _nearest(
-    G: ConvertedGraph, sources: Collection[Any], cutoff: Any, weight: Any, *, tree: bool
-) -> SearchRow:
-    """Search from the nearest of several nodes."""
-    starts = _starts(G, sources)
-    return search_from(G, dijkstra(G, weight, cutoff), starts, tree=tree)
+def _search(
+    name: str, G: ConvertedGraph, kind: SearchKind, ends: Arguments, form: Form, given: Arguments
+) -> Any:
+    """Search from the sources or to the target, or between them; without either from every node.
+
+    Where a node is missing, or not reached, NetworkX's function raises its error, of the arguments
+    that are given.
+    """
+    tree = form in OF_TREES
+    if not ends:
+        return ((row.source, form(row)) for row in search_each(G, kind, tree=tree))
+    target = ends.get("target")
+    sources = ends["sources"] if "sources" in ends else [ends.get("source", target)]
+    starts: list[Any] = list(dict.fromkeys(map(G.vertex, sources)))
+    found: SearchRow | PathBetween | None = None
+    if starts and None not in starts:
+        if len(ends) == 2:
+            found = find_between(G, kind, starts, G.vertex(target), tree=tree)
+        else:
+            kind = kind.reverse() if "target" in ends else kind
+            found = search_from(G, kind, starts, tree=tree)
+    if found is None:
+        _raise_as_networkx(name, G, (*sources, target), **given)
+    return form(found)
 
 
-def _starts(G: ConvertedGraph, sources: Collection[Any]) -> list[int]:
-    """Return the vertices of the sources, which are nodes, and at least one."""
-    vertices = [vertex for node in sources if (vertex := G.vertex(node)) is not None]
-    if not vertices or len(vertices) < len(sources):
-        _raise_as_networkx("multi_source_dijkstra", G, sources, sources=sources)
-    return list(dict.fromkeys(vertices))
+for _algorithm, _functions in [*BY_ALGORITHM.items(), (None, BY_METHOD)]:
+    for _name, _form in _functions.items():
+        globals()[_name] = _make_function(_name, _algorithm, _form)
 
 
-# -- unweighted ----------------------------------------------------------------------------------
-
-
-def single_source_shortest_path_length(
-    G: ConvertedGraph, source: Any, cutoff: float | None = None
-) -> dict[Any, int]:
-    """Return the distance of every node from one."""
-    start = _require("single_source_shortest_path_length", G, source=source)
-    return search_from(G, by_hops(cutoff), [start], tree=False).lengths()
-
-
-def single_target_shortest_path_length(
-    G: ConvertedGraph, target: Any, cutoff: float | None = None
-) -> dict[Any, int]:
-    """Return the distance of every node to one."""
-    end = _require("single_target_shortest_path_length", G, target=target)
-    return search_from(G, by_hops(cutoff).reverse(), [end], tree=False).lengths()
-
-
-def all_pairs_shortest_path_length(
-    G: ConvertedGraph, cutoff: float | None = None
-) -> Iterator[tuple[Any, dict[Any, int]]]:
-    """Yield every node with the distances of all others from it."""
-    return _all_lengths(G, by_hops(cutoff))
-
-
-def bidirectional_shortest_path(G: ConvertedGraph, source: Any, target: Any) -> list[Any]:
-    """Return the nodes on a shortest path."""
-    return _between("bidirectional_shortest_path", G, by_hops(), source, target, tree=True)[1]
-
-
-def single_source_shortest_path(
-    G: ConvertedGraph, source: Any, cutoff: float | None = None
-) -> Paths:
-    """Return the path to every node from one."""
-    start = _require("single_source_shortest_path", G, source=source)
-    return search_from(G, by_hops(cutoff), [start], tree=True).paths()
-
-
-def single_target_shortest_path(
-    G: ConvertedGraph, target: Any, cutoff: float | None = None
-) -> Paths:
-    """Return the path from every node to one."""
-    end = _require("single_target_shortest_path", G, target=target)
-    return search_from(G, by_hops(cutoff).reverse(), [end], tree=True).paths()
-
-
-def all_pairs_shortest_path(
-    G: ConvertedGraph, cutoff: float | None = None
-) -> Iterator[tuple[Any, Paths]]:
-    """Yield every node with the paths to all others from it."""
-    return _all_paths(G, by_hops(cutoff))
+# -- others of one search, or of one a node --------------------------------------------------------
 
 
 def predecessor(
@@ -358,18 +204,16 @@ def predecessor(
     return_seen: bool | None = None,
 ) -> Any:
     """Return all nodes that stand before each one on shortest paths, or before one."""
-    start = _require("predecessor", G, source=source)
+
+    def form(row: SearchRow) -> tuple[Any, Any]:
+        return row.all_predecessors(), row.lengths() if return_seen else {}
+
     # (a cutoff of 0 is none here)
-    row = search_from(G, by_hops(cutoff or None), [start], tree=False)
-    before = row.all_predecessors(by_hops=True)
-    lengths = row.lengths() if return_seen else {}
-    found: tuple[Any, Any] = (before, lengths)
+    kind, ends = by_hops(cutoff or None), {"source": source}
+    before, lengths = _search("predecessor", G, kind, ends, form, ends)
     if target is not None:
-        found = (before.get(target, []), lengths.get(target, -1))
-    return found if return_seen else found[0]
-
-
-# -- generic -------------------------------------------------------------------------------------
+        before, lengths = before.get(target, []), lengths.get(target, -1)
+    return (before, lengths) if return_seen else before
 
 
 def has_path(G: ConvertedGraph, source: Any, target: Any) -> bool:
@@ -380,64 +224,20 @@ def has_path(G: ConvertedGraph, source: Any, target: Any) -> bool:
     return find_between(G, by_hops(), [start], end, tree=False) is not None
 
 
-def shortest_path(
-    G: ConvertedGraph,
-    source: Any = None,
-    target: Any = None,
-    weight: Any = None,
-    method: str = "dijkstra",
-) -> Any:
-    """Return a shortest path, those from or to all nodes, or an iterator over those of all."""
-    found = _search_generic("shortest_path", G, source, target, weight, method, tree=True)
-    return found[1] if isinstance(found, tuple) else found
-
-
-def shortest_path_length(
-    G: ConvertedGraph,
-    source: Any = None,
-    target: Any = None,
-    weight: Any = None,
-    method: str = "dijkstra",
-) -> Any:
-    """Return the length of a shortest path, or those from or to all nodes, or of all pairs."""
-    found = _search_generic("shortest_path_length", G, source, target, weight, method, tree=False)
-    return found[0] if isinstance(found, tuple) else found
-
-
-def _search_generic(
-    name: str, G: ConvertedGraph, source: Any, target: Any, weight: Any, method: str, *, tree: bool
-) -> Any:
-    """Return the answer of `shortest_path` or its length; between two nodes both."""
-
-    def refuse() -> NoReturn:
-        ends = {"source": source, "target": target}
-        _raise_as_networkx(name, G, ends.values(), **ends, weight=weight, method=method)
-
-    if weight is None and method in ("dijkstra", "bellman-ford"):
-        kind = by_hops()
-    elif method == "dijkstra":
-        kind = dijkstra(G, weight)
-    elif method == "bellman-ford":
-        kind = bellman_ford(G, weight)
-    else:
-        refuse()
-    if source is None and target is None:
-        return (_all_paths if tree else _all_lengths)(G, kind)
-    start, end = G.vertex(source), G.vertex(target)
-    if source is None or target is None:
-        if source is None:
-            start, kind = end, kind.reverse()
-        if start is None:
-            refuse()
-        row = search_from(G, kind, [start], tree=tree)
-        return row.paths() if tree else row.lengths()
-    found = find_between(G, kind, [start], end, tree=tree)
-    if found is None:
-        refuse()
-    return found
+def negative_edge_cycle(G: ConvertedGraph, weight: Any = "weight", heuristic: bool = True) -> bool:
+    """Return whether there is a cycle of negative length; `heuristic` makes no difference."""
+    kind = kind_of("bellman-ford", G, weight)
+    return kind.method == "bellman-ford" and has_negative_cycle(G)
 
 
 # -- dense ---------------------------------------------------------------------------------------
+
+
+def johnson(G: ConvertedGraph, weight: Any = "weight") -> dict[Any, Paths]:
+    """Return the paths from every node to all others."""
+    found = find_matrix(G, kind_of("bellman-ford", G, weight), tree=True)
+    columns = zip(G.nodes, found.distances, found.predecessors, strict=True)
+    return {node: SearchRow(G, [v], *row).paths() for v, (node, *row) in enumerate(columns)}
 
 
 def floyd_warshall(G: ConvertedGraph, weight: Any = "weight") -> Table:
@@ -489,7 +289,7 @@ def floyd_warshall_numpy(
 def _matrix(G: ConvertedGraph, weight: Any, *, tree: bool) -> ShortestPaths:
     """Search from every node; refuse a negative cycle as this version of NetworkX does."""
     try:
-        return find_matrix(G, bellman_ford(G, weight), tree=tree)
+        return find_matrix(G, kind_of("bellman-ford", G, weight), tree=tree)
     except nx.NetworkXUnbounded as error:
         if FLOYD_WARSHALL_KNOWS_CYCLES:
             raise
@@ -524,7 +324,7 @@ def closeness_centrality(
 
     `sp`, distances that NetworkX 3.7 takes, does not come here: `can_run` declines.
     """
-    kind = (by_hops() if distance is None else dijkstra(G, distance)).reverse()
+    kind = kind_of("dijkstra", G, distance).reverse()
     if u is None:
         rows = search_each(G, kind, tree=False)
         closeness = (_closeness(G, row, wf_improved) for row in rows)
@@ -565,9 +365,9 @@ def eccentricity(G: ConvertedGraph, v: Any = None, sp: None = None, weight: Any 
 
 
 def _eccentricities(G: ConvertedGraph, vertices: Sequence[int], weight: Any) -> dict[Any, Any]:
-    kind = by_hops() if weight is None else dijkstra(G, weight)
+    rows = search_each(G, kind_of("dijkstra", G, weight), vertices, tree=False)
     found = {}
-    for vertex, row in zip(vertices, search_each(G, kind, vertices, tree=False), strict=True):
+    for vertex, row in zip(vertices, rows, strict=True):
         if row.count() < len(G.nodes):
             _raise_as_networkx("eccentricity", G, G.nodes[:2])
         found[G.nodes[vertex]] = row.farthest()
@@ -579,15 +379,11 @@ def diameter(G: ConvertedGraph, e: None = None, usebounds: bool = False, weight:
 
     `e`, eccentricities, and `usebounds` do not come here: `can_run` declines.
     """
-    if not G.nodes:
-        return _ask_networkx("diameter", G, (), weight=weight)
     return max(eccentricity(G, weight=weight).values())
 
 
 def radius(G: ConvertedGraph, e: None = None, usebounds: bool = False, weight: Any = None) -> Any:
     """Return the least eccentricity; `e` and `usebounds` as for `diameter`."""
-    if not G.nodes:
-        return _ask_networkx("radius", G, (), weight=weight)
     return min(eccentricity(G, weight=weight).values())
 
 
@@ -618,25 +414,3 @@ def _raise_as_networkx(
     """Raise the error of NetworkX for a node that is missing, or not reached."""
     found = _ask_networkx(name, G, nodes, **arguments)
     raise AssertionError(f"NetworkX has an answer where sssp has none: {name} found {found!r}")
-
-
-def _require(name: str, G: ConvertedGraph, /, **node: Any) -> int:
-    """Return the vertex of a node, given by the name of its parameter; raise if it is not one."""
-    [given] = node.values()
-    vertex = G.vertex(given)
-    if vertex is None:
-        _raise_as_networkx(name, G, (), **node)
-    return vertex
-
-
-def _between(
-    name: str, G: ConvertedGraph, kind: SearchKind, source: Any, target: Any, *, tree: bool
-) -> LengthAndPath:
-    """Return the length of a shortest path and its nodes, or raise as a function of NetworkX."""
-    start, end = G.vertex(source), G.vertex(target)
-    if start is not None and end is None and kind.method == "bellman-ford":
-        search_from(G, kind, [start], tree=False)  # (NetworkX comes to a negative cycle first)
-    found = find_between(G, kind, [start], end, tree=tree)
-    if found is None:
-        _raise_as_networkx(name, G, (source, target), source=source, target=target)
-    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
@@ -22,6 +23,8 @@ _BLOCK_ENTRIES = 1 << 22
 _BLOCK_ROWS = 64
 #: how many paths `repr` shows
 _SHOWN = 6
+#: the method that counts arcs instead of adding up weights
+HOPS = "breadth-first"
 
 
 class SearchKind(NamedTuple):
@@ -46,30 +49,37 @@ class SearchKind(NamedTuple):
         return self._replace(backwards=True)
 
 
+#: the kind of a search on weights that are not negative, without a cutoff
+BY_WEIGHTS = SearchKind("auto")
+
+
 def by_hops(cutoff: float | None = None) -> SearchKind:
     """Return the kind of a search by hops, which begins levels below the cutoff."""
     if cutoff is None or cutoff == math.inf:
-        return SearchKind("breadth-first")
-    return SearchKind("breadth-first", math.ceil(cutoff))
+        return SearchKind(HOPS)
+    return SearchKind(HOPS, math.ceil(cutoff))
 
 
-def dijkstra(G: ConvertedGraph, weight: Any, cutoff: float | None = None) -> SearchKind:
-    """Return the kind of Dijkstra's algorithm; NotImplementedError for negative weights.
+def kind_of(
+    algorithm: str, G: ConvertedGraph, weight: Any, cutoff: float | None = None
+) -> SearchKind:
+    """Return the kind of ``"dijkstra"``, ``"bellman-ford"`` or `HOPS`.
 
-    (What NetworkX does then depends on whether it comes across one.)
+    Raises
+    ------
+    NotImplementedError
+        Dijkstra's algorithm on negative weights (what NetworkX does then depends on whether it
+        comes across one).
     """
+    if algorithm == HOPS:
+        return by_hops(cutoff)
     if weight is None:  # no edge has such an attribute
-        return SearchKind("breadth-first", cutoff)
-    if G.graph.least_weight < 0:
+        return SearchKind(HOPS, cutoff)
+    if G.graph.least_weight >= 0:
+        return SearchKind("auto", cutoff)
+    if algorithm == "dijkstra":
         raise NotImplementedError("Dijkstra's algorithm on negative weights")
-    return SearchKind("auto", cutoff)
-
-
-def bellman_ford(G: ConvertedGraph, weight: Any) -> SearchKind:
-    """Return the kind of Bellman and Ford's algorithm, which takes negative weights."""
-    if weight is None:
-        return SearchKind("breadth-first")
-    return SearchKind("bellman-ford" if G.graph.least_weight < 0 else "auto")
+    return SearchKind("bellman-ford")
 
 
 class Paths(Mapping[Any, list[Any]]):
@@ -182,49 +192,46 @@ class PathsTo(Paths):
         return self._walk(vertex)
 
 
+@dataclass(eq=False)
 class SearchRow:
     """The result of one search, in Python's own objects.
 
-    Parameters
+    Attributes
     ----------
     G : ConvertedGraph
     starts : sequence of int
         The sources, no two alike.
     distances : ndarray, shape (n,)
-    predecessors : ndarray, shape (n,), int32, or None
-    backwards : bool
-        Whether distances are those to the sources.
+    tails : ndarray, shape (n,), int32, or None
+        The predecessors.
+    kind : SearchKind
+        How it was searched.
     """
 
-    def __init__(
-        self,
-        G: ConvertedGraph,
-        starts: Sequence[int],
-        distances: NDArray[Any],
-        predecessors: NDArray[np.int32] | None,
-        backwards: bool = False,
-    ) -> None:
-        self._G, self._starts, self._backwards = G, starts, backwards
-        self._distances, self._predecessors = distances, predecessors
+    G: ConvertedGraph
+    starts: Sequence[int]
+    distances: NDArray[Any]
+    tails: NDArray[np.int32] | None
+    kind: SearchKind = BY_WEIGHTS
 
     @property
     def source(self) -> Any:
         """The first source."""
-        return self._G.nodes[self._starts[0]]
+        return self.G.nodes[self.starts[0]]
 
     @cached_property
     def reached(self) -> NDArray[np.bool_]:
         """Which vertices have a distance."""
-        return np.asarray(self._distances != unreached(self._distances.dtype))
+        return np.asarray(self.distances != unreached(self.distances.dtype))
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:
         """The reached vertices in order of distance, the sources first."""
         others = self.reached.copy()
-        others[self._starts] = False
+        others[self.starts] = False
         vertices = np.flatnonzero(others)
-        nearest = np.argsort(self._distances[vertices], kind="stable")
-        return np.concatenate([np.asarray(self._starts, np.int64), vertices[nearest]])
+        nearest = np.argsort(self.distances[vertices], kind="stable")
+        return np.concatenate([np.asarray(self.starts, np.int64), vertices[nearest]])
 
     def count(self) -> int:
         """Return how many vertices are reached."""
@@ -232,42 +239,42 @@ class SearchRow:
 
     def total(self) -> Any:
         """Return the sum of the distances, as Python adds them up in their order."""
-        return sum(np.sort(self._distances[self.reached]).tolist())
+        return sum(np.sort(self.distances[self.reached]).tolist())
 
     def farthest(self) -> Any:
         """Return the greatest distance; 0 of none but zeros, also among floats."""
-        return self._distances[self.reached].max().item() or 0
+        return self.distances[self.reached].max().item() or 0
 
     def lengths(self) -> dict[Any, Any]:
         """Return the distance of every node that is reached."""
-        values = self._distances[self._order].tolist()
+        values = self.distances[self._order].tolist()
         # an int, also among floats
-        values[: len(self._starts)] = [0] * len(self._starts)
-        return dict(zip(self._G.names[self._order].tolist(), values, strict=True))
+        values[: len(self.starts)] = [0] * len(self.starts)
+        return dict(zip(self.G.names[self._order].tolist(), values, strict=True))
 
     def paths(self) -> Paths:
         """Return the path to every node that is reached, or from it after a backward search."""
-        kind = PathsTo if self._backwards else Paths
-        assert self._predecessors is not None
-        return kind(self._G.names, self._G.index, self._predecessors, self._order)
+        kind = PathsTo if self.kind.backwards else Paths
+        assert self.tails is not None
+        return kind(self.G.names, self.G.index, self.tails, self._order)
 
     def predecessors(self) -> dict[Any, Any]:
         """Return the node before each one that is reached; None for sources."""
-        before = self._predecessors[self._order]  # type: ignore[index]
-        nodes = self._G.names[before].tolist()
-        nodes[: len(self._starts)] = [None] * len(self._starts)
-        return dict(zip(self._G.names[self._order].tolist(), nodes, strict=True))
+        before = self.tails[self._order]  # type: ignore[index]
+        nodes = self.G.names[before].tolist()
+        nodes[: len(self.starts)] = [None] * len(self.starts)
+        return dict(zip(self.G.names[self._order].tolist(), nodes, strict=True))
 
-    def all_predecessors(self, *, by_hops: bool) -> dict[Any, list[Any]]:
+    def all_predecessors(self) -> dict[Any, list[Any]]:
         """Return every node from which a shortest path comes to each one that is reached.
 
         Both in order of distance.
         """
-        G, graph = self._G, self._G.graph
+        G, graph, by_hops = self.G, self.G.graph, self.kind.method == HOPS
         arcs = np.flatnonzero(self.reached[graph.tails] & self.reached[graph.indices])
         tails, heads = graph.tails[arcs], graph.indices[arcs]
         weights = 1 if by_hops else graph.weights[arcs]
-        distances = self._distances
+        distances = self.distances
         if distances.dtype.kind == "i":  # sums of int32 may wrap
             distances = distances.astype(np.int64)
         tight = distances[tails] + weights == distances[heads]
@@ -313,7 +320,7 @@ def search_from(
 ) -> SearchRow:
     """Return the row of one search from sources together, no two of them alike."""
     found = _search_together(G, kind, sources, predecessors=tree)
-    return SearchRow(G, sources, found.distances, found.predecessors, kind.backwards)
+    return SearchRow(G, sources, found.distances, found.predecessors, kind)
 
 
 def search_each(
@@ -328,25 +335,37 @@ def search_each(
         for row, source in enumerate(block):
             # (a copy, so that one row does not keep the block)
             predecessors = found.predecessors[row].copy() if tree else None
-            yield SearchRow(G, [source], found.distances[row].copy(), predecessors)
+            yield SearchRow(G, [source], found.distances[row].copy(), predecessors, kind)
+
+
+class PathBetween(NamedTuple):
+    """A shortest path between two nodes, read as a `SearchRow` is."""
+
+    distance: Any
+    path: list[Any]
+
+    def lengths(self) -> Any:
+        """Return the distance."""
+        return self.distance
+
+    def paths(self) -> list[Any]:
+        """Return the nodes of the path."""
+        return self.path
 
 
 def find_between(
-    G: ConvertedGraph,
-    kind: SearchKind,
-    sources: Sequence[Any],
-    target: int | None,
-    *,
-    tree: bool,
-) -> tuple[Any, list[Any]] | None:
-    """Return the distance of a vertex and, with `tree`, the path there; None if unreached.
+    G: ConvertedGraph, kind: SearchKind, sources: Sequence[int], target: int | None, *, tree: bool
+) -> PathBetween | None:
+    """Return the distance of a vertex and, with `tree`, the path there.
 
-    There is no path from or to None, which is not a vertex.
+    None if it is unreached, or None, which is not a vertex.
     """
-    if target is None or None in sources:
+    if target is None:
+        if kind.method == "bellman-ford":  # (NetworkX comes to a negative cycle first)
+            search_from(G, kind, sources, tree=False)
         return None
     if target in sources:
-        return 0, [G.nodes[target]]
+        return PathBetween(0, [G.nodes[target]])
     found = _search_together(G, kind, sources, targets=target, predecessors=tree)
     if not found.reached:
         return None
@@ -357,12 +376,12 @@ def find_between(
         while vertex >= 0:
             walk.append(G.nodes[vertex])
             vertex = before[vertex]
-    return found.distances.item(), walk[::-1]
+    return PathBetween(found.distances.item(), walk[::-1])
 
 
 def find_matrix(G: ConvertedGraph, kind: SearchKind, *, tree: bool) -> sssp.ShortestPaths:
     """Search from every node, in one matrix, by the method that is fastest for such a graph."""
-    method = kind.method if kind.method == "breadth-first" else "auto"
+    method = kind.method if kind.method == HOPS else "auto"
     with _translate_cycles():
         return sssp.all_pairs(G.graph, method=method, predecessors=tree, progress=False)
 

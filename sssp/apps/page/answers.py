@@ -29,15 +29,6 @@ SHOWN = 40
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """How many vertices, streets and classes of streets there are to name."""
-
-    vertices: int
-    streets: int
-    classes: int
-
-
-@dataclass(frozen=True)
 class MapRequest:
     """A question to the map, in the numbers of the page.
 
@@ -73,8 +64,11 @@ def parse_fields(body: bytes) -> dict[str, Any]:
     return fields
 
 
-def parse_request(fields: dict[str, Any], sizes: Sizes) -> MapRequest:
-    """Return the question in a JSON object; refuse unknown vertices and streets, and too many."""
+def parse_request(fields: dict[str, Any], vertices: int, streets: int) -> MapRequest:
+    """Return the question in a JSON object; refuse unknown vertices and streets, and too many.
+
+    There are so many vertices and streets to name.
+    """
     unknown = set(fields) - {"sources", "target", "closed", "traffic", "by_source"}
     if unknown:
         raise ValueError(f"nothing is called {min(unknown)!r}")
@@ -82,8 +76,8 @@ def parse_request(fields: dict[str, Any], sizes: Sizes) -> MapRequest:
     if not sources:
         raise ValueError("sources must name a vertex")
     target, closed = fields.get("target"), _list(fields, "closed", MOST_CLOSED)
-    vertex = partial(_number, count=sizes.vertices, what="vertex", error=VertexError)
-    street = partial(_number, count=sizes.streets, what="street", error=ValueError)
+    vertex = partial(_number, count=vertices, what="vertex", error=VertexError)
+    street = partial(_number, count=streets, what="street", error=ValueError)
     by_source = fields.get("by_source", False)
     if not isinstance(by_source, bool):
         raise ValueError("by_source must be true or false")
@@ -91,7 +85,7 @@ def parse_request(fields: dict[str, Any], sizes: Sizes) -> MapRequest:
         tuple(map(vertex, sources)),
         None if target is None else vertex(target),
         tuple(sorted(set(map(street, closed)))),
-        _traffic(_list(fields, "traffic", sizes.classes), sizes),
+        _traffic(_list(fields, "traffic", len(CLASSES))),
         by_source,
     )
 
@@ -111,9 +105,9 @@ def _number(value: Any, count: int, what: str, error: type[ValueError | VertexEr
     return value
 
 
-def _traffic(values: Sequence[Any], sizes: Sizes) -> tuple[float, ...]:
-    if values and len(values) != sizes.classes:
-        raise ValueError(f"traffic must have {sizes.classes} factors, not {len(values)}")
+def _traffic(values: Sequence[Any]) -> tuple[float, ...]:
+    if values and len(values) != len(CLASSES):
+        raise ValueError(f"traffic must have {len(CLASSES)} factors, not {len(values)}")
     low, high = FACTORS
     for value in values:
         number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -189,7 +183,6 @@ class Answers:
         self.network = network
         self.map = street_map
         self.device = device
-        self.sizes = Sizes(network.n, len(street_map.streets), len(CLASSES))
         room = VERSION_BYTES // (BYTES_OF_AN_ARC * max(network.m, 1))
         self._most_versions = min(max(room, FEWEST_VERSIONS), MOST_VERSIONS)
         self._versions: OrderedDict[tuple[Any, ...], Graph | Hierarchy] = OrderedDict()
@@ -268,10 +261,10 @@ class Answers:
         question = MapRequest((0,), self.network.n - 1)
         yield lambda: self.distances(question)
         yield lambda: self.route(question)
-        if self.sizes.streets:
+        if len(self.map.streets):
             closed = replace(question, closed=(0,))
             yield lambda: self.distances(closed)
-            traffic = replace(question, traffic=(1.5,) * self.sizes.classes)
+            traffic = replace(question, traffic=(1.5,) * len(CLASSES))
             yield lambda: self.distances(traffic)
         yield lambda: self.certificate(question)
         several = replace(question, sources=(0, self.network.n - 1))

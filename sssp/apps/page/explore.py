@@ -18,7 +18,7 @@ import numpy as np
 
 from sssp import Graph, Hierarchy, ShortestPaths
 from sssp.apps.page.answers import Answers, Unit, encode
-from sssp.apps.page.server import LOOPBACK, MOST_WAITING, PageServer
+from sssp.apps.page.server import LOOPBACK, PageServer
 from sssp.apps.page.street_map import StreetMap, pack
 from sssp.loaders._files import replaced_file
 from sssp.results.row_access import dense_row
@@ -46,7 +46,6 @@ def make_server(
     device: str = "auto",
     host: str = LOOPBACK,
     port: int = 0,
-    most_waiting: int = MOST_WAITING,
     result: dict[str, Any] | None = None,
 ) -> PageServer:
     """Return a server for a map with coordinates, which listens but does not answer yet.
@@ -64,7 +63,7 @@ def make_server(
     length_unit : Unit
     device : str
         As of `sssp.shortest_paths`.
-    host, port, most_waiting
+    host, port
         As of `PageServer`.
     result : dict, optional
         What the page shows first: ``facts`` and array ``values``.
@@ -78,7 +77,7 @@ def make_server(
         head["result"] = result["facts"]
         arrays["values"] = result["values"]
     answers = Answers(network, streets, device)
-    return PageServer(answers, pack(head, arrays), host, port, most_waiting)
+    return PageServer(answers, pack(head, arrays), host, port)
 
 
 def open_page(

@@ -114,8 +114,6 @@ class PageServer(ThreadingHTTPServer):
         The address to listen on, or a name of it.
     port : int
         0: any that is free; `address` says which.
-    most_waiting : int
-        Questions that may wait.
 
     Raises
     ------
@@ -129,16 +127,11 @@ class PageServer(ThreadingHTTPServer):
     clock = staticmethod(time.monotonic)
 
     def __init__(
-        self,
-        answers: Answers,
-        content: bytes,
-        host: str = LOOPBACK,
-        port: int = 0,
-        most_waiting: int = MOST_WAITING,
+        self, answers: Answers, content: bytes, host: str = LOOPBACK, port: int = 0
     ) -> None:
         self.answers = answers
         self.host = host.lower()
-        self.desk = Desk(most_waiting)
+        self.desk = Desk()
         folder = files("sssp.apps.page") / "static"
         self.files = {
             path: ((folder / name).read_bytes(), kind) for path, (name, kind) in STATIC.items()
@@ -508,7 +501,7 @@ def _parse_host(host: str) -> str | None:
 
 
 def _question(answers: Answers, fields: dict[str, Any]) -> MapRequest:
-    return parse_request(fields, answers.sizes)
+    return parse_request(fields, answers.network.n, len(answers.map.streets))
 
 
 def _route(answers: Answers, fields: dict[str, Any]) -> dict[str, Any]:

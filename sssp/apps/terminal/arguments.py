@@ -132,20 +132,27 @@ def find_graph(text: str) -> NamedGraph:
     mode = _mode(text)
     if mode is not None and stat.S_ISDIR(mode):
         raise ArgumentTypeError(f"{text!r} is a folder, not a graph file")
-    path: Path | None = Path(text)
-    if mode is None:
-        path = sssp.datasets.find(text) if text else None
-    if path is None:
-        if text and sssp.datasets.published_file(text) is not None:
-            raise ArgumentTypeError(f"no file {text!r}; sssp fetch {text} downloads it")
-        raise ArgumentTypeError(
-            f"no file {text!r}; name a .gr or .sssp file, or {BUILT_IN}:N for a built-in graph "
-            "of N vertices"
-        )
-    stem = path
+    hint = f"; name a .gr or .sssp file, or {BUILT_IN}:N for a built-in graph of N vertices"
+    stem = path = find_file(text, hint)
     while stem.suffix in SUFFIXES:
         stem = stem.with_suffix("")
     return NamedGraph(stem.name, path, roads=roads)
+
+
+def find_file(text: str, hint: str = "") -> Path:
+    """Return the path of a file, or of one in the folder SSSP_DATA.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        There is none; `hint` says what to name, unless it can be downloaded.
+    """
+    path = Path(text) if _mode(text) is not None else sssp.datasets.find(text) if text else None
+    if path is not None:
+        return path
+    if text and sssp.datasets.published_file(text) is not None:
+        hint = f"; sssp fetch {text} downloads it"
+    raise ArgumentTypeError(f"no file {text!r}{hint}")
 
 
 def _split_roads(text: str) -> tuple[str, tuple[str, ...]]:
@@ -377,6 +384,11 @@ def explain_no_number(name: Any) -> str:
 def label_vertices(g: sssp.Graph, vertices: NDArray[Any]) -> NDArray[Any]:
     """Return the labels of vertices as a column; without labels, their numbers."""
     return vertices if g.labels is None else g.labels[vertices]
+
+
+def label_arcs(g: sssp.Graph, tails: NDArray[Any], heads: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Return the columns ``tail`` and ``head`` of arcs, in labels."""
+    return {"tail": label_vertices(g, tails), "head": label_vertices(g, heads)}
 
 
 def require_coordinates(g: sssp.Graph) -> NDArray[Any]:

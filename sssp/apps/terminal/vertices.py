@@ -127,6 +127,19 @@ def find_vertices(
     return Chosen(vertices, notes, None if id_column is None else np.array(names))
 
 
+def find_ends(
+    g: sssp.Graph, options: argparse.Namespace
+) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None, list[str]]:
+    """Return the sources and the targets of a command, None where it names none, and notes."""
+    found = [
+        find_vertices(g, given, role) if given else None
+        for role, given in (("source", options.sources), ("target", options.targets))
+    ]
+    notes = [note for chosen in found if chosen is not None for note in chosen.notes]
+    sources, targets = (None if chosen is None else chosen.vertices for chosen in found)
+    return sources, targets, notes
+
+
 def find_in_table(
     g: sssp.Graph, table: FileTable, role: str, columns: Sequence[str], before: str = ""
 ) -> Chosen:

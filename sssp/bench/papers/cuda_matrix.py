@@ -21,12 +21,7 @@ from numba import from_dtype, int32, int64, uint32
 from numpy.typing import NDArray
 
 from sssp import Graph
-from sssp.bench.papers.baselines import (
-    BaselineBlockedFloydWarshall,
-    BaselineClosure,
-    BaselineFloydWarshall,
-    BaselineSquaring,
-)
+from sssp.bench.papers import baselines
 from sssp.cuda.compiler import SIMULATOR, cuda, device_number, inline, kernel, select
 from sssp.cuda.device_memory import available_bytes, download, upload
 from sssp.cuda.matrix.matrix_driver import NEGATIVE, Matrix, deliver, solve_matrix
@@ -40,8 +35,6 @@ from sssp.kernels.dtypes import infinity
 SIDE = 4 if SIMULATOR else 32
 #: threads along the rows and columns of the plain one's blocks
 WIDE, HIGH = (4, 4) if SIMULATOR else (32, 8)
-
-Dense = BaselineFloydWarshall | BaselineBlockedFloydWarshall | BaselineSquaring
 
 
 @kernel
@@ -235,7 +228,7 @@ def launch_rounds(matrix: Matrix) -> tuple[Matrix, int]:
     return matrix, blocks
 
 
-def close(request: ClosureRequest, method: BaselineClosure) -> Any:
+def close(request: ClosureRequest, method: baselines.BaselineClosure) -> Any:
     """Return the packed closure, as `sssp.cuda.matrix.transitive_closure` does."""
     number = device_number(request.device)
     n, side = request.n, method.block
@@ -258,7 +251,7 @@ def close(request: ClosureRequest, method: BaselineClosure) -> Any:
 
 
 def solve(
-    graph: Graph, request: MatrixRequest, method: Dense, dtype: np.dtype[Any]
+    graph: Graph, request: MatrixRequest, method: baselines.BaselineMatrix, dtype: np.dtype[Any]
 ) -> Answer | None:
     """Answer `request` by the kernels of a paper."""
 
@@ -269,9 +262,10 @@ def solve(
             matrix, other = other, matrix
         return matrix, request.squarings
 
-    if isinstance(method, BaselineFloydWarshall):
+    if isinstance(method, baselines.BaselineFloydWarshall):
         return solve_matrix(graph, request, dtype, launch_steps)
-    if isinstance(method, BaselineBlockedFloydWarshall):
+    if isinstance(method, baselines.BaselineBlockedFloydWarshall):
         return solve_matrix(graph, request, dtype, launch_rounds)
+    assert isinstance(method, baselines.BaselineSquaring)
     side = method.block
     return solve_matrix(graph, request, dtype, square, copies=2)

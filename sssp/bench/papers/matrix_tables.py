@@ -8,6 +8,7 @@ architecture" (2021). Each on a machine of its own, none of which is ours.
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -16,19 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp import all_pairs, transitive_closure
+from sssp import all_pairs, methods, transitive_closure
 from sssp.bench.harness import BenchPlan, BenchTable
 from sssp.bench.papers import baselines
 from sssp.bench.report import BenchReport, Cell, Measurement, summarize
 from sssp.bench.workloads import time_call, time_without_gc
 from sssp.kernels.dtypes import INT32
-from sssp.methods import (
-    ClosureBySquaring,
-    ClosureByWarshall,
-    FloydWarshall,
-    Method,
-    RepeatedSquaring,
-)
 
 Matrix = NDArray[Any]
 
@@ -75,7 +69,7 @@ class Column:
 
     heading: str
     #: None: SciPy's Floyd-Warshall
-    method: Method | None
+    method: methods.Method | None
     device: str = "cpu"
     #: whether it has one thread, however many there are
     serial: bool = False
@@ -100,7 +94,7 @@ OVER_LIMIT = (
     "A cell with an n of its own was measured at that n, the largest that keeps the row limit: "
     "it is not\nscaled to the line's n."
 )
-ALL_ROUNDS = RepeatedSquaring(early_stop=False)
+ALL_ROUNDS = methods.RepeatedSquaring(early_stop=False)
 
 DENSE_TABLES: dict[str, Spec] = {
     "squaring": Spec(
@@ -133,11 +127,11 @@ DENSE_TABLES: dict[str, Spec] = {
         (
             Column("SciPy ms", None),
             Column("baseline serial ms", baselines.BaselineFloydWarshall(), serial=True),
-            Column("serial ms", FloydWarshall(), serial=True),
-            Column("parallel ms", FloydWarshall()),
-            Column("GPU ms", FloydWarshall(), "cuda"),
-            Column("GPU int16 ms", FloydWarshall(), "cuda", dtype="int16"),
-            Column("OpenCL ms", FloydWarshall(), "opencl"),
+            Column("serial ms", methods.FloydWarshall(), serial=True),
+            Column("parallel ms", methods.FloydWarshall()),
+            Column("GPU ms", methods.FloydWarshall(), "cuda"),
+            Column("GPU int16 ms", methods.FloydWarshall(), "cuda", dtype="int16"),
+            Column("OpenCL ms", methods.FloydWarshall(), "opencl"),
             Column("baseline plain GPU ms", baselines.BaselineFloydWarshall(), "cuda"),
             Column("baseline blocked GPU ms", baselines.BaselineBlockedFloydWarshall(), "cuda"),
         ),
@@ -155,10 +149,10 @@ DENSE_TABLES: dict[str, Spec] = {
         (
             Column("baseline serial ms", baselines.BaselineClosure(), serial=True),
             Column("baseline parallel ms", baselines.BaselineClosure()),
-            Column("serial ms", ClosureByWarshall(), serial=True),
-            Column("parallel ms", ClosureByWarshall()),
-            Column("GPU ms", ClosureByWarshall(), "cuda"),
-            Column("OpenCL squaring ms", ClosureBySquaring(early_stop=False), "opencl"),
+            Column("serial ms", methods.ClosureByWarshall(), serial=True),
+            Column("parallel ms", methods.ClosureByWarshall()),
+            Column("GPU ms", methods.ClosureByWarshall(), "cuda"),
+            Column("OpenCL squaring ms", methods.ClosureBySquaring(early_stop=False), "opencl"),
             Column("baseline GPU ms", baselines.BaselineClosure(), "cuda"),
         ),
         "closure",
@@ -330,9 +324,9 @@ class _Series:
 class DenseTable(BenchTable):
     """One table of matrices: "squaring", "blocks", "floyd-warshall" or "closure"."""
 
-    def __init__(self, name: str, plan: BenchPlan, seed: int, report: BenchReport) -> None:
-        super().__init__(plan, seed, report)
-        self.name = name
+    def __init__(self, plan: BenchPlan, options: Namespace, report: BenchReport) -> None:
+        super().__init__(plan, options, report)
+        self.name = name = options.table
         #: first cell, contenders and numbers of vertices of every line
         self.lines: list[tuple[int, Spec, tuple[int, ...]]]
         if name == "blocks":
@@ -374,7 +368,7 @@ class DenseTable(BenchTable):
         rows = []
         for one in series:
             self.progress(f"n = {n:,}: {one.contender.heading} on {one.contender.device}")
-            rows.append(one.measure(n, self.seed))
+            rows.append(one.measure(n, self.options.seed))
         _make_matrix.cache_clear()
         self.report.rows += [row for row in rows if not row.skipped or row.verified is False]
         return rows

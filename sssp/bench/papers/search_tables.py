@@ -6,6 +6,7 @@ Xeon 8255C: figure 5-1 (Dijkstra) and table 5-2 (Bellman-Ford).
 
 from __future__ import annotations
 
+from argparse import Namespace
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -76,8 +77,8 @@ def random_graph(n: int, m: int, seed: int = 0) -> Graph:
 class Thesis(BenchTable):
     """Both evaluations of the thesis: a `Comparison` for each."""
 
-    def __init__(self, plan: BenchPlan, seed: int, report: BenchReport) -> None:
-        super().__init__(plan, seed, report)
+    def __init__(self, plan: BenchPlan, options: Namespace, report: BenchReport) -> None:
+        super().__init__(plan, options, report)
         serial = [Ours(method) for method in (BaselineDijkstra(), Dijkstra(), ThresholdDijkstra())]
         self._dijkstra = Harness([*serial, Ours(ThresholdDijkstra(), "cuda")], (), plan)
         serial = [Ours(method) for method in (BaselineBellmanFord(), BellmanFord())]
@@ -161,7 +162,7 @@ class Thesis(BenchTable):
     def _random_record(self, entry: RandomGraph) -> dict[str, Cell]:
         name = f"random-{entry.n}-{entry.m}"
         self._bellman_ford.progress(f"{name}: making")
-        make = partial(random_graph, entry.n, entry.m, self.seed)
+        make = partial(random_graph, entry.n, entry.m, self.options.seed)
         many = entry.n * entry.m >= MANY_RELAXATIONS
         self._bellman_ford.plan = replace(self.plan, trials=1) if many else self.plan
         workload, graph = load(name, make, choose_first)
