@@ -364,12 +364,20 @@ def test_parquet_without_pyarrow_names_the_extra(graph, tmp_path, monkeypatch, c
     assert 'pip install "sssp[parquet]"' in capsys.readouterr().err
 
 
-def test_swapped_coordinates_are_warned_of_in_one_line(graph, coordinates, capsys):
-    arguments = ["solve", graph, "--coordinates", coordinates, "--source-at", "40,-74"]
-    assert main(arguments) == 0
+def test_points_far_from_the_graph_are_refused(graph, coordinates, tmp_path, capsys):
+    asked = ["solve", graph, "--coordinates", coordinates, "--source-at", "40,-74"]
+    assert main(asked) == 2
     err = capsys.readouterr().err
-    assert err.startswith("warning: the point lies far outside")
+    assert "--source-at 40,-74 is " in err
+    assert "farther than --max-distance 1,000; are longitude and latitude swapped?" in err
     assert err.count("\n") == 1
+    assert main([*asked, "--max-distance", "1e8"]) == 0
+    assert "warning" not in capsys.readouterr().err
+    points = tmp_path / "points.csv"
+    points.write_text("lon,lat\n-73.98,40.75\n40,-74\n")
+    asked = ["solve", graph, "--coordinates", coordinates, "--sources", str(points)]
+    assert main([*asked, "--max-distance", "100000"]) == 2
+    assert "the point 40.0,-74.0 is " in capsys.readouterr().err
 
 
 class Terminal(io.StringIO):

@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     g = options.graph.load(options.coordinates)
     if output.format in DRIVERS:
         arguments.require_coordinates(g)
-    sources = find_vertices(g, options.sources, "source")
+    sources = find_vertices(g, options.sources, "source", options.max_distance)
     result, how = search(
         g, options, sssp.shortest_paths, sources.vertices, nearest=True, limit=options.limits[-1]
     )

@@ -20,7 +20,7 @@ import sssp
 from sssp.apps.terminal import arguments
 from sssp.apps.terminal.output import DRIVERS, STDOUT, add_output, choose_output
 from sssp.apps.terminal.table_files import FileTable, read_table, write_table
-from sssp.apps.terminal.vertices import find_in_table, search
+from sssp.apps.terminal.vertices import add_max_distance, find_in_table, search
 from sssp.methods import METHODS, TRIP_METHODS
 
 SUMMARY = "find the paths of trips, each with its own two ends"
@@ -46,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "trips", type=Path, metavar="TRIPS", help="a CSV, Parquet or .p2p file; - is CSV on stdin"
     )
     parser.add_argument("--paths", action="store_true", help="write the vertices on the way, too")
+    add_max_distance(parser)
     arguments.add_search(parser, METHODS | TRIP_METHODS)
     arguments.add_limit(parser, help="leave empty what lies farther than this")
     add_output(parser, FORMATS, default=STDOUT)
@@ -67,7 +68,8 @@ def run(options: argparse.Namespace) -> int:
     g = options.graph.load(options.coordinates)
     if output.format in DRIVERS:
         arguments.require_coordinates(g)
-    ends = [find_in_table(g, table, role, [role], f"{role}_") for role in ENDS]
+    farthest = options.max_distance
+    ends = [find_in_table(g, table, role, [role], farthest, f"{role}_") for role in ENDS]
     draws = output.format in DRIVERS
     asked = {"limit": options.limit, "predecessors": options.paths or draws}
     trips, how = search(g, options, sssp.pairs, *(end.vertices for end in ends), **asked)

@@ -60,8 +60,9 @@ def run(options: argparse.Namespace) -> int:
     vertices.require_vertices(options, "source", "target")
     output = choose_output(options)
     g = options.graph.load(options.coordinates)
-    sources = vertices.find_vertices(g, options.sources, "source", options.id, allow_none=True)
-    targets = vertices.find_vertices(g, options.targets, "target", options.id)
+    asked = options.max_distance, options.id
+    sources = vertices.find_vertices(g, options.sources, "source", *asked, allow_none=True)
+    targets = vertices.find_vertices(g, options.targets, "target", *asked)
     start = perf_counter()
     seen = _Seen()
     with vertices.name_negatives(g):

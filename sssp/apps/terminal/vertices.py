@@ -14,8 +14,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import sssp
 from sssp import errors
-from sssp.apps.terminal.arguments import explain_no_number, label_vertices, numbers, vertex_of
-from sssp.apps.terminal.outcome import on_one_line, tell
+from sssp.apps.terminal.arguments import (
+    explain_no_number,
+    label_vertices,
+    numbers,
+    positive_number,
+    vertex_of,
+)
+from sssp.apps.terminal.outcome import on_one_line
 from sssp.apps.terminal.table_files import FileTable, read_table
 
 if TYPE_CHECKING:
@@ -28,6 +34,8 @@ SS = ".ss"
 #: vertices of a negative cycle that a message holds
 SHOWN_VERTICES = 20
 VERTEX = "vertex"
+#: metres from a point to the nearest vertex, at most
+MAX_DISTANCE = 1_000.0
 POINT = ("lon", "lat")
 
 
@@ -73,6 +81,15 @@ def add_vertices(parser: argparse.ArgumentParser, role: str, *, help: str) -> No
         f"in columns lon and lat, or from a DIMACS {SS} file; - is CSV on stdin"
     )
     add(f"--{dest}", type=Path, metavar="FILE", help=text)
+    if role == "source":
+        add_max_distance(parser)
+
+
+def add_max_distance(parser: argparse.ArgumentParser) -> None:
+    """Declare how far a point may be from the graph."""
+    text = f"refuse points that are farther from any vertex (default {MAX_DISTANCE:,.0f})"
+    kind, default = positive_number("a number of metres, as 1000"), MAX_DISTANCE
+    parser.add_argument("--max-distance", type=kind, default=default, metavar="METRES", help=text)
 
 
 def require_vertices(options: argparse.Namespace, *roles: str) -> None:
@@ -86,14 +103,16 @@ def find_vertices(
     g: sssp.Graph,
     given: Sequence[str | Point | Path],
     role: str,
+    farthest: float,
     id_column: str | None = None,
     *,
     allow_none: bool = False,
 ) -> Chosen:
     """Return the vertices that arguments name, in their order: labels, points and files of either.
 
-    With `id_column` those of files are called by that column, the others as they are typed. Files
-    without rows may leave no source only with `allow_none`.
+    Points lie at most `farthest` metres from theirs. With `id_column` those of files are called by
+    that column, the others as they are typed. Files without rows may leave no source only with
+    `allow_none`.
     """
     import numpy as np
 
@@ -105,6 +124,8 @@ def find_vertices(
             names.append(one)
         elif isinstance(one, Point):
             found, metres = _nearest(g, [one.lon], [one.lat])
+            if metres[0] > farthest:
+                raise ValueError(f"--{role}-at {one.text} is {_too_far(metres[0], farthest)}")
             [name] = label_vertices(g, found)
             notes.append(f"{role} at {one.text}: vertex {name}, {metres[0]:,.0f} m away")
             parts.append(found)
@@ -115,7 +136,7 @@ def find_vertices(
                 table = FileTable(str(one), {role: labels}, range(1, len(labels) + 1))
             else:
                 table = read_table(one)
-            chosen = find_in_table(g, table, role, (role, VERTEX))
+            chosen = find_in_table(g, table, role, (role, VERTEX), farthest)
             parts.append(chosen.vertices)
             notes += chosen.notes
             if id_column is not None and id_column not in table.columns:
@@ -132,7 +153,7 @@ def find_ends(
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None, list[str]]:
     """Return the sources and the targets of a command, None where it names none, and notes."""
     found = [
-        find_vertices(g, given, role) if given else None
+        find_vertices(g, given, role, options.max_distance) if given else None
         for role, given in (("source", options.sources), ("target", options.targets))
     ]
     notes = [note for chosen in found if chosen is not None for note in chosen.notes]
@@ -141,11 +162,17 @@ def find_ends(
 
 
 def find_in_table(
-    g: sssp.Graph, table: FileTable, role: str, columns: Sequence[str], before: str = ""
+    g: sssp.Graph,
+    table: FileTable,
+    role: str,
+    columns: Sequence[str],
+    farthest: float,
+    before: str = "",
 ) -> Chosen:
     """Return the vertices of the first of some columns of labels, or nearest to points.
 
-    `before` stands before the names of the columns of points.
+    Points lie at most `farthest` metres from theirs; `before` stands before the names of their
+    columns.
     """
     for column in columns:
         if column in table.columns:
@@ -159,6 +186,9 @@ def find_in_table(
 
         return Chosen(np.empty(0, np.int64), [])
     found, metres = _nearest(g, lon, lat)
+    if metres.max() > farthest:
+        row = int((metres > farthest).argmax())
+        table.refuse(row, f"the point {lon[row]},{lat[row]} is {_too_far(metres[row], farthest)}")
     note = (
         f"{len(lon):,} {role}s at points of {on_one_line(table.path)}: their vertices are "
         f"{metres.mean():,.0f} m away on average, {metres.max():,.0f} m at most"
@@ -216,12 +246,16 @@ def _nearest(g: sssp.Graph, lon: Any, lat: Any) -> tuple[Any, Any]:
             "this graph has no coordinates to find the vertices of points by; name its .co file "
             "with --coordinates"
         )
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        found = g.nearest_vertex(lon, lat, distance=True)
-    for warning in caught:  # as lines on stderr, without the place in the code
-        tell(f"warning: {warning.message}")
-    return found
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that all are far away: --max-distance decides
+        return g.nearest_vertex(lon, lat, distance=True)
+
+
+def _too_far(metres: float, farthest: float) -> str:
+    return (
+        f"{metres:,.0f} m from the nearest vertex, farther than --max-distance {farthest:,.0f}; "
+        "are longitude and latitude swapped?"
+    )
 
 
 def _point(text: str) -> Point:
