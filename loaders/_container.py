@@ -131,14 +131,6 @@ def read_arrays(path: Pathname) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
         return arrays_in(stream, path)
 
 
-def is_container(stream: Any) -> bool:
-    """Tell by its first bytes whether a stream, as `decompressed` opens it, is for `arrays_in`."""
-    try:
-        return bool(stream.peek(len(SSSP_MAGIC)).startswith(SSSP_MAGIC))
-    except DAMAGED_STREAM:
-        return False
-
-
 def arrays_in(stream: Any, path: Pathname) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read an ``.sssp`` file from an open stream; `path` is for messages."""
     try:

@@ -261,6 +261,14 @@ def other_kind(head: bytes) -> str | None:
     return "a binary file" if b"\x00" in head else None
 
 
+def first_bytes(stream: Any) -> bytes:
+    """Return the first bytes of a stream, as `decompressed` opens it; none of a damaged one."""
+    try:
+        return bytes(stream.peek(PEEKED_BYTES))
+    except DAMAGED_STREAM:
+        return b""
+
+
 def is_pbf(head: bytes) -> bool:
     """Tell from its first bytes whether a file is OpenStreetMap's in binary."""
     return head.startswith(_OSM_PBF, _OSM_PBF_OFFSET)

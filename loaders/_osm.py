@@ -24,7 +24,6 @@ from sssp.loaders._files import (
     PEEKED_BYTES,
     Pathname,
     decompressing,
-    is_osm,
     is_pbf,
 )
 from sssp.loaders._profiles import GATES, PROFILES, Profile, find_profile, road_class
@@ -144,14 +143,6 @@ def read_osm(
     with open(os.fspath(path), "rb") as file, decompressing(file) as stream:
         place = file.tell if file.seekable() else None
         return roads_in(stream, path, chosen, inside, shapes, _steps_of(place, advance))
-
-
-def is_osm_stream(stream: Any) -> bool:
-    """Tell by its first bytes whether a stream, as `decompressed` opens it, is for `roads_in`."""
-    try:
-        return is_osm(stream.peek(PEEKED_BYTES))
-    except DAMAGED_STREAM:
-        return False
 
 
 def _steps_of(place: Any, advance: Any) -> Callable[[], object]:
