@@ -65,11 +65,11 @@ def draw_distances(
     width, colors = check_width(style.linewidth), scale_of_distances(style.cmap)
     reached = distances != unreached(distances.dtype)
     drawn = Map(graph.coordinates, style.ax, style.extent, reached, BAR_WIDTH)
-    streets, values = _seen(graph, drawn, distances)
+    streets, values = _find_lines(graph, drawn, distances)
     thin, bold = (width or fit(values.size) for fit in (drawn.thin, drawn.bold))
     far = values == unreached(values.dtype)
-    drawn.draw(streets.some(far), Pen.plain(GREY, thin))
-    shown, known = streets.some(~far), values[~far]
+    drawn.draw(streets.take(far), Pen.plain(GREY, thin))
+    shown, known = streets.take(~far), values[~far]
     # the scale is that of what is seen, not of the whole network
     least, greatest = 0.0, 0.0
     if known.size:
@@ -103,14 +103,14 @@ def draw_isochrones(
     missing = unreached(distances.dtype)
     within = (distances != missing) & (distances <= limits[-1])
     drawn = Map(graph.coordinates, style.ax, style.extent, within)
-    streets, values = _seen(graph, drawn, distances)
+    streets, values = _find_lines(graph, drawn, distances)
     thin, bold = (width or fit(values.size) for fit in (drawn.thin, drawn.bold))
     band = np.where(values == missing, limits.size, np.searchsorted(limits, values))
     beyond = band == limits.size
-    drawn.draw(streets.some(beyond), Pen.plain(GREY, thin))
+    drawn.draw(streets.take(beyond), Pen.plain(GREY, thin))
     # the narrowest on top
     for number in reversed(range(limits.size)):
-        drawn.draw(streets.some(band == number), Pen.plain(colors[number], bold))
+        drawn.draw(streets.take(band == number), Pen.plain(colors[number], bold))
     labels = [f"within {amount(limit, style.unit)}" for limit in limits.tolist()]
     if beyond.any():
         labels.append("beyond")
@@ -149,10 +149,10 @@ def check_limits(limits: ArrayLike, limit: float | None) -> Array:
     return bands
 
 
-def _seen(graph: Graph, drawn: Map, distances: Array) -> tuple[Streets, Array]:
+def _find_lines(graph: Graph, drawn: Map, distances: Array) -> tuple[Streets, Array]:
     """Return the lines in view, and the distance of the farther end of each."""
     streets = Streets.of(graph)
-    streets = streets.some(drawn.in_view(streets))
+    streets = streets.take(drawn.in_view(streets))
     # (what stands for unreached is the greatest number)
     return streets, np.maximum(distances[streets.tails], distances[streets.heads])
 

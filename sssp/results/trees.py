@@ -787,7 +787,7 @@ class ShortestPaths:
         if self.targets is not None:
             raise ValueError(
                 "this call asked for targets alone, so nothing is known of the other vertices: "
-                "leave targets out, or give a limit instead"
+                "omit targets=, or give a limit instead"
             )
         missing = unreached(self.distances.dtype)
         return index, dense_row(self.distances, index, self.rows, missing)
@@ -881,7 +881,7 @@ class ShortestPaths:
         if columns.size == 0:
             raise VertexError(
                 f"vertex {vertex} was not among the targets of this call, so nothing is "
-                "known of it; add it to targets, or leave targets out"
+                "known of it; add it to targets, or omit targets="
             )
         return int(columns[0])
 

@@ -213,7 +213,7 @@ class Trips:
         walk = self._walk_of[trip]
         vertices = walks.vertices[walks.firsts[walk] : walks.firsts[walk + 1]]
         if vertices.size == 0:
-            raise UnreachableError(f"{self._named(trip)} has no path{self._within()}")
+            raise UnreachableError(f"{self._describe(trip)} has no path{self._within()}")
         return vertices.astype(np.int64)
 
     def path_labels(self, i: SupportsIndex) -> list[Any]:
@@ -270,7 +270,7 @@ class Trips:
         wrong = self.reached & ((along == missing) | ~np.isfinite(along))
         if wrong.any():
             trip = int(np.argmax(wrong))
-            refuse_sum(arc_values, self.path_arcs(trip), f"on the path of {self._named(trip)}")
+            refuse_sum(arc_values, self.path_arcs(trip), f"on the path of {self._describe(trip)}")
         return np.where(self.reached, along, missing)
 
     def load(self, volumes: ArrayLike) -> NDArray[Any]:
@@ -375,7 +375,7 @@ class Trips:
             raise VertexError(f"trip {trip} does not exist: the call had {len(self)} trips")
         return trip % len(self)
 
-    def _named(self, trip: int) -> str:
+    def _describe(self, trip: int) -> str:
         return f"trip {trip}, from vertex {self.sources[trip]} to vertex {self.targets[trip]},"
 
     def _within(self) -> str:
@@ -385,14 +385,14 @@ class Trips:
         odd = np.flatnonzero(~np.isfinite(volumes))
         if odd.size:
             raise ValueError(
-                f"the volume of {self._named(odd[0])} is {volumes[odd[0]]}; where nothing travels "
-                "write 0"
+                f"the volume of {self._describe(odd[0])} is {volumes[odd[0]]}; where nothing "
+                "travels write 0"
             )
         lost = np.flatnonzero((volumes != 0) & ~self.reached)
         if lost.size:
             raise UnreachableError(
                 f"{lost.size} trips with volumes have no path{self._within()}, "
-                f"{self._named(lost[0])} first; set them to 0"
+                f"{self._describe(lost[0])} first; set them to 0"
             )
 
 
