@@ -43,13 +43,7 @@ from sssp.loaders._dimacs import (
 from sssp.loaders._files import SSSP_MAGIC, Pathname, decompressed, first_bytes, is_osm
 from sssp.loaders._osm import read_osm, roads_in
 from sssp.loaders._profiles import PROFILES, Profile
-from sssp.loaders._tntp import (
-    LinkTable,
-    TripTable,
-    read_tntp_net,
-    read_tntp_nodes,
-    read_tntp_trips,
-)
+from sssp.loaders._tntp import LinkTable, TripTable, read_tntp_net, read_tntp_nodes, read_tntp_trips
 
 __all__ = [
     "PROFILES",

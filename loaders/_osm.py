@@ -19,13 +19,7 @@ from numpy.typing import NDArray
 
 from sssp.errors import GraphFormatError, import_extra
 from sssp.loaders._cut_ways import RoadNetwork, cut_ways
-from sssp.loaders._files import (
-    DAMAGED_STREAM,
-    PEEKED_BYTES,
-    Pathname,
-    decompressing,
-    is_pbf,
-)
+from sssp.loaders._files import DAMAGED_STREAM, PEEKED_BYTES, Pathname, decompressing, is_pbf
 from sssp.loaders._profiles import GATES, PROFILES, Profile, find_profile, road_class
 from sssp.loaders._restrictions import LeftOut, Relation, read_relation
 

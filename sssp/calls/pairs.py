@@ -126,9 +126,12 @@ def pairs(
     request = make_request(user, chosen, starts, limit, dtype, threads, progress, **more)
     call = _Call(user._tree_graph, network, starts, ends, request, chosen)
     call.refuse_too_many(device, memory_limit)
-    if isinstance(chosen, AStar):
-        call.refuse_ties()
-    elif is_auto(method) and network._methods is None:
+    if isinstance(chosen, AStar) and not call.finds_paths():
+        raise ValueError(
+            "a-star finds paths only where every weight is above 0, and none so small that a "
+            "sum of floats absorbs it; omit method="
+        )
+    if is_auto(method) and network._methods is None:
         call.consider_a_star()
     call.place(device, memory_limit)
     return call.answer()
@@ -241,21 +244,13 @@ class _Call:
         limit = as_memory_limit(None if on_gpu else memory_limit)
         check_memory({"the trips": self.request.reserved_bytes}, limit, "cpu", self.request.advice)
 
-    def _finds_paths(self) -> bool:
+    def finds_paths(self) -> bool:
         """Return whether A*, which does not see all of a row, finds the paths that are wanted."""
         if not self.request.predecessors:
             return True
         graph, dtype = self.graph, self.weights.working_dtypes(self.request.dtype)[0]
         longest = min(float(graph.greatest_weight) * graph.n, float(largest_distance(dtype)))
         return not may_tie(graph, dtype.type(longest), dtype)
-
-    def refuse_ties(self) -> None:
-        """Refuse paths by A* where they might not be those of other methods."""
-        if not self._finds_paths():
-            raise ValueError(
-                "a-star finds paths only where every weight is above 0, and none so small that a "
-                "sum of floats absorbs it; omit method="
-            )
 
     def consider_a_star(self) -> None:
         """Choose A* where it pays."""
@@ -270,7 +265,7 @@ class _Call:
             and request.limit is None
             # float32 rounds too much for bounds to help
             and request.dtype != FLOAT32
-            and self._finds_paths()
+            and self.finds_paths()
         )
 
     def place(self, device: str | Sequence[str], memory_limit: float | None) -> None:

@@ -38,7 +38,6 @@ from sssp.graph.labels import (
     as_labels,
     label_hint,
     lookup_of,
-    take_ends,
     take_labels,
 )
 from sssp.graph.sphere import HOW_TO_LOCATE, Sphere, points_of
@@ -1608,7 +1607,8 @@ class Graph:
         between = f" {self.least_weight} to {self.greatest_weight}" if some else ""
         facts.append(f"weights {self._weight_range.dtype}{between}")
         if self._labels is not None and self.n:
-            first, last = take_ends(self._labels)
+            ends: list[Any] = [self._labels[0], self._labels[-1]]
+            first, last = (end.item() if isinstance(end, np.generic) else end for end in ends)
             facts.append(f"labels {reprlib.repr(first)} to {reprlib.repr(last)}")
         if self.coordinates is not None:
             facts.append("coordinates")

@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sssp.cpu.tree_sums import (
-    arcs_between,
-    check_arc_values,
-    flow_on_input,
-    load_kernel,
-    skim_kernel,
-)
+from sssp.cpu import tree_sums
 from sssp.engine.exact_sums import as_numbers, carry, join_parts, may_wrap, parts_of
 from sssp.engine.request import Walks
 from sssp.errors import UnreachableError, VertexError, import_extra
@@ -229,7 +223,7 @@ class Trips:
         rows of the input that they came from.
         """
         path = self.path(i)
-        return arcs_between(self.graph, path[:-1], path[1:])
+        return tree_sums.arcs_between(self.graph, path[:-1], path[1:])
 
     def skim(self, values: ArrayLike) -> NDArray[Any]:
         """Sum another attribute of the arcs along the path of every trip.
@@ -258,13 +252,13 @@ class Trips:
             A sum (or a value) that does not fit the result; integers are exact.
         """
         arc_values = as_numbers(values, "values")
-        check_arc_values(self.graph, arc_values.shape)
+        tree_sums.check_arc_values(self.graph, arc_values.shape)
         walks = self._require_walks()
         count = walks.firsts.size - 1
         sums = []
         for part in parts_of(arc_values, may_wrap(arc_values, self.graph.n)):
             sums.append(np.zeros(count, arc_values.dtype))
-            skim_kernel(walks.firsts, self._path_arcs(walks), part, sums[-1])
+            tree_sums.skim_kernel(walks.firsts, self._path_arcs(walks), part, sums[-1])
         along = join_parts(sums, "values along a path")[self._walk_of]
         missing = unreached(arc_values.dtype)
         wrong = self.reached & ((along == missing) | ~np.isfinite(along))
@@ -298,7 +292,9 @@ class Trips:
         DistanceOverflowError
             A flow (or a volume) that does not fit the result; integers are exact.
         """
-        return flow_on_input(self.graph, self._loads(volumes, self._path_arcs, self.graph.m))
+        return tree_sums.flow_on_input(
+            self.graph, self._loads(volumes, self._path_arcs, self.graph.m)
+        )
 
     def _loads(
         self, volumes: ArrayLike, steps_of: Callable[[Walks], NDArray[np.int64]], size: int
@@ -315,7 +311,7 @@ class Trips:
         loads = []
         for part in parts_of(flows, wide):
             loads.append(np.zeros(size, flows.dtype))
-            load_kernel(walks.firsts, steps, self._walk_of, part, loads[-1])
+            tree_sums.load_kernel(walks.firsts, steps, self._walk_of, part, loads[-1])
         carry(loads)
         return loads
 
@@ -361,7 +357,7 @@ class Trips:
             tails = np.roll(walks.vertices, 1)
             begins = walks.firsts[:-1][np.diff(walks.firsts) > 0]
             tails[begins] = -1
-            self._arcs = arcs_between(self.graph, tails, walks.vertices)
+            self._arcs = tree_sums.arcs_between(self.graph, tails, walks.vertices)
         return self._arcs
 
     def _require_walks(self) -> Walks:
