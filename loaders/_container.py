@@ -41,6 +41,7 @@ from sssp.loaders._files import (
     crc32,
     decompressed,
     other_kind,
+    refuse_damage,
     replaced_file,
 )
 
@@ -138,11 +139,7 @@ def arrays_in(stream: Any, path: Pathname) -> tuple[dict[str, Any], dict[str, ND
     except RefusedError as error:
         raise GraphFormatError(str(error), path=path) from None
     except DAMAGED_STREAM as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise  # the disk's fault, not the file's
-        raise GraphFormatError(
-            f"the compressed stream is cut short or corrupt ({error})", path=path
-        ) from error
+        refuse_damage(error, path)
 
 
 def _read_arrays(stream: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
