@@ -848,11 +848,12 @@ class ShortestPaths:
         """Number of columns."""
         return self.graph.n if self.targets is None else int(self.targets.size)
 
-    def _tree_sums(self, dtype: np.dtype[Any]) -> TreeSums:
-        trees = self.predecessors
+    def _tree_sums(self, dtype: np.dtype[Any], ends: NDArray[np.int64] | None = None) -> TreeSums:
+        """Return what sums along the trees, to the targets or to other ends."""
+        trees, ends = self.predecessors, self.targets if ends is None else ends
         if not is_sparse(trees):
             trees = trees.reshape(self.rows, self.graph.n)
-        return TreeSums(self.graph, trees, self.sources, self.targets, dtype)
+        return TreeSums(self.graph, trees, self.sources, ends, dtype)
 
     def _shape(self) -> tuple[int, ...]:
         """Shape of dense numbers, one for every entry of the distances."""

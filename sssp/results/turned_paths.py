@@ -80,14 +80,10 @@ class TurnedPaths(ShortestPaths):
         expansion = self.graph.turns.expansion  # type: ignore[union-attr]
         return expansion.user_vertices(self._inside._walk_to(int(expansion.end[vertex]), row))
 
-    def _tree_sums(self, dtype: np.dtype[Any]) -> TreeSums:
+    def _tree_sums(self, dtype: np.dtype[Any], ends: NDArray[np.int64] | None = None) -> TreeSums:
         assert self._inside is not None
-        graph, trees = self._inside.graph, self._inside.predecessors
-        if not is_sparse(trees):
-            trees = trees.reshape(self.rows, graph.n)
-        expansion = self.graph.turns.expansion  # type: ignore[union-attr]
-        ends = expansion.end if self.targets is None else expansion.end[self.targets]
-        return TreeSums(graph, trees, self._inside.sources, ends, dtype)
+        own: NDArray[np.int64] = self.graph.turns.expansion.end  # type: ignore[union-attr]
+        return self._inside._tree_sums(dtype, own if self.targets is None else own[self.targets])
 
     def _values_along(self, values: NDArray[Any]) -> NDArray[Any]:
         return self.graph.turns.expansion.values_of_arcs(values)  # type: ignore[union-attr]
