@@ -27,7 +27,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from sssp.loaders._container import arrays_in, is_container, read_arrays, write_arrays
+from sssp.loaders._container import arrays_in, read_arrays, write_arrays
 from sssp.loaders._cut_ways import RoadNetwork
 from sssp.loaders._dimacs import (
     ArcList,
@@ -40,16 +40,10 @@ from sssp.loaders._dimacs import (
     write_co,
     write_gr,
 )
-from sssp.loaders._files import Pathname, decompressed
-from sssp.loaders._osm import is_osm_stream, read_osm, roads_in
+from sssp.loaders._files import SSSP_MAGIC, Pathname, decompressed, first_bytes, is_osm
+from sssp.loaders._osm import read_osm, roads_in
 from sssp.loaders._profiles import PROFILES, Profile
-from sssp.loaders._tntp import (
-    LinkTable,
-    TripTable,
-    read_tntp_net,
-    read_tntp_nodes,
-    read_tntp_trips,
-)
+from sssp.loaders._tntp import LinkTable, TripTable, read_tntp_net, read_tntp_nodes, read_tntp_trips
 
 __all__ = [
     "PROFILES",
@@ -91,6 +85,7 @@ def read_any(
         As `read_gr`, `read_osm` for a car, or `read_arrays`, which say what is raised.
     """
     with decompressed(path) as stream:
-        if is_osm_stream(stream):
+        head = first_bytes(stream)
+        if is_osm(head):
             return roads_in(stream, path)
-        return arrays_in(stream, path) if is_container(stream) else arcs_in(stream, path)
+        return (arrays_in if head.startswith(SSSP_MAGIC) else arcs_in)(stream, path)

@@ -41,6 +41,7 @@ from sssp.loaders._files import (
     crc32,
     decompressed,
     other_kind,
+    refuse_damage,
     replaced_file,
 )
 
@@ -131,14 +132,6 @@ def read_arrays(path: Pathname) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
         return arrays_in(stream, path)
 
 
-def is_container(stream: Any) -> bool:
-    """Tell by its first bytes whether a stream, as `decompressed` opens it, is for `arrays_in`."""
-    try:
-        return bool(stream.peek(len(SSSP_MAGIC)).startswith(SSSP_MAGIC))
-    except DAMAGED_STREAM:
-        return False
-
-
 def arrays_in(stream: Any, path: Pathname) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read an ``.sssp`` file from an open stream; `path` is for messages."""
     try:
@@ -146,11 +139,7 @@ def arrays_in(stream: Any, path: Pathname) -> tuple[dict[str, Any], dict[str, ND
     except RefusedError as error:
         raise GraphFormatError(str(error), path=path) from None
     except DAMAGED_STREAM as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise  # the disk's fault, not the file's
-        raise GraphFormatError(
-            f"the compressed stream is cut short or corrupt ({error})", path=path
-        ) from error
+        refuse_damage(error, path)
 
 
 def _read_arrays(stream: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -18,9 +18,9 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
-from sssp.errors import LONGEST, shorten
+from sssp.errors import LONGEST, GraphFormatError, shorten
 
 fcntl: Any = None
 with suppress(ImportError):  # Windows
@@ -259,6 +259,22 @@ def other_kind(head: bytes) -> str | None:
         if head.startswith(magic) or start.startswith(magic):
             return kind
     return "a binary file" if b"\x00" in head else None
+
+
+def first_bytes(stream: Any) -> bytes:
+    """Return the first bytes of a stream, as `decompressed` opens it; none of a damaged one."""
+    try:
+        return bytes(stream.peek(PEEKED_BYTES))
+    except DAMAGED_STREAM:
+        return b""
+
+
+def refuse_damage(error: Exception, path: Pathname, **place: Any) -> NoReturn:
+    """Raise the error for what a decompressor has raised; one of the disk as it is."""
+    if isinstance(error, OSError) and error.errno is not None:
+        raise error
+    text = f"the compressed stream is cut short or corrupt ({error})"
+    raise GraphFormatError(text, path=path, **place) from error
 
 
 def is_pbf(head: bytes) -> bool:

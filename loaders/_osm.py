@@ -18,15 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import GraphFormatError, import_extra
+from sssp.loaders import _files
 from sssp.loaders._cut_ways import RoadNetwork, cut_ways
-from sssp.loaders._files import (
-    DAMAGED_STREAM,
-    PEEKED_BYTES,
-    Pathname,
-    decompressing,
-    is_osm,
-    is_pbf,
-)
+from sssp.loaders._files import Pathname
 from sssp.loaders._profiles import GATES, PROFILES, Profile, find_profile, road_class
 from sssp.loaders._restrictions import LeftOut, Relation, read_relation
 
@@ -141,17 +135,9 @@ def read_osm(
         osmium is not installed.
     """
     chosen = find_profile(profile)
-    with open(os.fspath(path), "rb") as file, decompressing(file) as stream:
+    with open(os.fspath(path), "rb") as file, _files.decompressing(file) as stream:
         place = file.tell if file.seekable() else None
         return roads_in(stream, path, chosen, inside, shapes, _steps_of(place, advance))
-
-
-def is_osm_stream(stream: Any) -> bool:
-    """Tell by its first bytes whether a stream, as `decompressed` opens it, is for `roads_in`."""
-    try:
-        return is_osm(stream.peek(PEEKED_BYTES))
-    except DAMAGED_STREAM:
-        return False
 
 
 def _steps_of(place: Any, advance: Any) -> Callable[[], object]:
@@ -185,12 +171,8 @@ def roads_in(
         _read_objects(osmium, _buffers(stream, step), profile, roads, left_out)
     except RuntimeError as error:  # all that osmium raises about a file
         raise GraphFormatError(f"osmium cannot read the file: {error}", path=path) from None
-    except DAMAGED_STREAM as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise  # the disk's fault, not the file's
-        raise GraphFormatError(
-            f"the compressed stream is cut short or corrupt ({error})", path=path
-        ) from error
+    except _files.DAMAGED_STREAM as error:
+        _files.refuse_damage(error, path)
     if not roads.ways:
         message = f"the file holds no road for the profile {profile.name!r}"
         raise GraphFormatError(message, path=path)
@@ -203,7 +185,7 @@ def _buffers(stream: Any, step: Callable[[], object]) -> Iterator[tuple[bytes, s
     XML is one part. A PBF file is a row of blobs, the first of which is the header; each part has
     the header and some more.
     """
-    if not is_pbf(stream.peek(PEEKED_BYTES)):
+    if not _files.is_pbf(stream.peek(_files.PEEKED_BYTES)):
         part = bytearray()
         while piece := stream.read(_PART):
             part += piece

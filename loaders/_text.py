@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import GraphFormatError
-from sssp.loaders._files import DAMAGED_STREAM, PEEKED_BYTES, Pathname, other_kind, printable
+from sssp.loaders import _files
+from sssp.loaders._files import DAMAGED_STREAM, Pathname, printable, refuse_damage
 
 _LONGEST_LINE = 1 << 20
 # So much of a compressed file is read on to see whether its stream is damaged.
@@ -57,12 +58,12 @@ class TextChunks:
     def refuse_other_kinds(self, expected: str) -> None:
         """Refuse an empty file, or one with the first bytes of another kind than `expected`."""
         try:
-            head = self._stream.peek(PEEKED_BYTES)
+            head = self._stream.peek(_files.PEEKED_BYTES)
         except DAMAGED_STREAM as error:
             self._refuse_stream(error)
         if not head:
             raise GraphFormatError("the file is empty", path=self.path, line_number=1)
-        kind = other_kind(head)
+        kind = _files.other_kind(head)
         if kind is not None:
             self.refuse(f"this is {kind}, not {expected}", head.split(b"\n")[0])
 
@@ -124,12 +125,5 @@ class TextChunks:
         ) from None
 
     def _refuse_stream(self, error: Exception) -> NoReturn:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise error  # the disk's fault, not the file's
-        line = self._bytes[self.begin : self._filled].split(b"\n")[0]
-        raise GraphFormatError(
-            f"the compressed stream is cut short or corrupt ({error})",
-            path=self.path,
-            line_number=self.lines + 1,
-            line=printable(line) or None,
-        ) from error
+        line = printable(self._bytes[self.begin : self._filled].split(b"\n")[0]) or None
+        refuse_damage(error, self.path, line_number=self.lines + 1, line=line)

@@ -351,7 +351,7 @@ NO_PLACES = Graph.from_arcs([0], [1], [1])
         (lambda g: g.plot(color="no colour"), ValueError, "no colour"),
         (lambda g: g.plot_flows([1] * 7, max_width=-1), ValueError, "above 0"),
         (lambda g: sssp.shortest_paths(g, 0).plot(cmap="mauve"), ValueError, "mauve"),
-        (lambda g: sssp.shortest_paths(g, 0, targets=[1]).plot(), ValueError, "leave targets out"),
+        (lambda g: sssp.shortest_paths(g, 0, targets=[1]).plot(), ValueError, "omit targets="),
         (lambda g: sssp.shortest_paths(g, [0, 1]).plot(row=2), sssp.VertexError, "row 2"),
     ],
 )

@@ -55,6 +55,7 @@ INSIDE = {
         "cuda.compiler",
         "cuda.device_memory",
         "engine.progress",
+        "engine.reductions",
         "engine.threads",
         "graph.drawing",
         "kernels.cache",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from sssp import methods
 from sssp.calls.johnson import johnson
 from sssp.calls.make_plan import make_plan
 from sssp.calls.placement import Work, matrix_work, place, search_work
@@ -42,21 +43,6 @@ from sssp.kernels.dtypes import (
     infinity,
     unreached,
 )
-from sssp.methods import (
-    CLOSURE_METHODS,
-    DENSE_METHODS,
-    METHODS,
-    BellmanFord,
-    ClosureBySquaring,
-    ClosureByWarshall,
-    DeltaStepping,
-    FloydWarshall,
-    Johnson,
-    Method,
-    RepeatedSquaring,
-    as_method,
-    is_auto,
-)
 from sssp.results.trees import ShortestPaths
 
 if TYPE_CHECKING:
@@ -64,13 +50,13 @@ if TYPE_CHECKING:
 
 
 #: what may solve in 16 bits; the papers' methods do not
-SHORT_METHODS = FloydWarshall, RepeatedSquaring
+SHORT_METHODS = methods.FloydWarshall, methods.RepeatedSquaring
 
 
 def all_pairs(
     g_or_matrix: Graph | ArrayLike | sparray | spmatrix,
     *,
-    method: str | Method = "auto",
+    method: str | methods.Method = "auto",
     device: str = "auto",
     predecessors: bool = False,
     dtype: DTypeLike | None = None,
@@ -198,7 +184,7 @@ def all_pairs(
     place(request, device, chosen, work, stream=stream, memory_limit=memory_limit)
 
     def answer(request: Request) -> Answer:
-        if not isinstance(chosen, Johnson):
+        if not isinstance(chosen, methods.Johnson):
             return _by_matrix(graph, source, chosen, request, zero_is_arc)
         found = johnson(Plan(graph, request, chosen))
         found.device = request.device
@@ -209,7 +195,11 @@ def all_pairs(
 
 
 def _by_matrix(
-    graph: Graph, source: Graph | NDArray[Any], method: Method, request: Request, zero_is_arc: bool
+    graph: Graph,
+    source: Graph | NDArray[Any],
+    method: methods.Method,
+    request: Request,
+    zero_is_arc: bool,
 ) -> Answer:
     """Answer by a method on a matrix; by searches where its arithmetic cannot tell.
 
@@ -233,11 +223,13 @@ def _by_matrix(
     except NegativeDiagonalError as alarm:
         # a search from there either finds the cycle, and raises, or knows better
         vertex = np.array([alarm.vertex])
-        run_plan(Plan(graph, replace(request, sources=vertex, output="host"), BellmanFord()))
+        run_plan(
+            Plan(graph, replace(request, sources=vertex, output="host"), methods.BellmanFord())
+        )
         answer = None
     if answer is not None:
         return answer
-    search = BellmanFord() if graph.least_weight < 0 else DeltaStepping()
+    search = methods.BellmanFord() if graph.least_weight < 0 else methods.DeltaStepping()
     asked = INT32 if request.dtype == INT16 else request.dtype
     answer = run_plan(Plan(graph, replace(request, dtype=asked), search))
     if asked != request.dtype:
@@ -262,7 +254,7 @@ def _may_be_short(graph: Graph, source: Graph | NDArray[Any], asked: np.dtype[An
     if isinstance(source, Graph) and graph.m * thresholds.SHORT_ARCS <= graph.n * graph.n:
         vertex = Request(np.zeros(1, INT64), threads=1)
         for towards in (graph, reversed_graph(graph)):
-            distances = run_plan(Plan(towards, vertex, DeltaStepping())).distances
+            distances = run_plan(Plan(towards, vertex, methods.DeltaStepping())).distances
             farthest = distances[distances != unreached(distances.dtype)].max()
             if int(farthest) + int(weights.greatest) >= far:
                 return False
@@ -273,7 +265,7 @@ def transitive_closure(
     g_or_matrix: Graph | ArrayLike | sparray | spmatrix,
     *,
     reflexive: bool = True,
-    method: str | Method = "auto",
+    method: str | methods.Method = "auto",
     device: str = "auto",
     packed: bool = False,
     output: Literal["host", "device"] = "host",
@@ -406,42 +398,42 @@ def _as_pattern(
     return len(matrix), None, matrix
 
 
-def _choose_method(graph: Graph, method: str | Method, device: str) -> Method:
+def _choose_method(graph: Graph, method: str | methods.Method, device: str) -> methods.Method:
     """Return the caller's method; for ``"auto"`` the fastest measured: dense, or searches.
 
     OpenCL has the dense methods alone.
     """
-    if not is_auto(method):
-        named = as_method(method, METHODS | DENSE_METHODS)
+    if not methods.is_auto(method):
+        named = methods.as_method(method, methods.METHODS | methods.DENSE_METHODS)
         if named.task != "search":
             graph._refuse_turns(f"method={named.name!r}")
         return named
     if graph.turns is not None:
-        return BellmanFord() if graph._weight_range.least < 0 else DeltaStepping()
+        return methods.BellmanFord() if graph._weight_range.least < 0 else methods.DeltaStepping()
     if kind_of(named_device(device)) == "opencl":
-        return FloydWarshall()
+        return methods.FloydWarshall()
     n = graph.n
     arcs = graph.count_entries() if isinstance(graph, MatrixGraph) else graph.m
     if thresholds.PAIRS_PER_VERTEX * n + thresholds.PAIRS_PER_ARC * arcs >= n * n:
-        return FloydWarshall()
-    return Johnson() if graph._weight_range.least < 0 else DeltaStepping()
+        return methods.FloydWarshall()
+    return methods.Johnson() if graph._weight_range.least < 0 else methods.DeltaStepping()
 
 
-def _choose_closure(method: str | Method, device: str) -> Method:
+def _choose_closure(method: str | methods.Method, device: str) -> methods.Method:
     """Return the caller's method; for ``"auto"`` the fastest measured that runs there."""
-    if not is_auto(method):
-        return as_method(method, CLOSURE_METHODS)
+    if not methods.is_auto(method):
+        return methods.as_method(method, methods.CLOSURE_METHODS)
     on_opencl = kind_of(named_device(device)) == "opencl"
-    return ClosureBySquaring() if on_opencl else ClosureByWarshall()
+    return methods.ClosureBySquaring() if on_opencl else methods.ClosureByWarshall()
 
 
-def _estimate(method: Method, graph: Graph, request: Request) -> Work | None:
+def _estimate(method: methods.Method, graph: Graph, request: Request) -> Work | None:
     """Estimate the work for ``device="auto"``; None keeps the call on the CPU."""
     n, weights = graph.n, graph._weight_range
     dtype = weights.dtype if request.dtype is None else request.dtype
     host_bytes = n * n * (dtype.itemsize + INDEX.itemsize * request.predecessors)
-    if isinstance(method, Johnson):
-        search = DeltaStepping()
+    if isinstance(method, methods.Johnson):
+        search = methods.DeltaStepping()
         return search_work(search, n, graph.m, n, request.threads, host_bytes=host_bytes)
     # (floats on a matrix are added up in another order on another device)
     if dtype.kind == "f":

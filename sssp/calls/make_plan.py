@@ -28,7 +28,7 @@ from sssp.engine.request import Request
 from sssp.engine.threads import check_threads
 from sssp.graph.check_arrays import as_flag
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import INDEX, WeightRange
+from sssp.kernels.dtypes import INDEX, WeightRange, distance_dtype
 from sssp.methods import METHODS, BellmanFord, DeltaStepping, Method, as_method, is_auto
 
 if TYPE_CHECKING:
@@ -120,6 +120,46 @@ def make_plan(
     place(request, device, chosen, work, stream=stream, memory_limit=memory_limit)
     plan = Plan(network, request, chosen)
     return plan if transposed is None else _from_targets(plan, network)
+
+
+def make_request(
+    user: Graph,
+    method: Method,
+    sources: NDArray[np.int64],
+    limit: float | None,
+    dtype: DTypeLike | None,
+    threads: int | None,
+    progress: bool | None,
+    **more: Any,
+) -> Request:
+    """Check the arguments of a search in rows that a call puts together by itself.
+
+    Parameters
+    ----------
+    user : Graph or Hierarchy
+        As the caller gave it; with turns its expansion is searched.
+    sources : ndarray, int64
+        Vertices of the graph that is searched.
+    **more
+        Fields of the request.
+    """
+    network = user._searched
+    refuse_negative(network, method)
+    if network is not user and not method.weighted:
+        user._tree_graph._refuse_turns(f"method={method.name!r}")
+    weights = weights_of(network, method).dtype
+    asked = distance_dtype(dtype, weights)
+    request = Request(
+        sources=sources,
+        limit=as_limit(limit, integral=(asked or weights).kind == "i"),
+        dtype=asked,
+        threads=check_threads(threads),
+        progress=check_progress(progress),
+        **more,
+    )
+    if network._methods is not None:
+        refuse_unprepared(network, request)
+    return request
 
 
 def _ask_expansion(request: Request, graph: Graph, method: Method) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import ArrayLike, DTypeLike
@@ -15,7 +14,6 @@ from sssp.engine import thresholds
 from sssp.engine.check_arguments import as_count, as_limit, as_network, as_reduction
 from sssp.engine.memory import FEWER_SOURCES, SMALLER_BLOCKS
 from sssp.engine.plan import Plan, with_fixed_dtype
-from sssp.engine.reductions import Reduction
 from sssp.engine.request import Request
 from sssp.engine.workers import map_over_devices
 from sssp.methods import Method
@@ -149,16 +147,11 @@ def make_reduction_plan(
     """Check the arguments of a reduction, and choose method and place; raises as `reduce` does."""
     network = as_network(g)
     reduction = as_reduction(what, vertex_weights, decay, network.n)
-    limit = _within_reach(limit, reduction, network)
+    if reduction.decay is not None and network._weight_range.least >= 0:
+        # (beyond, the decay is 0)
+        wanted = as_limit(limit, integral=False)
+        limit = min(math.inf if wanted is None else wanted, reduction.decay.reach)
     return make_plan(network, sources, limit=limit, reduction=reduction, advice=advice, **options)
-
-
-def _within_reach(limit: float | None, reduction: Reduction, network: Graph) -> float | None:
-    """Tighten a limit to the distance beyond which a decay is 0."""
-    if reduction.decay is None or network._weight_range.least < 0:
-        return limit
-    wanted = as_limit(limit, integral=False)
-    return min(math.inf if wanted is None else wanted, reduction.decay.reach)
 
 
 def iter_blocks(
@@ -241,11 +234,9 @@ def iter_blocks(
         return iter(())
     parts = with_fixed_dtype(plan).split(size)
     if len(plan.request.devices) > 1:
-        return map_over_devices(_solve_on, parts, plan.request.devices, plan.request.threads)
+
+        def solve_part(part: Plan[Request], device: str, threads: int) -> ShortestPaths:
+            return solve_plan(part.on_device(device, threads))
+
+        return map_over_devices(solve_part, parts, plan.request.devices, plan.request.threads)
     return map(solve_plan, parts)
-
-
-def _solve_on(part: Plan[Request], device: str, threads: int) -> ShortestPaths:
-    """Solve a block on one of several devices."""
-    request = replace(part.request, device=device, devices=(), threads=threads, progress=False)
-    return solve_plan(part._replace(request=request))

@@ -8,28 +8,20 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from sssp.calls.make_plan import choose_method
+from sssp.calls.make_plan import choose_method, make_request
 from sssp.calls.placement import place
 from sssp.calls.shortest_paths import failure, run_plan
 from sssp.cpu.search.nearest_labels import Table, empty_table, leads_on, merge_kernel, solve
 from sssp.engine import thresholds
-from sssp.engine.check_arguments import (
-    as_count,
-    as_limit,
-    as_network,
-    as_vertices,
-    refuse_negative,
-    refuse_unprepared,
-)
+from sssp.engine.check_arguments import as_count, as_network, as_vertices
 from sssp.engine.device_names import named_device
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import bytes_of_entry, narrow
 from sssp.engine.network import open_part, reversed_graph
 from sssp.engine.plan import Plan, weights_of
-from sssp.engine.progress import check_progress, progress_bar
+from sssp.engine.progress import progress_bar
 from sssp.engine.request import Request
-from sssp.engine.threads import check_threads
-from sssp.kernels.dtypes import INDEX, INT64, distance_dtype, largest_distance, unreached
+from sssp.kernels.dtypes import INDEX, INT64, largest_distance, unreached
 from sssp.methods import Dijkstra, Method, is_auto
 from sssp.results.facilities import NearestFacilities
 
@@ -126,8 +118,7 @@ def nearest(
     [[1, 0], [0, 1], [0, 1], [0, 1]]
     """
     user_network = as_network(g)
-    turns = user_network.turns
-    network = user_network if turns is None else user_network._searched
+    network = user_network._searched
     if direction not in ("from", "to"):
         raise ValueError(f"direction must be 'from' or 'to', not {direction!r}")
     places, _ = as_vertices(facilities, user_network, "facility")
@@ -137,27 +128,17 @@ def nearest(
     few = limit is None and places.size <= most * count
     by_labels = named_device(device) in ("auto", "cpu") and not few and network.least_weight >= 0
     chosen = Dijkstra() if is_auto(method) and by_labels else choose_method(network, method)
-    refuse_negative(network, chosen)
-    weights = weights_of(network, chosen).dtype
-    asked = distance_dtype(dtype, weights)
     starts, wanted = places, None
-    if turns is not None:
-        begin, wanted = turns.expansion.begin, turns.expansion.end
+    if user_network.turns is not None:
+        expansion = user_network.turns.expansion
+        begin, wanted = expansion.begin, expansion.end
         if direction == "to":
             begin, wanted = wanted, begin
         starts = begin[places]
-        if not chosen.weighted:
-            user_network._tree_graph._refuse_turns(f"method={chosen.name!r}")
-    request = Request(
-        sources=starts,
-        limit=as_limit(limit, integral=(asked or weights).kind == "i"),
-        dtype=asked,
-        advice=UNPREPARED if prepared and not isinstance(chosen, Dijkstra) else "",
-        threads=check_threads(threads),
-        progress=check_progress(progress),
-    )
-    if network._methods is not None:
-        refuse_unprepared(network, request)
+    advice = UNPREPARED if prepared and not isinstance(chosen, Dijkstra) else ""
+    options = limit, dtype, threads, progress
+    request = make_request(user_network, chosen, starts, *options, advice=advice)
+    asked = request.dtype
     if isinstance(chosen, Dijkstra):
         network = network._tree_graph
     place(request, device, chosen, None, memory_limit=memory_limit)

@@ -3,40 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from sssp.calls.make_plan import choose_method
+from sssp.calls.make_plan import choose_method, make_request
 from sssp.calls.placement import named_devices, place, search_work, trip_work
 from sssp.calls.shortest_paths import failure
 from sssp.cpu.search.a_star import landmark_bytes
 from sssp.cpu.tree import find_walks, may_tie
 from sssp.engine import thresholds
-from sssp.engine.check_arguments import (
-    as_limit,
-    as_memory_limit,
-    as_network,
-    as_vertices,
-    distinct,
-    refuse_negative,
-    refuse_unprepared,
-)
+from sssp.engine.check_arguments import as_memory_limit, as_network, as_vertices, distinct
 from sssp.engine.device_names import named_device
 from sssp.engine.memory import FEWER_TRIPS, check_memory
 from sssp.engine.narrow import convert_into
 from sssp.engine.network import open_part, reversed_graph
 from sssp.engine.outputs import join_walks
 from sssp.engine.plan import Plan, is_symmetric, merge_answers, run_placed, weights_of
-from sssp.engine.progress import check_progress
 from sssp.engine.request import Answer, Request, Walks
-from sssp.engine.threads import check_threads
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.check_arrays import as_flag
-from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, distance_dtype, largest_distance, unreached
+from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, largest_distance, unreached
 from sssp.methods import METHODS, TRIP_METHODS, AStar, Method, is_auto
 from sssp.results.trip_results import Trips
 
@@ -125,36 +115,23 @@ def pairs(
     >>> trips.distances.tolist(), trips.path(0).tolist()
     ([10, 5, 5], [0, 1, 2])
     """
-    user_network = as_network(g)
-    turns = user_network.turns
-    network = user_network if turns is None else user_network._searched
+    user = as_network(g)
+    network = user._searched
     chosen = choose_method(network, method, METHODS | TRIP_METHODS)
-    refuse_negative(network, chosen)
-    weights = weights_of(network, chosen).dtype
-    starts, ends = _ends(user_network, sources, targets)
-    if turns is not None:
-        starts, ends = turns.expansion.begin[starts], turns.expansion.end[ends]
-        if not chosen.weighted:
-            user_network._tree_graph._refuse_turns(f"method={chosen.name!r}")
-    asked = distance_dtype(dtype, weights)
-    request = Request(
-        sources=starts,
-        limit=as_limit(limit, integral=(asked or weights).kind == "i"),
-        dtype=asked,
-        predecessors=as_flag(predecessors, "predecessors"),
-        advice=FEWER_TRIPS,
-        threads=check_threads(threads),
-        progress=check_progress(progress),
-        reserved_bytes=TRIP_BYTES * starts.size,
-    )
-    if network._methods is not None:
-        refuse_unprepared(network, request)
-    user_graph = user_network._tree_graph
-    call = _Call(network, starts, ends, request, chosen, user_graph)
+    starts, ends = _ends(user, sources, targets)
+    if user.turns is not None:
+        starts, ends = user.turns.expansion.begin[starts], user.turns.expansion.end[ends]
+    more = {"advice": FEWER_TRIPS, "reserved_bytes": TRIP_BYTES * starts.size}
+    more["predecessors"] = as_flag(predecessors, "predecessors")
+    request = make_request(user, chosen, starts, limit, dtype, threads, progress, **more)
+    call = _Call(user._tree_graph, network, starts, ends, request, chosen)
     call.refuse_too_many(device, memory_limit)
-    if isinstance(chosen, AStar):
-        call.refuse_ties()
-    elif is_auto(method) and network._methods is None:
+    if isinstance(chosen, AStar) and not call.finds_paths():
+        raise ValueError(
+            "a-star finds paths only where every weight is above 0, and none so small that a "
+            "sum of floats absorbs it; omit method="
+        )
+    if is_auto(method) and network._methods is None:
         call.consider_a_star()
     call.place(device, memory_limit)
     return call.answer()
@@ -215,34 +192,35 @@ class _Groups(NamedTuple):
         )
 
 
+@dataclass
 class _Call:
     """A checked call, and the decisions about it.
 
     Attributes
     ----------
-    method : Method
-        Of trips that are found together.
     user_graph : Graph
         The graph of the result; of one with turns the expansion is searched.
+    network : Graph or Hierarchy
+        What is searched.
+    starts, ends : ndarray, int64
+        The ends of the trips there.
+    method : Method
+        Of trips that are found together.
     by_a_star : bool
         Whether the trips of sources with few targets go by A*, on the CPU.
     """
 
-    def __init__(
-        self,
-        network: Graph,
-        starts: NDArray[np.int64],
-        ends: NDArray[np.int64],
-        request: Request,
-        method: Method,
-        user_graph: Graph,
-    ) -> None:
-        self.user_graph = user_graph
-        self.network, self.starts, self.ends = network, starts, ends
-        self.request, self.method = request, method
-        self.graph = open_part(network)
-        self.weights = weights_of(self.graph, method)
-        self.by_a_star = False
+    user_graph: Graph
+    network: Graph
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    request: Request
+    method: Method
+    by_a_star: bool = False
+
+    def __post_init__(self) -> None:
+        self.graph = open_part(self.network)
+        self.weights = weights_of(self.graph, self.method)
 
     @cached_property
     def groups(self) -> _Groups:
@@ -266,21 +244,13 @@ class _Call:
         limit = as_memory_limit(None if on_gpu else memory_limit)
         check_memory({"the trips": self.request.reserved_bytes}, limit, "cpu", self.request.advice)
 
-    def _finds_paths(self) -> bool:
+    def finds_paths(self) -> bool:
         """Return whether A*, which does not see all of a row, finds the paths that are wanted."""
         if not self.request.predecessors:
             return True
         graph, dtype = self.graph, self.weights.working_dtypes(self.request.dtype)[0]
         longest = min(float(graph.greatest_weight) * graph.n, float(largest_distance(dtype)))
         return not may_tie(graph, dtype.type(longest), dtype)
-
-    def refuse_ties(self) -> None:
-        """Refuse paths by A* where they might not be those of other methods."""
-        if not self._finds_paths():
-            raise ValueError(
-                "a-star finds paths only where every weight is above 0, and none so small that a "
-                "sum of floats absorbs it; omit method="
-            )
 
     def consider_a_star(self) -> None:
         """Choose A* where it pays."""
@@ -295,7 +265,7 @@ class _Call:
             and request.limit is None
             # float32 rounds too much for bounds to help
             and request.dtype != FLOAT32
-            and self._finds_paths()
+            and self.finds_paths()
         )
 
     def place(self, device: str | Sequence[str], memory_limit: float | None) -> None:

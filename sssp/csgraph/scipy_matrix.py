@@ -66,7 +66,7 @@ class _CountedGraph(MatrixGraph):
 
     unit: int
 
-    def _made(self) -> Graph:
+    def _build(self) -> Graph:
         tails, heads = np.nonzero(self._matrix < np.inf)
         counts = np.empty(tails.size, INT64)
         counts_kernel(seal(self._matrix[tails, heads]), self.unit, counts, infinity(INT64))

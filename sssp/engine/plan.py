@@ -109,9 +109,7 @@ class Plan(NamedTuple, Generic[Q]):
         parts: list[Any] = self.split(part_size(request.rows, len(devices)))
 
         def solve_part(part: Plan[Q], device: str, threads: int) -> Answer | None:
-            own: Any = part.request
-            own = replace(own, device=device, devices=(), threads=threads, progress=False)
-            return answer(part._replace(request=own))
+            return answer(part.on_device(device, threads))
 
         answers: list[Answer] = []
         with progress_bar(request.rows, request.progress) as advance:
@@ -127,6 +125,12 @@ class Plan(NamedTuple, Generic[Q]):
             whole.distances = request.out
         whole.device = "+".join(dict.fromkeys(one.device for one in answers))
         return whole
+
+    def on_device(self, device: str, threads: int) -> Plan[Q]:
+        """Return the plan of a part for one of several devices."""
+        request: Any = self.request
+        own = replace(request, device=device, devices=(), threads=threads, progress=False)
+        return self._replace(request=own)
 
     def _answer(self, request: Any) -> Answer | None:
         solver = solver_of(self.method, request.device)

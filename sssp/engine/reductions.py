@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -128,15 +129,7 @@ def _take_count(block: Block, counts: Array) -> Array:
     return counts
 
 
-def _join_distances(block: Block, totals: Array) -> Array:
-    return _join(totals, "distances")
-
-
-def _join_weights(block: Block, totals: Array) -> Array:
-    return _join(totals, "vertex weights")
-
-
-def _join(totals: Array, what: str) -> Array:
+def _join(what: str, block: Block, totals: Array) -> Array:
     """Return sums; raise `DistanceOverflowError` for integers that do not fit int64."""
     return totals if totals.ndim == 2 else join_parts([totals[..., 0], totals[..., 1]], what)
 
@@ -180,10 +173,10 @@ def least_number(dtype: np.dtype[Any]) -> Any:
 
 REDUCTIONS = {
     "eccentricity": Rule((GREATEST,), _take_greatest),
-    "sum": Rule((TOTAL,), _join_distances),
+    "sum": Rule((TOTAL,), partial(_join, "distances")),
     "mean": Rule((TOTAL, COUNT), _divide_by_count, is_float=True),
     "count": Rule((COUNT,), _take_count),
-    "weight": Rule((WEIGHT,), _join_weights),
+    "weight": Rule((WEIGHT,), partial(_join, "vertex weights")),
     "closeness": Rule((TOTAL, COUNT), _find_closeness, is_float=True),
 }
 

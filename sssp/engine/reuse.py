@@ -19,7 +19,7 @@ class Derived(dict[str, Any]):
         super().__init__()
         self._lock = make_lock()
 
-    def made(self, key: str, build: Callable[[], T]) -> T:
+    def get_or_build(self, key: str, build: Callable[[], T]) -> T:
         """Return the object of a name; call `build` to make it the first time."""
         with self._lock:
             if key not in self:

@@ -73,7 +73,7 @@ EDGE = 2
 #: waits (New York's 730,100 take a second)
 MOST_ARCS = 1_000_000
 #: of a picture in a notebook, in inches; dots an inch; of letters, in points
-SIDE, DOTS_PER_INCH, LETTERS = 4.0, 100, 8
+SIDE, NOTEBOOK_DOTS_PER_INCH, LETTERS = 4.0, 100, 8
 
 
 @njit
@@ -172,7 +172,7 @@ class Streets(NamedTuple):
         arcs = street_arcs(graph)[0]
         return cls(graph.tails[arcs], graph.indices[arcs])
 
-    def some(self, which: Array) -> Streets:
+    def take(self, which: Array) -> Streets:
         """Return some of the lines."""
         return Streets(self.tails[which], self.heads[which])
 
@@ -379,7 +379,7 @@ def draw_network(
     pen, width = Pen.plain(color, 0), check_width(linewidth)
     drawn = Map(graph.coordinates, ax, extent)
     streets = Streets.of(graph)
-    streets = streets.some(drawn.in_view(streets))
+    streets = streets.take(drawn.in_view(streets))
     width = width or drawn.thin(streets.tails.size)
     drawn.draw(streets, pen._replace(widths=np.array([width])))
     return drawn.ax
@@ -411,18 +411,18 @@ def draw_flows(
     on_streets[twins >= 0] += on_arcs[twins[twins >= 0]]
 
     loaded = on_streets > 0
-    ends = np.concatenate(streets.some(loaded))
+    ends = np.concatenate(streets.take(loaded))
     drawn = Map(graph.coordinates, ax, extent, ends if ends.size else slice(None))
     seen = drawn.in_view(streets)
     thin = min(drawn.thin(int(np.count_nonzero(seen))), widest)
-    drawn.draw(streets.some(seen & ~loaded), Pen.plain(GREY, thin))
+    drawn.draw(streets.take(seen & ~loaded), Pen.plain(GREY, thin))
     if not ends.size:
         return drawn.ax
     greatest = float(on_streets.max())
     widths = np.maximum(np.linspace(0, widest, GRADES), thin)
     which = seen & loaded
     pen = Pen.scale(colors, widest)._replace(widths=widths)
-    drawn.draw(streets.some(which), pen, grade_values(on_streets[which], 0, greatest))
+    drawn.draw(streets.take(which), pen, grade_values(on_streets[which], 0, greatest))
     # some numbers up to the greatest, of one digit: 1, 2 or 5 and zeros
     power = 10.0 ** math.floor(math.log10(greatest))
     steps = [factor * power * scale for scale in (0.01, 0.1, 1) for factor in (1, 2, 5)]
@@ -611,7 +611,7 @@ def _png(draw: Callable[[Axes], Any]) -> bytes:
 
     file = io.BytesIO()
     with matplotlib.rc_context({"font.size": LETTERS}):
-        figure = Figure(figsize=(SIDE, SIDE), dpi=DOTS_PER_INCH, layout="constrained")
+        figure = Figure(figsize=(SIDE, SIDE), dpi=NOTEBOOK_DOTS_PER_INCH, layout="constrained")
         ax = figure.add_subplot()
         ax.set_axis_off()
         draw(ax)

@@ -104,7 +104,7 @@ def arcs_of(
         complaint = "have an id that cannot be hashed, as no list can; .map(tuple) makes tuples"
         for column, where in zip((tail_ids, head_ids, node_ids), texts, strict=True):
             odd = [not is_hashable(name) for name in column.tolist()]
-            _refuse(odd, partial(_shown, column), where, complaint)
+            _refuse(odd, partial(_show_id, column), where, complaint)
         raise
     # an id that stands for a second time is not numbered by its row
     twins = np.zeros(known, bool)
@@ -112,14 +112,14 @@ def arcs_of(
     complaint = (
         "have an id that an earlier row has; drop them with nodes[~nodes.index.duplicated()]"
     )
-    _refuse(twins, partial(_shown, node_ids), "nodes:", complaint)
+    _refuse(twins, partial(_show_id, node_ids), "nodes:", complaint)
     tails, heads = numbers[known::2], numbers[known + 1 :: 2]
     if nodes is not None:
         ends = np.where(tails >= known, tail_ids, head_ids)
         complaint = (
             "have an end that is not in the index of nodes; nodes.set_index(...) brings ids there"
         )
-        _refuse((tails >= known) | (heads >= known), partial(_shown, ends), "edges:", complaint)
+        _refuse((tails >= known) | (heads >= known), partial(_show_id, ends), "edges:", complaint)
     return tails, heads, weights, distinct
 
 
@@ -156,7 +156,7 @@ def node_coordinates(nodes: Any) -> Array | None:
     projected = system is not None and bool(system.is_projected)
 
     def show(row: int) -> str:
-        return f"{_shown(nodes.index, row)} at {tuple(pairs[row].tolist())}"
+        return f"{_show_id(nodes.index, row)} at {tuple(pairs[row].tolist())}"
 
     _refuse(~np.isfinite(pairs).all(axis=1), show, "nodes:", "lack a coordinate")
     beyond = (np.abs(pairs) > MOST_DEGREES).any(axis=1)
@@ -344,7 +344,7 @@ def _numbers(column: Any, name: str) -> Array:
     return np.asarray(column.to_numpy(dtype=FLOAT64, na_value=np.nan))
 
 
-def _shown(ids: Any, row: int) -> str:
+def _show_id(ids: Any, row: int) -> str:
     """Return the Python form of an id, without NumPy's type."""
     return repr(ids[row : row + 1].tolist()[0])
 

@@ -38,7 +38,6 @@ from sssp.graph.labels import (
     as_labels,
     label_hint,
     lookup_of,
-    take_ends,
     take_labels,
 )
 from sssp.graph.sphere import HOW_TO_LOCATE, Sphere, points_of
@@ -71,8 +70,8 @@ T = TypeVar("T")
 #: names that other programs take for the text of the DIMACS challenges
 DIMACS_NAME = re.compile(r"\.(gr|co)(\.(gz|xz|bz2))?$")
 #: attributes that are not computed from others, under the same name as in a file
-FIELDS_BUT_WEIGHTS = (
-    *("indptr", "indices", "arc_origin", "input_arcs", "directed"),
+FIELDS = (
+    *("indptr", "indices", "weights", "arc_origin", "input_arcs", "directed"),
     *("parallel_arcs", "self_loops", "coordinates", "input", "about", "turns"),
 )
 #: what `Graph.free_device` calls last: whoever keeps memory of devices for no graph in particular
@@ -944,7 +943,7 @@ class Graph:
             stays = self.weights != closed_weight(self.weights.dtype)
             stays[self._loops[self.weights[self._loops] >= 0]] = False
             loops = self.self_loops + extremes.idle
-            made = self._changed(turns=None, **self._keep_arcs(stays), self_loops=loops)
+            made = self._replace(turns=None, **self._keep_arcs(stays), self_loops=loops)
             return self._carry_turns(made, np.where(stays, np.cumsum(stays) - 1, -1))
 
         return self._cached("open part", build)
@@ -986,7 +985,7 @@ class Graph:
         weights, origins = csr.pick(self.weights, order), csr.pick(self.arc_origin, order)
         ends = {"indptr": indptr, "indices": tails}
         turns = None if self.turns is None else self.turns.reverse(places)
-        return self._changed(
+        return self._replace(
             **ends, weights=weights, arc_origin=origins, row_arc=row_arc, turns=turns
         )
 
@@ -1035,7 +1034,7 @@ class Graph:
         fields["indices"] = number[fields["indices"]]
         coordinates = None if self.coordinates is None else self.coordinates[vertices]
         labels = take_labels(self._labels, vertices)
-        made = self._changed(turns=None, **fields, coordinates=coordinates, labels=labels)
+        made = self._replace(turns=None, **fields, coordinates=coordinates, labels=labels)
         return self._carry_turns(made, np.where(kept, np.cumsum(kept) - 1, -1))
 
     def with_weights(self, w: ArrayLike | None = None, *, rows: ArrayLike | None = None) -> Graph:
@@ -1349,24 +1348,24 @@ class Graph:
             raise ValueError("this graph has no turns: g.with_turns names some first")
         return self._reweight(self.weights, turns=self.turns.with_row_costs(costs))
 
-    def _changed(self, **changes: Any) -> Graph:
-        return Graph._from_csr(**(self._fields() | changes))
+    def _replace(self, **changes: Any) -> Graph:
+        """Return the graph with some fields changed."""
+        return Graph._from_csr(**self._fields(**changes))
 
     def _reweight(self, weights: Array | Callable[[], Array], **changes: Any) -> Graph:
         """Return the same arcs with other weights, or with a function that makes them."""
-        fields = self._fields_but_weights() | changes
+        fields = self._fields(weights=weights, **changes)
         if fields["turns"] is not None and isinstance(weights, np.ndarray):
             fields["turns"] = fields["turns"].convert_for(weights.dtype)
-        return Graph._from_csr(weights=weights, structure=self._structure, **fields)
+        return Graph._from_csr(structure=self._structure, **fields)
 
-    def _fields(self) -> dict[str, Any]:
-        return {"weights": self.weights} | self._fields_but_weights()
-
-    def _fields_but_weights(self) -> dict[str, Any]:
-        own = {name: getattr(self, name) for name in FIELDS_BUT_WEIGHTS}
-        own |= {name: dict(own[name]) for name in ("input", "about")}  # (what pickles)
-        own |= {"arrivals": self._arrivals}
-        return own | {"row_arc": self._row_arc, "labels": self._labels}
+    def _fields(self, **changes: Any) -> dict[str, Any]:
+        """Return what `_from_csr` takes to make this graph, with some of it changed."""
+        own = {name: getattr(self, name) for name in FIELDS if name not in changes}
+        own |= {"arrivals": self._arrivals, "row_arc": self._row_arc, "labels": self._labels}
+        # (dictionaries pickle)
+        own |= {name: dict(own[name]) for name in ("input", "about") if name in own}
+        return own | changes
 
     # -- out -----------------------------------------------------------------------------------
 
@@ -1608,7 +1607,8 @@ class Graph:
         between = f" {self.least_weight} to {self.greatest_weight}" if some else ""
         facts.append(f"weights {self._weight_range.dtype}{between}")
         if self._labels is not None and self.n:
-            first, last = take_ends(self._labels)
+            ends: list[Any] = [self._labels[0], self._labels[-1]]
+            first, last = (end.item() if isinstance(end, np.generic) else end for end in ends)
             facts.append(f"labels {reprlib.repr(first)} to {reprlib.repr(last)}")
         if self.coordinates is not None:
             facts.append("coordinates")

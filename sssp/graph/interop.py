@@ -130,7 +130,7 @@ def _edge_weights(
     unusable = ~(weights > -np.inf)
     if unusable.any():
         raise GraphFormatError(
-            f"the attribute {weight!r} of {edges(unusable)} is no weight; a closed edge has "
+            f"the attribute {weight!r} of {edges(unusable)} is not a weight; a closed edge has "
             "weight +inf"
         )
     # integers beside infinities stay integers

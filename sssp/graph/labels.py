@@ -67,14 +67,6 @@ def as_labels(labels: Any, n: int) -> Labels:
     return array
 
 
-def take_ends(labels: range | Array) -> tuple[Any, Any]:
-    """Return the first and the last of labels, which there are, as Python objects."""
-    if isinstance(labels, range):
-        return labels[0], labels[-1]
-    first, last = labels[[0, -1]].tolist()
-    return first, last
-
-
 def take_labels(labels: Labels, vertices: Array) -> Labels:
     """Return the labels of some vertices; without labels, their numbers."""
     if labels is None:

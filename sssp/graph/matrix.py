@@ -122,7 +122,7 @@ class MatrixGraph(Graph):
         if name not in Graph.__slots__ or name.startswith("__"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         with self._lock:
-            made = self._made()
+            made = self._build()
             for slot in Graph.__slots__:
                 if slot not in ("__weakref__", "_derived", "_lock", "n", "turns"):
                     object.__setattr__(self, slot, getattr(made, slot))
@@ -135,7 +135,7 @@ class MatrixGraph(Graph):
             arcs &= rows < np.inf
         return arcs
 
-    def _made(self) -> Graph:
+    def _build(self) -> Graph:
         """Return the graph; that of a matrix of counts counts otherwise."""
         arcs = self._arcs_of(self._matrix)
         tails, heads = np.nonzero(arcs)

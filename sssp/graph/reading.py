@@ -133,7 +133,7 @@ def graph_of(
         labels = range(1, n + 1)
         graph = Graph.from_arcs(content.tails, content.heads, content.weights, n, labels=labels)
     if coordinates is not None:
-        graph = graph._changed(coordinates=read_co(coordinates, graph.n))
+        graph = graph._replace(coordinates=read_co(coordinates, graph.n))
     return graph
 
 
@@ -143,7 +143,7 @@ def graph_of_roads(roads: RoadNetwork, weight: str = "seconds", turns: bool = Tr
     columns = roads.tails, roads.heads, weights
     ids = roads.ids
     graph = Graph.from_arcs(*columns, ids.size, coordinates=roads.coordinates, labels=ids)
-    graph = graph._changed(input=roads.columns, about=roads.report | {"weight": weight})
+    graph = graph._replace(input=roads.columns, about=roads.report | {"weight": weight})
     pairs, chains = roads.turns
     if not turns or not (pairs.size or chains):
         return graph

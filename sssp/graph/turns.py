@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,6 @@ from sssp.graph import check_arrays, csr
 from sssp.graph.weights import as_stored, closed_weight, converted, scale_weights
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64
 from sssp.kernels.jit import njit
-
-if TYPE_CHECKING:
-    from sssp.graph.graph import Graph
 
 Array = NDArray[Any]
 
@@ -320,13 +317,13 @@ def unpack_turns(
 class Naming(NamedTuple):
     """A graph whose turns are named, by the input rows of its arcs or by their positions."""
 
-    graph: Graph
+    graph: Any
     by_row: bool
 
     @property
     def integral(self) -> bool:
         """Whether weights, and so costs, are integers."""
-        return self.graph.weights.dtype.kind == "i"
+        return bool(self.graph.weights.dtype.kind == "i")
 
     @property
     def called(self) -> str:
@@ -393,7 +390,7 @@ def make_turns(
     return _expand_turns(graph.indptr, graph.indices, fields)
 
 
-def _arcs_out(graph: Graph, vertices: Array) -> tuple[Array, Array]:
+def _arcs_out(graph: Any, vertices: Array) -> tuple[Array, Array]:
     """Return the arcs out of some vertices, and of which of them each is."""
     counts = np.diff(graph.indptr)[vertices]
     return csr.spread(graph.indptr[vertices], counts), np.repeat(np.arange(vertices.size), counts)
@@ -570,7 +567,7 @@ def _usual_costs(naming: Naming, cost: Any, u_turns: float | None) -> tuple[Arra
     return into * graph.m + out, usual
 
 
-def _angles(graph: Graph, into: Array, out: Array) -> Array:
+def _angles(graph: Any, into: Array, out: Array) -> Array:
     """Return by how many degrees turns go to the left, in (-180, 180]."""
     if graph.coordinates is None:
         raise ValueError(

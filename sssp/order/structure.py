@@ -249,8 +249,7 @@ class Structure(NamedTuple):
     @property
     def height(self) -> int:
         """Most vertices on a path from a root."""
-        height: int = self.shared.made("height", lambda: int(self.depth.max(initial=-1)) + 1)
-        return height
+        return self.shared.get_or_build("height", lambda: int(self.depth.max(initial=-1)) + 1)
 
     def threads_for(self, threads: int) -> int:
         """Return how many of the threads of a call a pass over all triangles takes."""

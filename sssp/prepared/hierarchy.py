@@ -172,7 +172,7 @@ class Hierarchy:
 
     def _cached(self, key: str, build: Callable[[], T]) -> T:
         """Return ``build()``, called once, then kept."""
-        return self._derived.made(key, build)
+        return self._derived.get_or_build(key, build)
 
     def _layered(self, dtype: np.dtype[Any], threads: int | None = None) -> LayeredMetric:
         """Return the customized weights in one dtype, computed on first use and kept."""
@@ -630,12 +630,12 @@ def build_in_batches(
         return None, _copy(change)
 
     left = enumerate(changes)
-    while some := [(number, *_numbered(take, number, one)) for number, one in islice(left, batch)]:
+    while some := [(number, *_call_for(take, number, one)) for number, one in islice(left, batch)]:
         heavy = [(number, change) for number, light, change in some if light is None]
         workers = min(threads, len(heavy)) or 1
 
         def build_one(numbered: tuple[int, Any], each: int = threads // workers) -> T:
-            return _numbered(build, *numbered, each)
+            return _call_for(build, *numbered, each)
 
         others = ordered_map(build_one, heavy, workers)
         built = deque(next(others) if light is None else light for _, light, _ in some)
@@ -660,7 +660,7 @@ def _copy(change: Any) -> Any:
         return np.array(change)
 
 
-def _numbered(call: Callable[..., R], number: int, *arguments: Any) -> R:
+def _call_for(call: Callable[..., R], number: int, *arguments: Any) -> R:
     """Return ``call(*arguments)``; prefix the message of an exception with the scenario."""
     try:
         return call(*arguments)

@@ -9,17 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.errors import import_extra
-from sssp.graph.drawing import (
-    BAR_WIDTH,
-    GREY,
-    Map,
-    Pen,
-    Streets,
-    amount,
-    check_width,
-    grade_values,
-    scale_of_distances,
-)
+from sssp.graph import drawing
 from sssp.kernels.dtypes import unreached
 
 if TYPE_CHECKING:
@@ -62,20 +52,20 @@ def draw_distances(
     path : ndarray, shape (vertices,), or None
     style : Style
     """
-    width, colors = check_width(style.linewidth), scale_of_distances(style.cmap)
+    width, colors = drawing.check_width(style.linewidth), drawing.scale_of_distances(style.cmap)
     reached = distances != unreached(distances.dtype)
-    drawn = Map(graph.coordinates, style.ax, style.extent, reached, BAR_WIDTH)
-    streets, values = _seen(graph, drawn, distances)
+    drawn = drawing.Map(graph.coordinates, style.ax, style.extent, reached, drawing.BAR_WIDTH)
+    streets, values = _find_lines(graph, drawn, distances)
     thin, bold = (width or fit(values.size) for fit in (drawn.thin, drawn.bold))
     far = values == unreached(values.dtype)
-    drawn.draw(streets.some(far), Pen.plain(GREY, thin))
-    shown, known = streets.some(~far), values[~far]
+    drawn.draw(streets.take(far), drawing.Pen.plain(drawing.GREY, thin))
+    shown, known = streets.take(~far), values[~far]
     # the scale is that of what is seen, not of the whole network
     least, greatest = 0.0, 0.0
     if known.size:
         nearer = np.minimum(distances[shown.tails], distances[shown.heads])
         least, greatest = float(nearer.min()), float(known.max())
-    drawn.draw(shown, Pen.scale(colors, bold), grade_values(known, least, greatest))
+    drawn.draw(shown, drawing.Pen.scale(colors, bold), drawing.grade_values(known, least, greatest))
     label = f"distance ({style.unit})" if style.unit else "distance"
     drawn.color_bar(colors, least, greatest, label)
     if path is not None:
@@ -98,23 +88,23 @@ def draw_isochrones(
         Ascending.
     style : Style
     """
-    width = check_width(style.linewidth)
-    colors = scale_of_distances(style.cmap)(np.linspace(0, 1, limits.size))
+    width = drawing.check_width(style.linewidth)
+    colors = drawing.scale_of_distances(style.cmap)(np.linspace(0, 1, limits.size))
     missing = unreached(distances.dtype)
     within = (distances != missing) & (distances <= limits[-1])
-    drawn = Map(graph.coordinates, style.ax, style.extent, within)
-    streets, values = _seen(graph, drawn, distances)
+    drawn = drawing.Map(graph.coordinates, style.ax, style.extent, within)
+    streets, values = _find_lines(graph, drawn, distances)
     thin, bold = (width or fit(values.size) for fit in (drawn.thin, drawn.bold))
     band = np.where(values == missing, limits.size, np.searchsorted(limits, values))
     beyond = band == limits.size
-    drawn.draw(streets.some(beyond), Pen.plain(GREY, thin))
+    drawn.draw(streets.take(beyond), drawing.Pen.plain(drawing.GREY, thin))
     # the narrowest on top
     for number in reversed(range(limits.size)):
-        drawn.draw(streets.some(band == number), Pen.plain(colors[number], bold))
-    labels = [f"within {amount(limit, style.unit)}" for limit in limits.tolist()]
+        drawn.draw(streets.take(band == number), drawing.Pen.plain(colors[number], bold))
+    labels = [f"within {drawing.amount(limit, style.unit)}" for limit in limits.tolist()]
     if beyond.any():
         labels.append("beyond")
-    drawn.legend([*colors, GREY][: len(labels)], [LEGEND_WIDTH] * len(labels), labels)
+    drawn.legend([*colors, drawing.GREY][: len(labels)], [LEGEND_WIDTH] * len(labels), labels)
     _mark_sources(drawn, sources)
     return drawn.ax
 
@@ -149,15 +139,17 @@ def check_limits(limits: ArrayLike, limit: float | None) -> Array:
     return bands
 
 
-def _seen(graph: Graph, drawn: Map, distances: Array) -> tuple[Streets, Array]:
+def _find_lines(
+    graph: Graph, drawn: drawing.Map, distances: Array
+) -> tuple[drawing.Streets, Array]:
     """Return the lines in view, and the distance of the farther end of each."""
-    streets = Streets.of(graph)
-    streets = streets.some(drawn.in_view(streets))
+    streets = drawing.Streets.of(graph)
+    streets = streets.take(drawn.in_view(streets))
     # (what stands for unreached is the greatest number)
     return streets, np.maximum(distances[streets.tails], distances[streets.heads])
 
 
-def _draw_path(drawn: Map, path: Array) -> None:
+def _draw_path(drawn: drawing.Map, path: Array) -> None:
     effects = import_extra("matplotlib.patheffects", "plot")
     lon, lat = drawn.coordinates[path].T
     drawn.ax.plot(
@@ -175,7 +167,7 @@ def _draw_path(drawn: Map, path: Array) -> None:
     drawn.mark(path[-1:], color=PATH_COLOR, markersize=DOT_SIZE, zorder=3)
 
 
-def _mark_sources(drawn: Map, sources: Array) -> None:
+def _mark_sources(drawn: drawing.Map, sources: Array) -> None:
     size = DOT_SIZE if sources.size <= MANY_DOTS else SMALL_DOT_SIZE
     drawn.mark(
         sources, markersize=size, label="source" if sources.size == 1 else "sources", zorder=3

@@ -23,14 +23,7 @@ from sssp.graph.labels import label_hint
 from sssp.kernels.dtypes import FLOAT64, INT64, unreached
 from sssp.methods import BreadthFirst
 from sssp.results import result_frames as frames
-from sssp.results.row_access import (
-    as_index,
-    dense_row,
-    entries,
-    refuse_sum,
-    rows_of_turns,
-    stored_row,
-)
+from sssp.results import row_access
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,7 +97,11 @@ class ShortestPaths:
             self.stats[name] = int(values[0]) if one_row and values.size else values
 
     def __repr__(self) -> str:
-        asked = [self._from_whom()]
+        asked = [f"from {_count(self.sources.size, 'source')}"]
+        if self.nearest:
+            asked = [f"from the nearest of {_count(self.sources.size, 'source')}"]
+        elif self.single:
+            asked = [f"from vertex {self.sources[0]}"]
         if self.targets is not None:
             asked.append(f"to {_count(self.targets.size, 'target')}")
         if self.limit is not None:
@@ -126,13 +123,6 @@ class ShortestPaths:
         from sssp.graph.drawing import as_html
 
         return as_html(repr(self), self.graph, (lambda ax: self.plot(ax=ax)) if knows_all else None)
-
-    def _from_whom(self) -> str:
-        if self.nearest:
-            return f"from the nearest of {_count(self.sources.size, 'source')}"
-        if self.single:
-            return f"from vertex {self.sources[0]}"
-        return f"from {_count(self.sources.size, 'source')}"
 
     def _count_reached(self) -> int | None:
         """Count the entries that are reached, if that is cheap."""
@@ -197,7 +187,7 @@ class ShortestPaths:
         vertex, row = self._vertex(target), self._row(row)
         self._require_host()
         missing = unreached(self.distances.dtype)
-        value = entries(self.distances, row, self.rows, missing)(self._column(vertex))
+        value = row_access.entries(self.distances, row, self.rows, missing)(self._column(vertex))
         return math.inf if value == missing else value
 
     def path(self, target: SupportsIndex, row: SupportsIndex = 0) -> NDArray[np.int64]:
@@ -233,7 +223,7 @@ class ShortestPaths:
 
     def _walk_to(self, vertex: int, row: int) -> NDArray[np.int64]:
         """Return the vertices on the way to a vertex that is reached."""
-        path, tail_of = [], entries(self.predecessors, row, self.rows, -1)
+        path, tail_of = [], row_access.entries(self.predecessors, row, self.rows, -1)
         while vertex >= 0:
             path.append(vertex)
             vertex = tail_of(vertex)
@@ -304,7 +294,7 @@ class ShortestPaths:
             if odd is not None:
                 row, vertex = rows.start + odd[0], int(self._vertices_of(np.array(odd[1:]))[0])
                 where = f"on the path from {self._from(row)} to vertex {vertex}"
-                refuse_sum(arc_values, self.path_arcs(vertex, row), where)
+                row_access.refuse_sum(arc_values, self.path_arcs(vertex, row), where)
 
         for _ in ordered_map(fill, trees.blocks(), default_threads()):
             pass
@@ -364,7 +354,7 @@ class ShortestPaths:
         UnreachableError, TypeError, DistanceOverflowError
             As `load`.
         """
-        named = rows_of_turns(self.graph)
+        named = row_access.rows_of_turns(self.graph)
         loads = [self._loads_of_turns(load) for load in self._loads(volumes)]
         return named(join_parts(loads, "volumes on a turn"))
 
@@ -509,13 +499,13 @@ class ShortestPaths:
         self._require_predecessors()
         row = self._row(row)
         if is_sparse(self.predecessors):
-            vertices, tails = stored_row(self.predecessors, row)
+            vertices, tails = row_access.stored_row(self.predecessors, row)
         else:
             vertices = np.arange(self.graph.n)
-            tails = dense_row(self.predecessors, row, self.rows, -1)
+            tails = row_access.dense_row(self.predecessors, row, self.rows, -1)
         if self.targets is None:
             missing = unreached(self.distances.dtype)
-            distances = dense_row(self.distances, row, self.rows, missing)[vertices]
+            distances = row_access.dense_row(self.distances, row, self.rows, missing)[vertices]
         else:
             weights = self._weights_of_distances()
             distances = frames.tree_lengths(self.graph, tails, vertices, weights)
@@ -787,10 +777,10 @@ class ShortestPaths:
         if self.targets is not None:
             raise ValueError(
                 "this call asked for targets alone, so nothing is known of the other vertices: "
-                "leave targets out, or give a limit instead"
+                "omit targets=, or give a limit instead"
             )
         missing = unreached(self.distances.dtype)
-        return index, dense_row(self.distances, index, self.rows, missing)
+        return index, row_access.dense_row(self.distances, index, self.rows, missing)
 
     def _sources_of(self, row: int) -> NDArray[np.int64]:
         return self.sources if self.nearest else self.sources[row : row + 1]
@@ -858,11 +848,12 @@ class ShortestPaths:
         """Number of columns."""
         return self.graph.n if self.targets is None else int(self.targets.size)
 
-    def _tree_sums(self, dtype: np.dtype[Any]) -> TreeSums:
-        trees = self.predecessors
+    def _tree_sums(self, dtype: np.dtype[Any], ends: NDArray[np.int64] | None = None) -> TreeSums:
+        """Return what sums along the trees, to the targets or to other ends."""
+        trees, ends = self.predecessors, self.targets if ends is None else ends
         if not is_sparse(trees):
             trees = trees.reshape(self.rows, self.graph.n)
-        return TreeSums(self.graph, trees, self.sources, self.targets, dtype)
+        return TreeSums(self.graph, trees, self.sources, ends, dtype)
 
     def _shape(self) -> tuple[int, ...]:
         """Shape of dense numbers, one for every entry of the distances."""
@@ -881,7 +872,7 @@ class ShortestPaths:
         if columns.size == 0:
             raise VertexError(
                 f"vertex {vertex} was not among the targets of this call, so nothing is "
-                "known of it; add it to targets, or leave targets out"
+                "known of it; add it to targets, or omit targets="
             )
         return int(columns[0])
 
@@ -906,7 +897,9 @@ class ShortestPaths:
                 "travels write 0"
             )
         missing = unreached(self.distances.dtype)
-        lost = columns[dense_row(self.distances, row, self.rows, missing)[columns] == missing]
+        lost = columns[
+            row_access.dense_row(self.distances, row, self.rows, missing)[columns] == missing
+        ]
         raise UnreachableError(
             f"volumes lead from {self._from(row)} to {lost.size} vertices that are not "
             f"reached, vertex {self._vertices_of(lost)[0]} first; set them to 0"
@@ -918,7 +911,7 @@ class ShortestPaths:
         return f"source {self.sources[row]}"
 
     def _row(self, row: SupportsIndex) -> int:
-        index = as_index(row, "a row")
+        index = row_access.as_index(row, "a row")
         if not -self.rows <= index < self.rows:
             raise VertexError(f"row {index} does not exist: the call had {self.rows} sources")
         return index % self.rows
@@ -927,7 +920,7 @@ class ShortestPaths:
         """Return a vertex as an int; for a label the error says so."""
         g = self.graph
         try:
-            index = as_index(vertex, "a vertex")
+            index = row_access.as_index(vertex, "a vertex")
         except TypeError as error:
             raise TypeError(f"{error}{label_hint(g, vertex)}") from None
         if not 0 <= index < g.n:

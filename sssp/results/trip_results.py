@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sssp.cpu.tree_sums import (
-    arcs_between,
-    check_arc_values,
-    flow_on_input,
-    load_kernel,
-    skim_kernel,
-)
+from sssp.cpu import tree_sums
 from sssp.engine.exact_sums import as_numbers, carry, join_parts, may_wrap, parts_of
 from sssp.engine.request import Walks
 from sssp.errors import UnreachableError, VertexError, import_extra
@@ -213,7 +207,7 @@ class Trips:
         walk = self._walk_of[trip]
         vertices = walks.vertices[walks.firsts[walk] : walks.firsts[walk + 1]]
         if vertices.size == 0:
-            raise UnreachableError(f"{self._named(trip)} has no path{self._within()}")
+            raise UnreachableError(f"{self._describe(trip)} has no path{self._within()}")
         return vertices.astype(np.int64)
 
     def path_labels(self, i: SupportsIndex) -> list[Any]:
@@ -229,7 +223,7 @@ class Trips:
         rows of the input that they came from.
         """
         path = self.path(i)
-        return arcs_between(self.graph, path[:-1], path[1:])
+        return tree_sums.arcs_between(self.graph, path[:-1], path[1:])
 
     def skim(self, values: ArrayLike) -> NDArray[Any]:
         """Sum another attribute of the arcs along the path of every trip.
@@ -258,19 +252,19 @@ class Trips:
             A sum (or a value) that does not fit the result; integers are exact.
         """
         arc_values = as_numbers(values, "values")
-        check_arc_values(self.graph, arc_values.shape)
+        tree_sums.check_arc_values(self.graph, arc_values.shape)
         walks = self._require_walks()
         count = walks.firsts.size - 1
         sums = []
         for part in parts_of(arc_values, may_wrap(arc_values, self.graph.n)):
             sums.append(np.zeros(count, arc_values.dtype))
-            skim_kernel(walks.firsts, self._path_arcs(walks), part, sums[-1])
+            tree_sums.skim_kernel(walks.firsts, self._path_arcs(walks), part, sums[-1])
         along = join_parts(sums, "values along a path")[self._walk_of]
         missing = unreached(arc_values.dtype)
         wrong = self.reached & ((along == missing) | ~np.isfinite(along))
         if wrong.any():
             trip = int(np.argmax(wrong))
-            refuse_sum(arc_values, self.path_arcs(trip), f"on the path of {self._named(trip)}")
+            refuse_sum(arc_values, self.path_arcs(trip), f"on the path of {self._describe(trip)}")
         return np.where(self.reached, along, missing)
 
     def load(self, volumes: ArrayLike) -> NDArray[Any]:
@@ -298,7 +292,9 @@ class Trips:
         DistanceOverflowError
             A flow (or a volume) that does not fit the result; integers are exact.
         """
-        return flow_on_input(self.graph, self._loads(volumes, self._path_arcs, self.graph.m))
+        return tree_sums.flow_on_input(
+            self.graph, self._loads(volumes, self._path_arcs, self.graph.m)
+        )
 
     def _loads(
         self, volumes: ArrayLike, steps_of: Callable[[Walks], NDArray[np.int64]], size: int
@@ -315,7 +311,7 @@ class Trips:
         loads = []
         for part in parts_of(flows, wide):
             loads.append(np.zeros(size, flows.dtype))
-            load_kernel(walks.firsts, steps, self._walk_of, part, loads[-1])
+            tree_sums.load_kernel(walks.firsts, steps, self._walk_of, part, loads[-1])
         carry(loads)
         return loads
 
@@ -361,7 +357,7 @@ class Trips:
             tails = np.roll(walks.vertices, 1)
             begins = walks.firsts[:-1][np.diff(walks.firsts) > 0]
             tails[begins] = -1
-            self._arcs = arcs_between(self.graph, tails, walks.vertices)
+            self._arcs = tree_sums.arcs_between(self.graph, tails, walks.vertices)
         return self._arcs
 
     def _require_walks(self) -> Walks:
@@ -375,7 +371,7 @@ class Trips:
             raise VertexError(f"trip {trip} does not exist: the call had {len(self)} trips")
         return trip % len(self)
 
-    def _named(self, trip: int) -> str:
+    def _describe(self, trip: int) -> str:
         return f"trip {trip}, from vertex {self.sources[trip]} to vertex {self.targets[trip]},"
 
     def _within(self) -> str:
@@ -385,14 +381,14 @@ class Trips:
         odd = np.flatnonzero(~np.isfinite(volumes))
         if odd.size:
             raise ValueError(
-                f"the volume of {self._named(odd[0])} is {volumes[odd[0]]}; where nothing travels "
-                "write 0"
+                f"the volume of {self._describe(odd[0])} is {volumes[odd[0]]}; where nothing "
+                "travels write 0"
             )
         lost = np.flatnonzero((volumes != 0) & ~self.reached)
         if lost.size:
             raise UnreachableError(
                 f"{lost.size} trips with volumes have no path{self._within()}, "
-                f"{self._named(lost[0])} first; set them to 0"
+                f"{self._describe(lost[0])} first; set them to 0"
             )
 
 

@@ -80,28 +80,24 @@ class TurnedPaths(ShortestPaths):
         expansion = self.graph.turns.expansion  # type: ignore[union-attr]
         return expansion.user_vertices(self._inside._walk_to(int(expansion.end[vertex]), row))
 
-    def _tree_sums(self, dtype: np.dtype[Any]) -> TreeSums:
+    def _tree_sums(self, dtype: np.dtype[Any], ends: NDArray[np.int64] | None = None) -> TreeSums:
         assert self._inside is not None
-        graph, trees = self._inside.graph, self._inside.predecessors
-        if not is_sparse(trees):
-            trees = trees.reshape(self.rows, graph.n)
-        expansion = self.graph.turns.expansion  # type: ignore[union-attr]
-        ends = expansion.end if self.targets is None else expansion.end[self.targets]
-        return TreeSums(graph, trees, self._inside.sources, ends, dtype)
+        own: NDArray[np.int64] = self.graph.turns.expansion.end  # type: ignore[union-attr]
+        return self._inside._tree_sums(dtype, own if self.targets is None else own[self.targets])
 
     def _values_along(self, values: NDArray[Any]) -> NDArray[Any]:
         return self.graph.turns.expansion.values_of_arcs(values)  # type: ignore[union-attr]
 
     def _loads_of_arcs(self, load: NDArray[Any]) -> NDArray[Any]:
-        return _added_up(load, self.graph.turns.expansion.arc_of, self.graph.m)  # type: ignore[union-attr]
+        return _add_up(load, self.graph.turns.expansion.arc_of, self.graph.m)  # type: ignore[union-attr]
 
     def _loads_of_turns(self, load: NDArray[Any]) -> NDArray[Any]:
         turns = self.graph.turns
         assert turns is not None
-        return _added_up(load, turns.expansion.turn_of, turns.costs.size)
+        return _add_up(load, turns.expansion.turn_of, turns.costs.size)
 
 
-def _added_up(load: NDArray[Any], places: NDArray[np.int32], size: int) -> NDArray[Any]:
+def _add_up(load: NDArray[Any], places: NDArray[np.int32], size: int) -> NDArray[Any]:
     """Return loads added up by place, -1: nowhere."""
     sums = np.zeros(size + 1, load.dtype)
     add_at(sums, np.where(places < 0, size, places), load)

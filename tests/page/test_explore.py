@@ -163,7 +163,7 @@ def test_a_name_of_a_map_is_no_markup(tmp_path):
     ("graph", "asked", "row", "error", "message"),
     [
         (NO_PLACES, {"sources": 0}, 0, ValueError, "coordinates"),
-        (GRAPH, {"sources": 0, "targets": [3]}, 0, ValueError, "leave targets out"),
+        (GRAPH, {"sources": 0, "targets": [3]}, 0, ValueError, "omit targets="),
         (GRAPH, {"sources": [0, 1]}, 2, sssp.VertexError, "row 2"),
     ],
 )

@@ -440,7 +440,7 @@ def ancestors_of(structure: Structure, ranks: NDArray[np.int32]) -> Ancestors:
     Versions of a map, which share its structure, are mostly asked for the same vertices.
     """
     kept: deque[tuple[NDArray[np.int32], Ancestors]]
-    kept = structure.shared.made(KEPT, lambda: deque(maxlen=2))
+    kept = structure.shared.get_or_build(KEPT, lambda: deque(maxlen=2))
     for known, ancestors in list(kept):
         if np.array_equal(known, ranks):
             return ancestors

@@ -222,7 +222,7 @@ class DeviceMap:
         self.number = next(self._numbers)
         tree, dtype = maps.tree, maps.dtype
         self.tree, self.dtype = tree, dtype
-        self.shelf = tree.made.made(f"scratch {dtype.char}", lambda: Shelf(current_pool()))
+        self.shelf = tree.made.get_or_build(f"scratch {dtype.char}", lambda: Shelf(current_pool()))
         self.nothing = maps.nothing
         self.kept = KeptArcs(*(array[own] for array in maps.kept))
         self.streams = ArcStreams(tree["stream_first"], maps.stream_stop[own], maps.stream[own])
@@ -461,7 +461,7 @@ def _grid_of_level(vertices: int, work: Work) -> tuple[int, int, int]:
 def working_memory(tree: DeviceTree, dtype: np.dtype[Any], count: int) -> Weights:
     """Return the working memory of a customization of some versions; made once."""
     key = f"weights {dtype.char} {count}"
-    return tree.made.made(key, lambda: Weights(tree, dtype, count))
+    return tree.made.get_or_build(key, lambda: Weights(tree, dtype, count))
 
 
 def together(tree: DeviceTree, dtype: np.dtype[Any], versions: int) -> int:
@@ -509,7 +509,7 @@ class Loan:
 
 
 def _tree(structure: Structure, number: int) -> DeviceTree:
-    return structure.shared.made(f"cuda:{number}", lambda: DeviceTree(structure))
+    return structure.shared.get_or_build(f"cuda:{number}", lambda: DeviceTree(structure))
 
 
 def _key(dtype: np.dtype[Any], number: int) -> str:
@@ -551,7 +551,7 @@ def _customize_all(
 ) -> list[DeviceMap]:
     """Customize versions together; those with negative weights one by one."""
     shifted = hierarchies[0].graph.least_weight < 0
-    lender = tree.made.made("lender", _Lender)
+    lender = tree.made.get_or_build("lender", _Lender)
     loan = Loan(lender, lender.lend(tree, dtype, len(hierarchies), shifted=shifted))
     maps = loan.maps.maps[: len(hierarchies)]
     if not shifted:

@@ -64,7 +64,7 @@ class DeviceTree(Arrays):
     def __init__(self, structure: Structure) -> None:
         super().__init__()
         # (the same on every device)
-        self.bundles = bundles = structure.shared.made(
+        self.bundles = bundles = structure.shared.get_or_build(
             "bundles", lambda: make_bundles(structure, LIMITS, TOP)
         )
         self.height, self.made = structure.height, Derived()
@@ -245,7 +245,7 @@ class DeviceTree(Arrays):
             wait_for_device()
             return givers
 
-        return self.made.made(key, make)
+        return self.made.get_or_build(key, make)
 
     def outside(self, tier: int, dtype: np.dtype[Any]) -> int:
         """How many numbers the bundles of a tier hold, if shared memory is too small for them."""

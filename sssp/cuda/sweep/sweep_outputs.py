@@ -121,7 +121,7 @@ class Folded(LanesSearch):
         self, on_device: DeviceMap, reduction: Reduction, packed: Packed | None = None
     ) -> None:
         tree, weights = on_device.tree, reduction.vertex_weights
-        above = tree.made.made("above", lambda: Above(tree)) if packed is None else None
+        above = tree.made.get_or_build("above", lambda: Above(tree)) if packed is None else None
         super().__init__(on_device, packed=packed, above=above)
         if weights is not None:
             self.values = upload(np.ascontiguousarray(weights[:, 0]))

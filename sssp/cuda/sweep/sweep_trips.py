@@ -304,7 +304,7 @@ class _Trips:
         depths_down = hierarchy._cached(
             f"cuda:{number}, {self.dtype.char}, depths down", lambda: _upload_depths_down(on_device)
         )
-        paths = structure.shared.made(
+        paths = structure.shared.get_or_build(
             f"cuda:{number}, paths", lambda: (upload(structure.parent), upload(structure.chain))
         )
         self.climbs = _Climbs(on_device, depths_down, *paths)
