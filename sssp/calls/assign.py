@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.calls.assignment_result import Assignment, Column, Ways
-from sssp.calls.load import make_loader
-from sssp.cpu.frank_wolfe import LEAST_SHARE, conjugate_shares, find_step, mix_kernel
+from sssp.calls.load import Loader
+from sssp.cpu.frank_wolfe import LEAST_SHARE, conjugate_shares, find_step
 from sssp.cpu.tree_sums import flow_on_input
 from sssp.engine.check_arguments import as_count, as_network, as_vertices
 from sssp.engine.demand import Demand, as_demand
@@ -141,6 +141,7 @@ def assign(
     x = None if start is None else users.take(start)
     history: list[tuple[float, float, float]] = []
     state: Any = None
+    interrupted = False
     try:
         with progress_bar(most, wanted, "iteration") as advance:
             for state in _approach(users, x, method):
@@ -152,8 +153,6 @@ def assign(
         if state is None:
             raise
         interrupted = True
-    else:
-        interrupted = False
     if state.gap > gap and not interrupted:
         text = f"the gap is {state.gap:.2e} after {most} iterations, and {gap:.2e} was asked for"
         warnings.warn(text, stacklevel=2)
@@ -220,13 +219,9 @@ def _approach(users: _Users, x: _Point | None, method: str) -> Iterator[_State]:
 
 def _mix(points: tuple[_Point, _Point, _Point], shares: tuple[float, float, float]) -> _Point:
     """Return the sum of points, each times its share."""
-    flows = np.empty_like(points[0].flows)
-    a, b, c = (point.flows.ravel() for point in points)
-    mix_kernel(a, shares[0], b, shares[1], c, shares[2], flows.ravel())
-    picked = (
-        sum(share * part for share, part in zip(shares, parts, strict=True))
-        for parts in zip(*(point.picked for point in points), strict=True)
-    )
+    a, b, c = shares
+    parts = zip(*((point.flows, *point.picked) for point in points), strict=True)
+    flows, *picked = (a * x + b * y + c * z for x, y, z in parts)
     return _Point(flows, tuple(picked))
 
 
@@ -287,9 +282,9 @@ class _Users:
         self.options = options
         self.loaders = list(map(self.make_loader, self.demands))
 
-    def make_loader(self, demand: Demand) -> Any:
+    def make_loader(self, demand: Demand) -> Loader:
         """Prepare a demand for loading."""
-        return make_loader(self.ways.network, demand, progress=False, **self.options)
+        return Loader(self.ways.network, demand, progress=False, **self.options)
 
     def weights(self, times: Column) -> list[Column]:
         """Return the weights of the rows for every class."""
@@ -297,16 +292,14 @@ class _Users:
 
     def load(self, times: Column) -> _Point:
         """Load every class onto shortest paths at given costs."""
-        versions = list(map(self.ways.version, self.weights(times)))
+        versions = [self.ways.network.with_weights(rows=own) for own in self.weights(times)]
         loaded = map(_load, self.loaders, versions)
         flows, self.unreached = map(np.array, zip(*loaded, strict=True))
         if self.selected is None:
             return _Point(flows)
         flow, volumes = np.zeros(self.costs.rows), []
         for version, loader, demand in zip(versions, self.loaders, self.demands, strict=True):
-            uses = np.isin(version._tree_graph.arc_origin, self.selected).astype(FLOAT64)
-            sums = loader.skim(version, uses[np.newaxis])[0]
-            volumes.append(np.where((sums > 0) & (sums < np.inf), demand.entries, 0.0))
+            volumes.append(loader.select(version, self.selected)[0])
             flow += _load(self.make_loader(demand.with_entries(volumes[-1])), version)[0]
         return _Point(flows, (flow, *volumes))
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,17 +23,6 @@ Column = NDArray[np.float64]
 HISTORY = ("gap", "objective", "seconds")
 
 
-@dataclass(frozen=True)
-class _Placed(Demand):
-    """A demand on split zones; messages name the vertices of the caller."""
-
-    named: Callable[..., str] = Demand.name_of
-
-    def name_of(self, entry: tuple[int, int], graph: Graph) -> str:
-        """Return how to name the trip from one origin to one destination in messages."""
-        return self.named(entry)
-
-
 @dataclass(frozen=True, eq=False)
 class Ways:
     """The network to load on: trips to a closed zone end at a second vertex of it.
@@ -54,16 +41,10 @@ class Ways:
     network: Graph | Hierarchy
     end_of: NDArray[np.int64]
 
-    def version(self, weights: Column) -> Graph | Hierarchy:
-        """Return the network with other weights, one a row of the input."""
-        return self.network.with_weights(rows=weights)
-
     def place(self, asked: Demand) -> Demand:
         """Move destinations to `end_of`; volumes within a closed zone become 0."""
-        within, ends = self.is_within(asked), self.end_of[asked.destinations]
-        part = asked.with_entries(np.where(within, 0.0, asked.entries))
-        named = partial(asked.name_of, graph=self.graph)
-        return _Placed(**vars(part) | {"destinations": ends, "named": named})
+        part = asked.with_entries(np.where(self.is_within(asked), 0.0, asked.entries))
+        return part.move(asked.origins, self.end_of[asked.destinations])
 
     def is_within(self, asked: Demand) -> NDArray[np.bool_]:
         """Return a mask of the entries of a demand that stay within a closed zone."""
@@ -175,7 +156,7 @@ class Assignment:
             As `sssp.load` does.
         """
         placed = self._ways.place(as_demand(demand, self.graph))
-        return load(self._ways.version(self._weights_of(name)), placed, **options)
+        return load(self._version(name), placed, **options)
 
     def skim(
         self, demand: Any, values: ArrayLike, *, name: str | None = None, **options: Any
@@ -209,7 +190,7 @@ class Assignment:
         if columns.ndim not in (1, 2) or len(columns) != self.graph.input_arcs:
             rows = self.graph.input_arcs
             raise ValueError(f"values must have shape ({rows},) or ({rows}, c): one a row")
-        version = self._ways.version(self._weights_of(name))
+        version = self._version(name)
         asked = as_demand(demand, self.graph, needs_volumes=False)
         sums = skim(
             version, self._ways.place(asked), columns[version._tree_graph.arc_origin], **options
@@ -223,14 +204,14 @@ class Assignment:
                 part.data[within.data] = 0
         return sums
 
-    def _weights_of(self, name: str | None) -> Column:
+    def _version(self, name: str | None) -> Graph | Hierarchy:
+        """Return the network with the weights of a class, or of the only one."""
         if name is None and len(self._weights) == 1:
-            (weights,) = self._weights.values()
-            return weights
-        if name not in self._weights or not self.by_class:
+            (name,) = self._weights
+        elif name not in self.by_class:
             names = ", ".join(map(repr, self.by_class)) or "none"
             raise ValueError(f"name must be that of a class, not {name!r}; there are {names}")
-        return self._weights[name]
+        return self._ways.network.with_weights(rows=self._weights[name])
 
     def __repr__(self) -> str:
         ended = ", interrupted" if self.interrupted else ""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -98,22 +97,20 @@ def load(
     >>> found.flow.tolist(), found.total
     ([30, 34, 0], 320)
     """
-    graph, checked = _check(g, demand)
+    graph = as_network(g)._tree_graph
+    checked = as_demand(demand, graph)
     if unreached not in ("raise", "skip"):
         raise ValueError(f"unreached must be 'raise' or 'skip', not {unreached!r}")
     options: dict[str, Any] = {
         "device": device, "threads": threads, "memory_limit": memory_limit, "progress": progress,
         "skips": unreached == "skip",
     }  # fmt: skip
-    loader, lost, selected = make_loader(g, checked, **options), 0.0, None
+    loader, lost, selected = Loader(g, checked, **options), 0.0, None
     if select is not None:
-        uses = np.isin(graph.arc_origin, _as_rows(select, graph))
-        sums = loader.skim(g, uses[np.newaxis].astype(FLOAT64))[0]
-        lost, _ = _leave_out(checked, checked.entries, sums < np.inf, loader.refuse)
-        kept = np.where((sums > 0) & (sums < np.inf), checked.entries, 0.0)
+        kept, lost = loader.select(g, _as_rows(select, graph))
         checked = checked.with_entries(kept)
         selected = checked.as_given(as_volumes(kept, is_integral=checked.is_integral))
-        loader = make_loader(g, checked, **options)
+        loader = Loader(g, checked, **options)
     loads, left = loader.load_searched(g)
     loads, by_arc, rest = (
         as_volumes(part, is_integral=checked.is_integral)
@@ -174,7 +171,8 @@ def skim(
     >>> sssp.skim(g, ([0, 1], [2]), [km[row] for row in g.arc_origin]).tolist()
     [[4.0], [2.5]]
     """
-    graph, checked = _check(g, demand, needs_volumes=False)
+    graph = as_network(g)._tree_graph
+    checked = as_demand(demand, graph, needs_volumes=False)
     numbers = as_numbers(values, "values")
     check_arc_values(graph, numbers.shape[:1] if numbers.ndim == 2 else numbers.shape)
     columns = numbers if numbers.ndim == 2 else numbers[:, np.newaxis]
@@ -187,13 +185,13 @@ def skim(
         )
     # (infinity is what unreached looks like)
     arc_values = np.where(np.isfinite(columns), columns, np.nan).T.astype(FLOAT64)
-    loader = make_loader(
+    loader = Loader(
         g, checked, device=device, threads=threads, memory_limit=memory_limit, progress=progress
     )
     found = loader.skim(g, np.ascontiguousarray(arc_values))
     odd = np.argwhere(np.isnan(found))
     if odd.size:
-        name = checked.name_of(checked.ends_of(tuple(odd[0, 1:].tolist())), graph)
+        name = checked.name_of(checked.ends_of(tuple(odd[0, 1:].tolist())))
         raise ValueError(
             f"a value on the path {name} is NaN or infinite; every value on a path must be finite"
         )
@@ -207,11 +205,6 @@ def skim(
     if checked.is_sparse and checked.trip_of is None:
         return [checked.as_given(column) for column in found]
     return checked.as_given(np.moveaxis(found, 0, -1))
-
-
-def _check(g: Any, demand: Any, *, needs_volumes: bool = True) -> tuple[Graph, Demand]:
-    """Return the graph, and the checked demand."""
-    return as_network(g)._tree_graph, as_demand(demand, g, needs_volumes=needs_volumes)
 
 
 def _as_rows(select: Any, graph: Graph) -> NDArray[Any]:
@@ -238,36 +231,46 @@ def _onto_arcs(graph: Graph, loads: NDArray[np.float64]) -> NDArray[np.float64]:
     return on_arcs
 
 
-def _leave_out(
-    demand: Demand, volumes: Any, reached: Any, refuse: Refusal | None, first_row: int = 0
-) -> tuple[float, Any]:
-    """Return what leads nowhere, all together, and the volumes without it; or refuse it."""
-    lost = ~reached & (volumes > 0)
-    if not lost.any():
-        return 0.0, volumes
-    if refuse is not None:
-        first = np.argwhere(lost)[0].tolist()
-        refuse(demand.ends_of(first) if len(first) == 1 else (first_row + first[0], first[1]))
-    return float(volumes[lost].sum()), np.where(lost, 0.0, volumes)
-
-
-# ---- by sweeps, or by trees
-
-
-#: raises for a row and a column
-Refusal = Callable[[tuple[int, int]], object]
-
-
 class Loader:
     """Loads one demand, or sums values along its trips, on any version of a network.
 
-    `make_loader` makes it. What does not depend on weights is prepared once.
+    A prepared map is swept on the CPU; all else goes by trees, a block of origins at a time. What
+    does not depend on weights is prepared once.
+
+    Parameters
+    ----------
+    network : Graph or Hierarchy
+    demand : Demand
+    device, threads, memory_limit, progress
+        As of `load`.
+    skips : bool
+        Whether volumes that lead nowhere are left out.
     """
 
     def __init__(
-        self, swept: SweptFlows | None, by_trees: _TreeFlows, refuse: Refusal | None
+        self,
+        network: Any,
+        demand: Demand,
+        *,
+        device: str | Sequence[str] = "auto",
+        threads: int | None = None,
+        memory_limit: float | None = None,
+        progress: bool | None = None,
+        skips: bool = False,
     ) -> None:
-        self._swept, self._by_trees, self.refuse = swept, by_trees, refuse
+        turns = network._tree_graph.turns
+        if turns is not None:
+            begin, end = turns.expansion.begin, turns.expansion.end
+            demand = demand.move(begin[demand.origins], end[demand.destinations])
+        self.demand, self.skips, self._swept = demand, skips, None
+        self.options: dict[str, Any] = {
+            "device": device, "threads": threads, "memory_limit": memory_limit,
+            "progress": progress,
+        }  # fmt: skip
+        asked = check_threads(threads), as_memory_limit(memory_limit), check_progress(progress)
+        on_cpu = device in ("auto", "cpu") and named_device(device) in ("auto", "cpu")
+        if network._methods is not None and on_cpu:
+            self._swept = SweptFlows(network._searched, demand, *asked, skips=skips)
 
     def load(self, version: Graph | Hierarchy) -> tuple[NDArray[np.float64], float]:
         """Return the flow on every arc, shape (m,), and the volume that leads nowhere.
@@ -283,8 +286,14 @@ class Loader:
     def load_searched(self, version: Any) -> tuple[NDArray[np.float64], float]:
         """Return the flow on every arc that is searched, those of turns among them; see `load`."""
         searched = version._searched
-        found = None if self._swept is None else self._swept.load(searched)
-        return found or self._by_trees.load(searched)
+        if self._swept is not None and (found := self._swept.load(searched)):
+            return found
+        flow, left = np.zeros(searched.m), 0.0
+        for low, high, r in self._trees(searched):
+            lost, volumes = self.leave_out(self.demand.dense_rows(low, high), r.reached, low)
+            left += lost
+            flow += r._load_arcs(volumes)[0]
+        return flow, left
 
     def skim(self, version: Any, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return sums of values (c, m) along every trip, shape (c, *entries); inf: unreached."""
@@ -292,71 +301,41 @@ class Loader:
         if turns is not None:
             values = np.stack([turns.expansion.values_of_arcs(own) for own in values])
         found = None if self._swept is None else self._swept.skim(searched, values)
-        return self._by_trees.skim(searched, values) if found is None else found
-
-
-def make_loader(
-    network: Any,
-    demand: Demand,
-    *,
-    device: str | Sequence[str] = "auto",
-    threads: int | None = None,
-    memory_limit: float | None = None,
-    progress: bool | None = None,
-    skips: bool = False,
-) -> Loader:
-    """Prepare a demand for loading on versions of a network.
-
-    Arguments as of `load`; `skips`: whether volumes that lead nowhere are left out.
-    """
-    graph, named = network._tree_graph, demand
-    refuse = None if skips else lambda ends: named.refuse_lost(ends, graph)
-    if graph.turns is not None:
-        begin, end = graph.turns.expansion.begin, graph.turns.expansion.end
-        ends = {"origins": begin[demand.origins], "destinations": end[demand.destinations]}
-        demand = replace(demand, **ends)
-    options = {
-        "device": device, "threads": threads, "memory_limit": memory_limit, "progress": progress
-    }  # fmt: skip
-    by_trees = _TreeFlows(demand, options, refuse)
-    asked = check_threads(threads), as_memory_limit(memory_limit), check_progress(progress)
-    on_cpu = device in ("auto", "cpu") and named_device(device) in ("auto", "cpu")
-    if network._methods is None or not on_cpu:
-        return Loader(None, by_trees, refuse)
-    return Loader(SweptFlows(network._searched, demand, *asked, refuse), by_trees, refuse)
-
-
-class _TreeFlows:
-    """Flows and sums of one demand by trees: a block of origins at a time."""
-
-    def __init__(self, demand: Demand, options: dict[str, Any], refuse: Refusal | None) -> None:
-        self.demand, self.options, self.refuse = demand, options, refuse
-
-    def _blocks(self, network: Any) -> Iterator[tuple[int, int, ShortestPaths]]:
-        """Yield the trees of some origins after the other, and which these are."""
-        low = 0
-        for r in iter_blocks(
-            network, self.demand.origins, targets=self.demand.destinations, predecessors=True,
-            **self.options,
-        ):  # fmt: skip
-            yield low, low + r.rows, r
-            low += r.rows
-
-    def load(self, network: Any) -> tuple[NDArray[np.float64], float]:
-        """Return flows and what leads nowhere, as of `Loader.load`."""
-        flow, left = np.zeros(network.m), 0.0
-        for low, high, r in self._blocks(network):
-            volumes = self.demand.dense_rows(low, high)
-            lost, volumes = _leave_out(self.demand, volumes, r.reached, self.refuse, low)
-            left += lost
-            flow += r._load_arcs(volumes)[0]
-        return flow, left
-
-    def skim(self, network: Any, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return sums, as of `Loader.skim`."""
+        if found is not None:
+            return found
         found = np.empty((len(values), *self.demand.entries.shape))
-        for low, high, r in self._blocks(network):
+        for low, high, r in self._trees(searched):
             rows, places = self.demand.entries_of(low, high)
             for own, column in zip(found, values, strict=True):
                 own[rows] = r.skim(column)[places]
         return found
+
+    def select(self, version: Any, rows: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
+        """Return the volumes of the trips that use some rows of the input, 0 of others.
+
+        And the volume that leads nowhere.
+        """
+        uses = np.isin(version._tree_graph.arc_origin, rows)
+        sums = self.skim(version, uses[np.newaxis].astype(FLOAT64))[0]
+        lost, kept = self.leave_out(self.demand.entries, sums < np.inf)
+        return np.where(sums > 0, kept, 0.0), lost
+
+    def _trees(self, searched: Any) -> Iterator[tuple[int, int, ShortestPaths]]:
+        """Yield the trees of some origins after the other, and which these are."""
+        ends, low = self.demand.destinations, 0
+        for r in iter_blocks(
+            searched, self.demand.origins, targets=ends, predecessors=True, **self.options
+        ):
+            yield low, low + r.rows, r
+            low += r.rows
+
+    def leave_out(self, volumes: Any, reached: Any, first_row: int = 0) -> tuple[float, Any]:
+        """Return what leads nowhere, all together, and the volumes without it; or refuse it."""
+        lost = ~reached & (volumes > 0)
+        if not lost.any():
+            return 0.0, volumes
+        if not self.skips:
+            row, *column = np.argwhere(lost)[0].tolist()
+            ends = (first_row + row, column[0]) if column else self.demand.ends_of((row,))
+            self.demand.refuse_lost(ends)
+        return float(volumes[lost].sum()), np.where(lost, 0.0, volumes)

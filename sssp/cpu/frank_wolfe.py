@@ -49,13 +49,6 @@ def _products_kernel(slopes, flow, fresh, last, older):
     return last_fresh, older_fresh, last_last, last_older, older_older
 
 
-@njit
-def mix_kernel(first, a, second, b, third, c, out):
-    """Write ``a * first + b * second + c * third`` of columns; `out` may be one of them."""
-    for row in range(first.size):
-        out[row] = a * first[row] + b * second[row] + c * third[row]
-
-
 def conjugate_shares(
     slopes: Column, flow: Column, fresh: Column, targets: list[Column], step: float
 ) -> tuple[float, float, float]:
@@ -66,12 +59,10 @@ def conjugate_shares(
     slopes, flow, fresh : ndarray, shape (rows,)
         Derivatives of the costs, the flow, and the all-or-nothing flow.
     targets : list of ndarray, shape (rows,)
-        The last two targets, or as many as there are, the latest first.
+        The last two targets, the latest first, or the only one.
     step : float
         How far the last step went to its target, in [0, 1).
     """
-    if not targets:
-        return 1.0, 0.0, 0.0
     fresh_1, fresh_2, last_1, both, last_2 = _products_kernel(
         slopes, flow, fresh, targets[0], targets[-1]
     )

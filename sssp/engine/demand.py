@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.check_arguments import as_network, as_vertices
+from sssp.engine.check_arguments import as_vertices
 from sssp.errors import DistanceOverflowError, UnreachableError
 from sssp.graph.check_arrays import is_sparse, number_array
 from sssp.kernels.dtypes import FLOAT64, INT64
@@ -40,20 +40,26 @@ class Demand:
         one column.
     is_integral : bool
         Whether the volumes were integers: all sums of them are exact.
+    graph : Graph
+        Of the caller, by whose labels messages name vertices.
     trip_of : ndarray, shape (p,), int64, or None
         Which trip of the caller's every sparse entry is; None: a table was given.
+    given : Demand or None
+        The caller's, which messages name, where this one was moved to other vertices.
     """
 
     origins: NDArray[np.int64]
     destinations: NDArray[np.int64]
     volumes: Any
     is_integral: bool
+    graph: Graph
     trip_of: NDArray[np.int64] | None = None
+    given: Demand | None = None
 
     @property
     def total(self) -> float:
         """All volumes together."""
-        return float(self.volumes.sum())
+        return float(self.entries.sum())
 
     @property
     def entries(self) -> NDArray[np.float64]:
@@ -73,6 +79,11 @@ class Demand:
             table.data = entries
             entries = table
         return replace(self, volumes=entries)
+
+    def move(self, origins: NDArray[np.int64], destinations: NDArray[np.int64]) -> Demand:
+        """Return the same trips between other vertices."""
+        given = self.given or self
+        return replace(self, origins=origins, destinations=destinations, given=given)
 
     def dense_rows(self, low: int, high: int) -> NDArray[np.float64]:
         """Return the volumes of some origins, shape (high - low, t)."""
@@ -108,29 +119,30 @@ class Demand:
         row = int(np.searchsorted(self.volumes.indptr, entry[0], side="right")) - 1
         return row, int(self.volumes.indices[entry[0]])
 
-    def name_of(self, ends: tuple[int, int], graph: Graph) -> str:
+    def name_of(self, ends: tuple[int, int]) -> str:
         """Return how to name the trip of a row and a column in messages."""
-        vertices = self.origins[ends[0]], self.destinations[ends[1]]
-        words = [vertex if graph.labels is None else graph.labels[vertex] for vertex in vertices]
+        given, labels = self.given or self, self.graph.labels
+        vertices = given.origins[ends[0]], given.destinations[ends[1]]
+        words = vertices if labels is None else [labels[vertex] for vertex in vertices]
         return f"from {words[0]} to {words[1]}"
 
-    def refuse_lost(self, ends: tuple[int, int], graph: Graph) -> NoReturn:
+    def refuse_lost(self, ends: tuple[int, int]) -> NoReturn:
         """Raise `UnreachableError` for the volume of a row and a column."""
         raise UnreachableError(
-            f"no path leads {self.name_of(ends, graph)}, where a volume is to travel; set it to 0, "
+            f"no path leads {self.name_of(ends)}, where a volume is to travel; set it to 0, "
             "or unreached='skip' leaves out all such volumes"
         )
 
 
-def as_demand(demand: Any, network: Graph, *, needs_volumes: bool = True) -> Demand:
-    """Check what travels on a network.
+def as_demand(demand: Any, graph: Graph, *, needs_volumes: bool = True) -> Demand:
+    """Check what travels on a graph.
 
     Parameters
     ----------
     demand : tuple or DataFrame
         See `sssp.load`; without `needs_volumes`, ``(origins, destinations)`` too: one trip of each
         pair.
-    network : Graph or Hierarchy
+    graph : Graph
         Its vertices; own ids of a data frame are its labels.
 
     Raises
@@ -142,7 +154,6 @@ def as_demand(demand: Any, network: Graph, *, needs_volumes: bool = True) -> Dem
     """
     if isinstance(demand, Demand):  # of a caller that has checked it
         return demand
-    graph = as_network(network)._tree_graph
     frame = getattr(sys.modules.get("pandas"), "DataFrame", None)
     if frame is not None and isinstance(demand, frame):
         demand = _columns(demand, graph, needs_volumes)
@@ -153,7 +164,7 @@ def as_demand(demand: Any, network: Graph, *, needs_volumes: bool = True) -> Dem
     destinations, one_destination = as_vertices(demand[1], graph, "destination")
     if len(demand) == 2:
         shape = origins.size, destinations.size
-        return Demand(origins, destinations, np.broadcast_to(1.0, shape), True)
+        return Demand(origins, destinations, np.broadcast_to(1.0, shape), True, graph)
     volumes, sparse = demand[2], is_sparse(demand[2])
     given = volumes if sparse else number_array(volumes, "volumes")
     if given.dtype.kind not in "biuf":
@@ -166,7 +177,7 @@ def as_demand(demand: Any, network: Graph, *, needs_volumes: bool = True) -> Dem
                 f"volumes of shape {table.shape} for {origins.size} origins and "
                 f"{destinations.size} destinations"
             )
-        found = Demand(origins, destinations, table, is_integral)
+        found = Demand(origins, destinations, table, is_integral, graph)
     else:
         if one_origin or one_destination:
             size = max(origins.size, destinations.size)
@@ -180,8 +191,8 @@ def as_demand(demand: Any, network: Graph, *, needs_volumes: bool = True) -> Dem
                 f"{numbers.shape}: one volume a trip goes with one origin and one destination each,"
                 f" a table has shape ({origins.size}, {destinations.size})"
             )
-        found = _trips(origins, destinations, numbers, is_integral)
-    _check_volumes(found, graph)
+        found = _trips(origins, destinations, numbers, is_integral, graph)
+    _check_volumes(found)
     return found
 
 
@@ -210,6 +221,7 @@ def _trips(
     destinations: NDArray[np.int64],
     volumes: NDArray[np.float64],
     is_integral: bool,
+    graph: Graph,
 ) -> Demand:
     """Return trips as a sparse table, with an entry for each."""
     from scipy.sparse import csr_array
@@ -220,28 +232,22 @@ def _trips(
     indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=starts.size))))
     shape = starts.size, ends.size
     table = csr_array((volumes[order], columns[order], indptr), shape=shape)
-    return Demand(starts, ends, table, is_integral, order)
+    return Demand(starts, ends, table, is_integral, graph, order)
 
 
-def _check_volumes(demand: Demand, graph: Graph) -> None:
-    """Refuse volumes that are no volumes."""
+def _check_volumes(demand: Demand) -> None:
+    """Refuse volumes that are negative, NaN or infinite, or whose sum cannot be held."""
     entries = demand.entries
-    total = float(entries.sum())
+    total = demand.total
     if not (total < np.inf and entries.min(initial=0) >= 0):
-        _refuse_volume(demand, graph)
+        wrong = np.argwhere(~((entries >= 0) & (entries < np.inf)))
+        if not wrong.size:
+            raise DistanceOverflowError("the volumes add up to more than float64 holds")
+        first = tuple(wrong[0].tolist())
+        name = demand.name_of(demand.ends_of(first))
+        raise ValueError(f"the volume {name} is {entries[first]}; volumes are 0 or more")
     if demand.is_integral and total >= EXACT:
         raise DistanceOverflowError(
             f"the volumes add up to {total:.17g}, and integers are added exactly below 2**53; "
             "pass floats, which are rounded"
         )
-
-
-def _refuse_volume(demand: Demand, graph: Graph) -> NoReturn:
-    """Raise for the first volume that is negative, NaN or infinite."""
-    entries = demand.entries
-    wrong = np.argwhere(~((entries >= 0) & (entries < np.inf)))
-    if not wrong.size:
-        raise DistanceOverflowError("the volumes add up to more than float64 holds")
-    first = tuple(wrong[0].tolist())
-    name = demand.name_of(demand.ends_of(first), graph)
-    raise ValueError(f"the volume {name} is {entries[first]}; volumes are 0 or more")

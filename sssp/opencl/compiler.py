@@ -203,7 +203,7 @@ class DeviceQueue:
         return bool(found[0])
 
     def step_of(self, steps_each: int) -> int:
-        """How many pieces of work, of so many steps each, are queued before the host waits."""
+        """Return how many pieces of work, of so many steps each, to queue before a wait."""
         units: int = self.device.facts.max_compute_units
         return max(1, QUEUED * units // max(1, steps_each))
 

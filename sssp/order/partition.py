@@ -152,32 +152,6 @@ def _bundle_kernel(parent, first, upper, limit, number, tiers, bundles, rows, se
 
 
 @njit
-def _places_kernel(parts, depth, part_first, rank, place):
-    """Sort ranks by part, then by depth, then from the last to the first.
-
-    Arguments: parts, depth, of every rank; part_first, shape (parts + 1,), where they begin; rank
-    and place, written.
-    """
-    n = parts.size
-    cursor = part_first[:-1].copy()
-    for i in range(n):
-        v = n - 1 - i
-        rank[cursor[parts[v]]] = v
-        cursor[parts[v]] += 1
-    for part in range(part_first.size - 1):
-        # nearly sorted already: what is above has a greater rank
-        for i in range(part_first[part] + 1, part_first[part + 1]):
-            v = rank[i]
-            j = i - 1
-            while j >= part_first[part] and depth[rank[j]] > depth[v]:
-                rank[j + 1] = rank[j]
-                j -= 1
-            rank[j + 1] = v
-    for i in range(n):
-        place[rank[i]] = i
-
-
-@njit
 def _boundary_kernel(
     bundle_first, rank, size, first, upper, seen, lowest, highest, boundary_first, boundary
 ):
@@ -259,8 +233,10 @@ def make_bundles(structure: Structure, limits: tuple[int, ...], top: int) -> Bun
     parts[inside] = bundles[inside] + (1 + levels + shifts[tiers[inside]])
     part_first = np.zeros(1 + levels + counts[-1] + 1, np.int64)
     np.cumsum(np.bincount(parts, minlength=part_first.size - 1), out=part_first[1:])
-    rank, place = np.empty(n, INDEX), np.empty(n, INDEX)
-    _places_kernel(parts, structure.depth, part_first, rank, place)
+    # by part, then by depth, then from the last rank to the first
+    keys = parts.astype(np.int64) * (structure.height + 1) + structure.depth
+    rank, place = (n - 1 - np.argsort(keys[::-1], kind="stable")).astype(INDEX), np.empty(n, INDEX)
+    place[rank] = np.arange(n, dtype=INDEX)
     bundle_first = part_first[1 + levels :].astype(INDEX)
     lowest, highest = np.empty((2, counts[-1]), INDEX)
     boundary_first, boundary = np.empty(counts[-1] + 1, INDEX), np.empty(0, INDEX)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array
 
 import sssp
-from sssp.calls.load import make_loader
+from sssp.calls.load import Loader
 from sssp.engine import thresholds
 from sssp.engine.demand import as_demand
 from tests import naive
@@ -307,7 +307,7 @@ def test_single_trips_sweep_only_what_leads_to_their_ends(town: sssp.Graph, prep
 
 def test_a_loader_serves_all_versions(town: sssp.Graph, demand: tuple[Array, Array, Array]) -> None:
     h = sssp.prepare(town)
-    loader = make_loader(h, as_demand(demand, town))
+    loader = Loader(h, as_demand(demand, town))
     for seed in range(3):
         weights = town.weights * np.random.default_rng(seed).uniform(1, 2, town.m)
         flow, left = loader.load(h.with_weights(weights))

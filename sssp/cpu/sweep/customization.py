@@ -144,19 +144,17 @@ class Whole:
         """Scratch of changes, clean between them.
 
         Of every rank: a number, whether it is touched, a place; of every chordal arc whether it is
-        marked; room for ranks that wait.
+        marked.
         """
-        n = self.n
-        marks = np.zeros(self.basic.size // 2, np.uint8)
-        heap = np.empty(min(n, self.most_held), np.int64)
-        return np.empty(n, np.uint32), np.zeros(n, np.uint8), np.empty(n, INDEX), marks, heap
+        n, marks = self.n, np.zeros(self.basic.size // 2, np.uint8)
+        return np.empty(n, np.uint32), np.zeros(n, np.uint8), np.empty(n, INDEX), marks
 
     @cached_property
     def log(self) -> tuple[NDArray[Any], ...]:
         """The log of a change: ranks, where each begins, the old weights, and counts."""
         ranks = min(self.n, self.most_held)
         held = np.empty((2, self.most_held), self.basic.dtype)
-        return np.empty(ranks, np.uint32), np.empty(ranks, np.int64), held, np.zeros(4, np.int64)
+        return np.empty(ranks, np.uint32), np.empty(ranks, np.int64), held, np.zeros(3, np.int64)
 
 
 class Metric(NamedTuple):
@@ -624,7 +622,7 @@ class _Customization:
         return list(pairwise([0, *np.unique(cuts[(cuts > 0) & (cuts < self.n)]).tolist(), self.n]))
 
     def _fits(self, up: PackedArcs, down: PackedArcs, greatest: float, below: float) -> bool:
-        """Whether every way that climbs and descends fits, between potentials from `below` on.
+        """Return whether every way up and down fits, between potentials from `below` on.
 
         Ways have no more arcs than the tree is deep; if that does not tell, they are measured.
         """

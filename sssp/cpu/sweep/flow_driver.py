@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sssp.cpu.sweep.flows import lanes_kernel, load_kernel, skim_kernel, slots_kernel
 from sssp.cpu.sweep.sweeps import LANES, Ancestors, Arcs, find_ancestors, lanes_memory, select_arcs
-from sssp.cpu.sweep.unpacking import basic_weights, street_of_slots, sum_over_shortcuts, unpack
+from sssp.cpu.sweep.unpacking import street_of_slots, sum_over_shortcuts, unpack
 from sssp.cpu.tree_sums import add_at
 from sssp.engine import thresholds
 from sssp.engine.demand import Demand
@@ -28,7 +28,7 @@ from sssp.engine.progress import progress_bar
 from sssp.engine.workers import ordered_map
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, infinity
 from sssp.order.prepared_map import PreparedMap
-from sssp.order.structure import NO_SLOT, offsets
+from sssp.order.structure import NO_SLOT, Structure, offsets
 
 #: blocks that are enough to spread over threads, and groups that one has at least
 BLOCKS, GROUPS = 32, 4
@@ -72,7 +72,7 @@ class _Packed(NamedTuple):
     """The arcs of a version that a block needs, as kernels take them, and the slots of these."""
 
     ups: tuple[NDArray[Any], ...]
-    downs: tuple[NDArray[Any], ...]
+    downs: tuple[Any, ...]
     up_slots: NDArray[np.int64]
     down_slots: NDArray[np.int64]
 
@@ -88,8 +88,8 @@ class SweptFlows:
     memory_limit : int
         Bytes that this may hold.
     progress : bool or None
-    refuse : callable or None
-        Raises for the row and the column of a volume that leads nowhere; None: it is left out.
+    skips : bool
+        Whether volumes that lead nowhere are left out, and not refused.
 
     Raises
     ------
@@ -104,27 +104,25 @@ class SweptFlows:
         threads: int,
         memory_limit: int,
         progress: bool | None,
-        refuse: Callable[[tuple[int, int]], object] | None,
+        *,
+        skips: bool,
     ) -> None:
-        self.demand, self.progress, self.refuse = demand, progress, refuse
+        self.demand, self.progress, self.skips = demand, progress, skips
         self.threads, self.memory_limit = threads, memory_limit
         self.structure = s = prepared._structure
         self.street_of = street_of_slots(s, prepared._slots)
         self.origins, self.ends = s.rank[demand.origins], s.rank[demand.destinations]
         self.by_rank = np.argsort(self.origins, kind="stable")
         groups = -(-self.by_rank.size // LANES)
-        self.is_table = self._is_table(groups)
+        few = groups * self.ends.size // OWN_SHARE
+        # whether all groups sweep for all destinations
+        self.is_table = not demand.is_sparse or bool(demand.volumes.nnz >= few)
         each = max(GROUPS, -(-groups // BLOCKS)) if self.is_table else 1
         self.parts = [range(low, min(low + each, groups)) for low in range(0, groups, each)]
         self.shared = None
         if self.is_table:
             self.shared = tuple(find_ancestors(s.parent, x) for x in (self.origins, self.ends))
         self._kept: dict[range, Block] = {}
-
-    def _is_table(self, groups: int) -> bool:
-        """Return whether all groups sweep for all destinations."""
-        few = groups * self.ends.size // OWN_SHARE
-        return not self.demand.is_sparse or bool(self.demand.volumes.nnz >= few)
 
     # -- the demand, side by side --------------------------------------------------------------
 
@@ -209,19 +207,17 @@ class SweptFlows:
             packed = weighed.pack(block)
             loads = np.zeros(packed.up_slots.size), np.zeros(packed.down_slots.size)
             lost, which = np.zeros(1), np.full(2, -1, INT64)
-            load_kernel(
-                block.arrays, packed.ups, packed.downs, weighed.inf, *weighed.scratch(packed),
-                *loads, lost, which,
-            )  # fmt: skip
-            if which[0] >= 0 and self.refuse is not None:
-                self.refuse(block.ends_of(*which.tolist()))
+            tables = block.arrays, packed.ups, packed.downs, weighed.inf
+            load_kernel(*tables, weighed.scratch(packed), *loads, lost, which)
+            if which[0] >= 0 and not self.skips:
+                self.demand.refuse_lost(block.ends_of(*which.tolist()))
             return packed, loads, lost[0]
 
         for packed, (up_flow, down_flow), left in self._run(load, weighed):
             add_at(flow, packed.up_slots, up_flow)
             add_at(flow, packed.down_slots, down_flow)
             lost += float(left)
-        return weighed.unpack(flow), lost
+        return unpack(version, weighed.dtype, self.street_of, flow, self.threads), lost
 
     def skim(self, version: PreparedMap, values: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return sums of values (c, m) of the graph's arcs, shape (c, *entries).
@@ -236,7 +232,7 @@ class SweptFlows:
             packed = weighed.pack(self._block(part))
             marks[packed.up_slots] = marks[packed.down_slots] = 1.0
         sides = np.full((marks.size, 2), NO_SLOT)
-        weighed.unpack(marks, sides)
+        unpack(version, weighed.dtype, self.street_of, marks, self.threads, sides)
         sums = sum_over_shortcuts(self.street_of, sides, marks, values)
         found = np.empty((len(values), *self.demand.entries.shape))
 
@@ -244,10 +240,9 @@ class SweptFlows:
             block = self._block(part)
             packed = weighed.pack(block)
             lanes = np.empty((len(values), *block.arrays[-1].shape))
-            skim_kernel(
-                block.arrays, packed.ups, packed.downs, weighed.inf, *weighed.scratch(packed),
-                sums.take(packed.up_slots, axis=1), sums.take(packed.down_slots, axis=1), lanes,
-            )  # fmt: skip
+            tables = block.arrays, packed.ups, packed.downs, weighed.inf
+            of_arcs = (sums.take(slots, axis=1) for slots in (packed.up_slots, packed.down_slots))
+            skim_kernel(*tables, weighed.scratch(packed), *of_arcs, lanes)
             self._place(block, lanes, found)
 
         for _ in self._run(skim, weighed):
@@ -270,7 +265,7 @@ class SweptFlows:
         for dtype in version._weight_range.working_dtypes(None):
             layered = version._layered(dtype, self.threads)
             if layered.fits:
-                return _Weighed(version, layered, dtype, self.street_of, self.threads)
+                return _Weighed(self.structure, layered, dtype)
         return None
 
     def _run(self, work: Callable[[range], Any], weighed: _Weighed) -> Iterator[Any]:
@@ -297,17 +292,9 @@ class SweptFlows:
 class _Weighed:
     """The weights of a version for the blocks of a demand."""
 
-    def __init__(
-        self,
-        version: PreparedMap,
-        layered: Any,
-        dtype: np.dtype[Any],
-        street_of: NDArray[np.int32],
-        threads: int,
-    ) -> None:
-        self.version, self.layered, self.dtype = version, layered, dtype
-        self.structure, self.inf = version._structure, infinity(dtype)
-        self.street_of, self.threads = street_of, threads
+    def __init__(self, structure: Structure, layered: Any, dtype: np.dtype[Any]) -> None:
+        self.structure, self.layered, self.dtype = structure, layered, dtype
+        self.inf = infinity(dtype)
         self._last: tuple[Ancestors, Ancestors, _Packed] | None = None
 
     def pack(self, block: Block) -> _Packed:
@@ -322,7 +309,7 @@ class _Weighed:
         above = np.where(parent >= 0, places[parent], INDEX.type(-1))
         ups = ranks, block.downs.places[ranks], above, s.depth[ranks], *up_arcs[:3], up_depths
         swept = block.downs.ranks
-        downs = swept, s.depth[swept], *down_arcs, down_depths
+        downs = swept, s.depth[swept], down_arcs, down_depths
         packed = _Packed(ups, downs, up_slots, down_slots)
         self._last = block.ups, block.downs, packed
         return packed
@@ -344,11 +331,3 @@ class _Weighed:
         block, is_open = lanes_memory(swept, LANES, self.dtype), np.zeros(swept, np.uint8)
         climbed = np.full(packed.ups[0].size, self.inf, self.dtype)
         return climbed, climbs, is_open, block, *np.zeros((2, height, LANES))
-
-    def unpack(
-        self, flow: NDArray[np.float64], sides: NDArray[np.uint32] | None = None
-    ) -> NDArray[np.float64]:
-        """Return the flow of the graph's arcs for that of the chordal arcs."""
-        basic = basic_weights(self.version, self.dtype, self.threads)
-        weights = self.version.graph.weights_as(self.dtype)
-        return unpack(self.structure, basic, self.street_of, weights, flow, self.threads, sides)

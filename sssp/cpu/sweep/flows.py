@@ -52,33 +52,35 @@ def lanes_kernel(volumes, rows, columns, lanes):
 # Kernels hand on their arrays in tuples:
 #   ups : of the ranks that origins climb, by place: rank, place in the block (-1: none), parent,
 #         depth; first, ends and weights of their arcs up; of every such arc the depth of its tail
-#   downs : of the ranks that are swept: rank, depth; first, ends and weights of their arcs down,
-#         and an empty layer; of every such arc the depth of its upper end
+#   downs : of the ranks that are swept: rank, depth, the arcs down to them, without a layer; of
+#         every such arc the depth of its upper end
 #   climbs : shape (height, LANES) each, by depth: the rank of every lane's climb (-1: none), its
 #         distance, the arc that it came over (-1: none)
+#   scratch : distances of one climb; climbs; whether a place is on one; the block, shape (places,
+#         LANES), in which lanes are swept; and two of shape (height, LANES)
 
 
 @njit
-def _climb_kernel(sources, ups, inf, scratch, climbs, is_open, block):
-    """Let every source climb, and write down its climb; ``scratch`` is INF, and again afterwards.
+def _climb_kernel(sources, ups, inf, scratch):
+    """Find the climb of every source; distances of climbs are INF, and again afterwards.
 
-    Opens the rows of `block` that are on a climb, like `climb_lanes_kernel`.
+    Opens the rows of the block that are on a climb, like `climb_lanes_kernel`.
     """
     ranks, places, parent, depth, first, ends, weights, _ = ups
-    on_climb, climbed, via = climbs
-    number = scratch.dtype.type
+    distances, (on_climb, climbed, via), is_open, block, _, _ = scratch
+    number = distances.dtype.type
     on_climb[:] = via[:] = -1
     for lane in range(sources.size):
         at = np.int64(sources[lane])
-        scratch[at] = 0
+        distances[at] = 0
         while at >= 0:
-            distance = scratch[at]
-            scratch[at] = inf
+            distance = distances[at]
+            distances[at] = inf
             if distance < inf:
                 for arc in range(np.uint64(first[at]), np.uint64(first[at + 1])):
                     candidate = number(distance + weights[arc])
-                    if candidate < scratch[ends[arc]]:
-                        scratch[ends[arc]] = candidate
+                    if candidate < distances[ends[arc]]:
+                        distances[ends[arc]] = candidate
                         via[depth[ends[arc]], lane] = arc
             on_climb[depth[at], lane] = ranks[at]
             climbed[depth[at], lane] = distance
@@ -124,10 +126,7 @@ def _turn_down(at, depth, rank, climbs, flow, down_flow):
 
 
 @njit_vectorized
-def _gather_kernel(
-    low, high, targets, volumes, downs, block, inf, is_open, climbs, waiting, down_flow, on_arc,
-    lost, which,
-):  # fmt: skip
+def _gather_kernel(low, high, targets, volumes, downs, inf, scratch, on_arc, lost, which):
     """Pass the places from below; what flows there goes to where its distance comes from.
 
     Arguments
@@ -135,15 +134,15 @@ def _gather_kernel(
     low, high : the targets of these lanes, of those of several groups
     targets : places, ascending between `low` and `high`
     volumes : shape (targets, LANES); what goes there
-    block : shape (places, LANES), swept
-    waiting : shape (height, LANES): zeros, and again afterwards
-    down_flow : shape (height, LANES), added to: what goes down each climb from a depth
+    scratch : its block is swept; its last arrays are zeros: what waits at a depth, and again
+        afterwards; and what goes down each climb from a depth, added to
     on_arc : added to: the flow of every arc down
     lost, which : added to: volume that leads to what is not reached; its first target and lane
 
     What a place has stands in sixteen variables: loops over lanes take three times as long.
     """
-    ranks, depths, first, ends, weights, _, _, _, _, end_depths = downs
+    ranks, depths, (first, ends, weights, _, _, _, _), end_depths = downs
+    _, climbs, is_open, block, waiting, down_flow = scratch
     number = block.dtype.type
     target = low
     for place in range(np.uint64(ranks.size)):
@@ -220,22 +219,15 @@ def _descend_kernel(ups, climbs, down_flow, on_arc):
 
 
 @njit
-def _sweep_group(sources, ups, downs, inf, scratch, climbs, is_open, block):
+def _sweep_group(sources, ups, downs, inf, scratch):
     """Climb and sweep for some sources, a lane each."""
-    _, _, first, ends, weights, ranks, own_first, own_ends, own_weights, _ = downs
-    _climb_kernel(sources, ups, inf, scratch, climbs, is_open, block)
-    order = np.arange(np.int32(first.size - 1))
-    sweep_lanes_kernel(
-        first, ends, weights, ranks, own_first, own_ends, own_weights, order, is_open,
-        block.reshape(-1), WIDE, WIDE, inf,
-    )  # fmt: skip
+    _climb_kernel(sources, ups, inf, scratch)
+    order, (_, _, is_open, block, _, _) = np.arange(np.int32(downs[0].size)), scratch
+    sweep_lanes_kernel(downs[2], order, is_open, block.reshape(-1), WIDE, WIDE, inf)
 
 
 @njit
-def load_kernel(
-    lanes, ups, downs, inf, scratch, climbs, is_open, block, waiting, down_flow, on_up, on_down,
-    lost, which,
-):  # fmt: skip
+def load_kernel(lanes, ups, downs, inf, scratch, on_up, on_down, lost, which):
     """Load some groups of lanes, one after the other; arguments as of the kernels above.
 
     ``lanes``: the places of the sources, and where those of every group begin; where its targets
@@ -244,13 +236,11 @@ def load_kernel(
     sources, first_sources, starts, targets, volumes = lanes
     for group in range(starts.size - 1):
         own = sources[first_sources[group] : first_sources[group + 1]]
-        _sweep_group(own, ups, downs, inf, scratch, climbs, is_open, block)
-        _gather_kernel(
-            starts[group], starts[group + 1], targets, volumes, downs, block, inf, is_open, climbs,
-            waiting, down_flow, on_down, lost, which,
-        )  # fmt: skip
-        _descend_kernel(ups, climbs, down_flow, on_up)
-        close_kernel(own, ups[2], ups[1], is_open)
+        _sweep_group(own, ups, downs, inf, scratch)
+        low, high = starts[group], starts[group + 1]
+        _gather_kernel(low, high, targets, volumes, downs, inf, scratch, on_down, lost, which)
+        _descend_kernel(ups, scratch[1], scratch[-1], on_up)
+        close_kernel(own, ups[2], ups[1], scratch[2])
 
 
 @njit
@@ -267,19 +257,16 @@ def _carry_kernel(lanes, ups, climbs, values, carried):
 
 
 @njit_vectorized
-def _sum_kernel(
-    low, high, targets, downs, values, block, inf, is_open, climbs, carried, sums, found
-):
+def _sum_kernel(low, high, targets, downs, values, inf, scratch, found):
     """Pass the places from the top, with the sum of values along the way to each.
 
     Arguments as of `_gather_kernel`, and
     values : of every arc down
-    carried : shape (height, LANES), of `_carry_kernel`
-    sums : shape (height, LANES), scratch: those of a place and its ancestors
+    scratch : its last arrays are that of `_carry_kernel`, and the sums of a place and its ancestors
     found : shape (targets, LANES), written; infinity where nothing leads
     """
-    ranks, depths, first, ends, weights, _, _, _, _, end_depths = downs
-    on_climb, climbed, _ = climbs
+    ranks, depths, (first, ends, weights, _, _, _, _), end_depths = downs
+    _, (on_climb, climbed, _), is_open, block, carried, sums = scratch
     number = block.dtype.type
     target = high
     place = np.uint64(ranks.size)
@@ -314,16 +301,8 @@ def _sum_kernel(
             s14 = to[14] + v if number(far[14] + w) == d14 else s14
             s15 = to[15] + v if number(far[15] + w) == d15 else s15
         own = sums[depth]
-        own[0], own[1], own[2], own[3], own[4], own[5], own[6], own[7] = (
-            s0,
-            s1,
-            s2,
-            s3,
-            s4,
-            s5,
-            s6,
-            s7,
-        )
+        own[0], own[1], own[2], own[3] = s0, s1, s2, s3
+        own[4], own[5], own[6], own[7] = s4, s5, s6, s7
         own[8], own[9], own[10], own[11] = s8, s9, s10, s11
         own[12], own[13], own[14], own[15] = s12, s13, s14, s15
         if is_open[place]:
@@ -337,10 +316,7 @@ def _sum_kernel(
 
 
 @njit
-def skim_kernel(
-    lanes, ups, downs, inf, scratch, climbs, is_open, block, carried, sums, up_values, down_values,
-    found,
-):  # fmt: skip
+def skim_kernel(lanes, ups, downs, inf, scratch, up_values, down_values, found):
     """Sum values along the ways of some groups of lanes; arguments as of the kernels above.
 
     Shapes: values (c, arcs), found (c, targets, LANES).
@@ -348,11 +324,10 @@ def skim_kernel(
     sources, first_sources, starts, targets, _ = lanes
     for group in range(starts.size - 1):
         own = sources[first_sources[group] : first_sources[group + 1]]
-        _sweep_group(own, ups, downs, inf, scratch, climbs, is_open, block)
+        _sweep_group(own, ups, downs, inf, scratch)
+        low, high = starts[group], starts[group + 1]
         for column in range(found.shape[0]):
-            _carry_kernel(own.size, ups, climbs, up_values[column], carried)
-            _sum_kernel(
-                starts[group], starts[group + 1], targets, downs, down_values[column], block, inf,
-                is_open, climbs, carried, sums, found[column],
-            )  # fmt: skip
-        close_kernel(own, ups[2], ups[1], is_open)
+            values, sums = down_values[column], found[column]
+            _carry_kernel(own.size, ups, scratch[1], up_values[column], scratch[-2])
+            _sum_kernel(low, high, targets, downs, values, inf, scratch, sums)
+        close_kernel(own, ups[2], ups[1], scratch[2])

@@ -27,6 +27,7 @@ returns None. What hangs on scattered arcs is told from the ranks above them, be
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,8 +45,8 @@ from sssp.order.structure import NO_SLOT, Structure
 
 #: of a rank: nothing, its weights are written down, it waits for its turn besides
 UNTOUCHED, TOUCHED, WAITS = 0, 1, 2
-#: entries of ``counts``: ranks written down, their weights, ranks that wait, triangles looked at
-NOTES, HELD, WAITING, LOOKED = 0, 1, 2, 3
+#: entries of ``counts``: ranks written down, their weights, triangles looked at
+NOTES, HELD, LOOKED = 0, 1, 2
 
 
 class Layer(NamedTuple):
@@ -128,35 +129,6 @@ class LayeredMetric(NamedTuple):
         return (*base, self.layer.ranks, *own)
 
 
-# ---- ranks that wait for their turn: a heap, the least number first
-
-
-@njit
-def _push(heap, size, number):
-    """Add a number to a heap of `size` numbers."""
-    place = size
-    while place > 0 and heap[(place - 1) >> 1] > number:
-        heap[place] = heap[(place - 1) >> 1]
-        place = (place - 1) >> 1
-    heap[place] = number
-
-
-@njit
-def _pop(heap, size):
-    """Take the least number from a heap of `size` numbers."""
-    least, number = heap[0], heap[size - 1]
-    place, child = 0, 1
-    while child < size - 1:
-        if child + 1 < size - 1 and heap[child + 1] < heap[child]:
-            child += 1
-        if heap[child] >= number:
-            break
-        heap[place] = heap[child]
-        place, child = child, 2 * child + 1
-    heap[place] = number
-    return least
-
-
 # ---- a change
 #
 # Kernels hand on their arrays in tuples:
@@ -164,15 +136,16 @@ def _pop(heap, size):
 #   graph : indptr, indices, weights
 #   both : basic and perfect weights, shape (2 c,) each
 #   scratch : of `Whole.scratch`; clean between changes
+#   waiting : a heap of the numbers of ranks that wait for their turn
 #   log : what was before the change: ranks, where their weights begin in what is held; that, basic
 #         and perfect weights, shape (2, t); counts, int64
 
 
 @njit
-def _wait_for(rank, number, structure, both, scratch, log):
+def _wait_for(rank, number, structure, both, scratch, waiting, log):
     """Queue a rank, its weights written down; return whether there is room."""
     first, (basic, perfect) = structure[1], both
-    _, states, places, _, heap = scratch
+    _, states, places, _ = scratch
     ranks, begins, held, counts = log
     if states[rank] == UNTOUCHED:
         start, end = 2 * first[rank], 2 * first[rank + 1]
@@ -187,18 +160,8 @@ def _wait_for(rank, number, structure, both, scratch, log):
         counts[HELD] = place + end - start
     if states[rank] != WAITS:
         states[rank] = WAITS
-        _push(heap, counts[WAITING], number)
-        counts[WAITING] += 1
+        heappush(waiting, np.int64(number))
     return True
-
-
-@njit
-def _next(scratch, log):
-    """Take the least number from the queue."""
-    heap, counts = scratch[-1], log[-1]
-    number = _pop(heap, counts[WAITING])
-    counts[WAITING] -= 1
-    return number
 
 
 @njit
@@ -257,14 +220,14 @@ def _differs(arc, place, before, now):
 
 
 @njit
-def _basic_pass(structure, graph, inf, both, scratch, log, most):
+def _basic_pass(structure, graph, inf, both, scratch, waiting, log, most):
     """Process queued ranks in ascending order; return whether that was not too much."""
     _, first, upper, _, _ = structure
-    _, states, places, marks, _ = scratch
+    _, states, places, marks = scratch
     _, begins, held, counts = log
     basic, before = both[0], held[0]
-    while counts[WAITING] > 0:
-        v = _next(scratch, log)
+    while waiting:
+        v = heappop(waiting)
         states[v] = TOUCHED
         start, end, note = first[v], first[v + 1], begins[places[v]]
         for arc in range(start, end):
@@ -290,7 +253,7 @@ def _basic_pass(structure, graph, inf, both, scratch, log, most):
                     falls = now < basic[slot]
                     if not (falls or (now > was and was <= basic[slot])):
                         continue
-                    if not _wait_for(x, x, structure, both, scratch, log):
+                    if not _wait_for(x, x, structure, both, scratch, waiting, log):
                         return False
                     if falls:
                         basic[slot] = now
@@ -342,7 +305,7 @@ def _tail(arc, first, above):
 
 @njit
 def _concerns(one, other, arc, place, before, perfect):
-    """Whether an arc that has changed was, or is, on a shortest way between ends of two others.
+    """Return whether a changed arc was, or is, on a shortest way between ends of two others.
 
     These lead up from one rank, to the lower and to the upper end of the arc.
     """
@@ -359,18 +322,18 @@ def _concerns(one, other, arc, place, before, perfect):
 
 
 @njit
-def _perfect_pass(structure, both, scratch, log, most, exact):
+def _perfect_pass(structure, both, scratch, waiting, log, most, exact):
     """Queue all ranks that are written down, and process them in descending order."""
     order, first, upper, lower_first, lower = structure
-    _, states, places, marks, _ = scratch
+    _, states, places, marks = scratch
     ranks, begins, held, counts = log
     perfect, before = both[1], held[1]
     last = order.size - 1
     for note in range(counts[NOTES]):
         rank = np.int64(ranks[note])
-        _wait_for(rank, last - rank, structure, both, scratch, log)
-    while counts[WAITING] > 0:
-        v = last - _next(scratch, log)
+        _wait_for(rank, last - rank, structure, both, scratch, waiting, log)
+    while waiting:
+        v = last - heappop(waiting)
         states[v] = TOUCHED
         _make_perfect(v, structure, both, counts)
         start, end, note = first[v], first[v + 1], begins[places[v]]
@@ -390,7 +353,7 @@ def _perfect_pass(structure, both, scratch, log, most, exact):
                     or _concerns(below, other, arc, note + 2 * (arc - start), before, perfect)
                 ):
                     u = _tail(below, first, v)
-                    if not _wait_for(u, last - u, structure, both, scratch, log):
+                    if not _wait_for(u, last - u, structure, both, scratch, waiting, log):
                         return False
                     break
             counts[LOOKED] += arc - start
@@ -418,7 +381,7 @@ def _is_much_above(slots, first, parent, states, most):
 
 
 @njit
-def _begin(arcs, slots, structure, graph, both, scratch, log):
+def _begin(arcs, slots, structure, graph, both, scratch, waiting, log):
     """Give some arcs their weights in the graph; return whether there is room."""
     order, first = structure[0], structure[1]
     basic, marks = both[0], scratch[3]
@@ -427,7 +390,7 @@ def _begin(arcs, slots, structure, graph, both, scratch, log):
         if slot == NO_SLOT:
             continue
         v = _tail(np.int64(slot >> 1), first, order.size)
-        if not _wait_for(v, v, structure, both, scratch, log):
+        if not _wait_for(v, v, structure, both, scratch, waiting, log):
             return False
         weight = graph[2][arcs[i]]
         if weight <= basic[slot]:
@@ -463,12 +426,13 @@ def _change_kernel(
     if _is_much_above(slots, first, parent, scratch[1], above):
         return -1
     _swap(layer_ranks, layer_ranks.size, layer_begins, layer_held, first, both)
+    waiting = [np.int64(0) for _ in range(0)]
     is_done = (
-        _begin(arcs, slots, structure, graph, both, scratch, log)
-        and _basic_pass(structure, graph, inf, both, scratch, log, most)
-        and _perfect_pass(structure, both, scratch, log, most, exact)
+        _begin(arcs, slots, structure, graph, both, scratch, waiting, log)
+        and _basic_pass(structure, graph, inf, both, scratch, waiting, log, most)
+        and _perfect_pass(structure, both, scratch, waiting, log, most, exact)
     )
-    _, states, _, marks, _ = scratch
+    _, states, _, marks = scratch
     _swap(ranks, counts[NOTES], begins, held, first, both)
     _swap(layer_ranks, layer_ranks.size, layer_begins, layer_held, first, both)
     for note in range(counts[NOTES]):
@@ -532,7 +496,7 @@ def _merge_kernel(
 
 @njit
 def _rise_kernel(ranks, first, ends, weights, climbs):
-    """By how much ways up may have become longer; `climbs` are those of the base."""
+    """Return by how much ways up may have become longer; `climbs` are those of the base."""
     rise = 0.0
     for i in range(ranks.size):
         climb = 0.0

@@ -102,7 +102,7 @@ def _walks_back(
 
 
 def _goes_back(graph: Graph, request: Request, farthest: Any) -> bool:
-    """Whether to find paths from their ends: few targets a source, no ties up to `farthest`."""
+    """Return whether to find paths from their ends: few targets, no ties up to `farthest`."""
     if request.targets is None or request.nearest or request.fewest_arcs:
         return False
     sources = 1 if request.target_offsets is None else max(1, request.rows)
@@ -156,21 +156,21 @@ class _SweptRows(SingleRows):
         if self.request.nearest:
             # (the potential of a source shortens its distances, relative to the highest source)
             climbed[sources] = shift - heights
-            sweeps.climb_all_kernel(*up, self.inf, climbed)
+            sweeps.climb_all_kernel(up, self.inf, climbed)
             passed = climbed.size
         else:
-            passed = sweeps.climb_kernel(sources[0], structure.parent, *up, self.inf, climbed)
+            passed = sweeps.climb_kernel(sources[0], structure.parent, up, self.inf, climbed)
         targets = self.request.targets_of(rows.start)
         if self.back is not None:
             count, swept = sweeps.paths_kernel(
-                sources[0], targets, structure.parent, *down, climbed, self.inf, self.bound,
+                sources[0], targets, structure.parent, down, climbed, self.inf, self.bound,
                 self.slack, structure.rank, *self.back, row, scratch.reached,
                 scratch.predecessors[0], visited, known,
             )  # fmt: skip
             reached = scratch.reached[:count]
         elif self.request.limit is None or self.request.nearest:
             out = structure.order, row, self.unseen
-            count = sweeps.sweep_kernel(*down, climbed, self.bound, *out)
+            count = sweeps.sweep_kernel(down, climbed, self.bound, *out)
             reached, swept = scratch.reached[:count], climbed.size
             list_reached(row, self.unseen, reached)
             climbed.fill(self.inf)
@@ -178,7 +178,7 @@ class _SweptRows(SingleRows):
             if place is not None:
                 row.fill(self.unseen)
             count, swept = sweeps.sweep_within_kernel(
-                sources[0], structure.size, structure.first, structure.upper, *down, climbed,
+                sources[0], structure.size, structure.first, structure.upper, down, climbed,
                 self.inf, self.bound, structure.order, row, scratch.reached, visited,
             )  # fmt: skip
             reached = scratch.reached[:count]
@@ -370,12 +370,12 @@ class _LaneRows(Rows):
         ranks = self.structure.rank[self.request.sources[rows.start : rows.stop]]
         climbed, swept = self.counts
         sweeps.climb_lanes_kernel(
-            ranks, parent, *self.metric.up, self.inf, distances, selection.places,
+            ranks, parent, self.metric.up, self.inf, distances, selection.places,
             is_open, block, start, lanes, climbed[rows.start : rows.stop],
         )  # fmt: skip
         swept[rows.start : rows.stop] = self.places
         sweeps.sweep_lanes_kernel(
-            *selection.arcs, selection.order, is_open, block.reshape(-1)[start:],
+            selection.arcs, selection.order, is_open, block.reshape(-1)[start:],
             np.uint64(block.shape[1]), np.uint64(lanes), self.inf,
         )  # fmt: skip
         sweeps.close_kernel(ranks, parent, selection.places, is_open)

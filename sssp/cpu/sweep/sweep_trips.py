@@ -25,10 +25,9 @@ from sssp.engine.narrow import convert_into, narrow
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Request
 from sssp.engine.workers import ordered_map
-from sssp.kernels.dtypes import INT64, infinity, unreached
+from sssp.kernels.dtypes import INDEX, INT64, infinity, unreached
 from sssp.kernels.jit import njit, njit_vectorized
 from sssp.methods import Method
-from sssp.order.structure import Structure
 
 if TYPE_CHECKING:
     from sssp.order.prepared_map import PreparedMap
@@ -94,10 +93,9 @@ def _relax_path_kernel(path, offset, first, ends, weights, block):
 
 
 @njit
-def _relax_layered_path_kernel(
-    path, first, ends, weights, changed, own_first, own_ends, own_weights, block
-):
+def _relax_layered_path_kernel(path, arcs, block):
     """Relax the arcs of ascending ranks, of a base and a layer."""
+    first, ends, weights, changed, own_first, own_ends, own_weights = arcs
     done = 0
     place = place_from(path[0], changed) if path.size else 0
     while place < changed.size and changed[place] <= path[-1]:
@@ -114,17 +112,14 @@ def _relax_layered_path_kernel(
 
 
 @njit
-def _labels_kernel(
-    ranks, parent, depth, first, ends, weights, changed, own_first, own_ends, own_weights, inf,
-    block, path, labels,
-):  # fmt: skip
+def _labels_kernel(ranks, parent, depth, arcs, inf, block, path, labels):
     """Find the label of every rank.
 
     Arguments
     ---------
     ranks : ascending, none twice
     parent, depth : of every rank in the elimination tree
-    first, ends, weights, changed, own_first, own_ends, own_weights : the arcs up, or down
+    arcs : those up, or down
     block : shape (n, LANES), scratch
     path : shape (n,), int32, scratch
     labels : shape (ranks, greatest depth + 1); entry i is the distance to the ancestor of depth i
@@ -132,32 +127,12 @@ def _labels_kernel(
     for start in range(0, ranks.size, LANES):
         group = ranks[start : start + LANES]
         count = _ancestors_kernel(group, parent, inf, block, path)
-        _relax_layered_path_kernel(
-            path[:count], first, ends, weights, changed, own_first, own_ends, own_weights,
-            block.reshape(block.size),
-        )  # fmt: skip
+        _relax_layered_path_kernel(path[:count], arcs, block.reshape(block.size))
         for lane in range(group.size):
             rank = np.int64(group[lane])
             while rank >= 0:
                 labels[start + lane, depth[rank]] = block[rank, lane]
                 rank = np.int64(parent[rank])
-
-
-class _Climbs:
-    """Scratch of a worker."""
-
-    def __init__(self, n: int, dtype: np.dtype[Any]) -> None:
-        self.block = lanes_memory(n, LANES, dtype)
-        self.path = np.empty(n, np.int32)
-
-    def labels(
-        self, structure: Structure, arcs: Arcs, ranks: NDArray[np.int32], inf: Any
-    ) -> NDArray[Any]:
-        """Return the label of every rank."""
-        labels: NDArray[Any] = np.empty((ranks.size, structure.height), self.block.dtype)
-        tree, scratch = (structure.parent, structure.depth), (self.block, self.path)
-        _labels_kernel(ranks, *tree, *arcs, inf, *scratch, labels)
-        return labels
 
 
 def solve_trips(
@@ -190,7 +165,14 @@ def solve_trips(
     threads = min(request.threads, len(pieces), room // max(each, 1))
     tree = structure.parent, structure.depth, structure.chain
     bounds = inf, request.bound(dtype), unreached(dtype)
-    spare: list[_Climbs] = []
+    spare: list[tuple[NDArray[Any], NDArray[np.int32]]] = []
+
+    def climb(ranks: NDArray[np.int32], arcs: Arcs, scratch: Any) -> tuple[Any, NDArray[Any]]:
+        """Return where the label of every rank begins, and the labels of different ranks."""
+        ranks, place_of = np.unique(ranks, return_inverse=True)
+        labels: NDArray[Any] = np.empty((ranks.size, structure.height), dtype)
+        _labels_kernel(ranks, *tree[:2], arcs, inf, *scratch, labels)
+        return place_of * structure.height, labels.reshape(-1)
 
     def solve(low: int) -> int:
         part = slice(low, min(low + piece, targets.size))
@@ -199,15 +181,12 @@ def solve_trips(
             firsts = labels.first[ends[0]], labels.first[ends[1]]
             meet_kernel(*ends, *firsts, *tree, labels.up, labels.down, *bounds, found[part])
             return part.stop - low
-        climbs = spare.pop() if spare else _Climbs(hierarchy.n, dtype)
-        starts, start_of = np.unique(ends[0], return_inverse=True)
-        stops, stop_of = np.unique(ends[1], return_inverse=True)
-        meet_kernel(
-            *ends, start_of * structure.height, stop_of * structure.height, *tree,
-            climbs.labels(structure, metric.up, starts, inf).reshape(-1),
-            climbs.labels(structure, metric.down, stops, inf).reshape(-1), *bounds, found[part],
-        )  # fmt: skip
-        spare.append(climbs)
+        n = hierarchy.n
+        scratch = spare.pop() if spare else (lanes_memory(n, LANES, dtype), np.empty(n, INDEX))
+        up_first, up = climb(ends[0], metric.up, scratch)
+        down_first, down = climb(ends[1], metric.down, scratch)
+        spare.append(scratch)
+        meet_kernel(*ends, up_first, down_first, *tree, up, down, *bounds, found[part])
         return part.stop - low
 
     with progress_bar(targets.size, request.progress, "trip") as advance:

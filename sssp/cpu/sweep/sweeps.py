@@ -16,9 +16,9 @@ that are no ancestors of a source get no entry before they are swept, so nothing
 With targets, only those and their ancestors are swept: they alone lead there (RPHAST; Delling,
 Goldberg and Werneck 2011). Which ranks these are is kept, their arcs are packed anew.
 
-Arcs come as those of a base and a layer over it (`sssp.cpu.sweep.partial_customization`): first,
-ends and weights by rank, then the ranks that have others, ascending, and first, ends and weights by
-place among those. A kernel passes the ranks in order, and so these too.
+Arcs come in a tuple, those of a base and a layer over it (`sssp.cpu.sweep.partial_customization`):
+first, ends and weights by rank, then the ranks that have others, ascending, and first, ends and
+weights by place among those. A kernel passes the ranks in order, and so these too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from sssp.cpu.tree import reset
 from sssp.graph.csr import freeze
 from sssp.kernels.dtypes import INDEX
-from sssp.kernels.jit import njit, njit_vectorized
+from sssp.kernels.jit import njit, njit_uncounted, njit_vectorized
 from sssp.order.structure import Structure
 
 #: sources that are swept side by side: a cache line of int32
@@ -63,7 +63,7 @@ def place_from(rank, ranks):
 
 
 @njit
-def _relax(distance, start, end, ends, weights, distances):
+def _relax_arcs(distance, start, end, ends, weights, distances):
     """Relax some arcs up from a rank at a distance."""
     number = distances.dtype.type
     for arc in range(np.uint64(start), np.uint64(end)):
@@ -72,19 +72,30 @@ def _relax(distance, start, end, ends, weights, distances):
             distances[ends[arc]] = candidate
 
 
+@njit_uncounted
+def _relax_rank(rank, place, arcs, distances):
+    """Relax the arcs up from a rank: those of the layer if it stands there at `place`."""
+    first, ends, weights, ranks, own_first, own_ends, own_weights = arcs
+    distance = distances[rank]
+    if place < ranks.size and ranks[place] == rank:
+        start, end = own_first[place], own_first[place + 1]
+        _relax_arcs(distance, start, end, own_ends, own_weights, distances)
+    else:
+        _relax_arcs(distance, first[rank], first[rank + 1], ends, weights, distances)
+
+
 @njit
-def climb_kernel(
-    source, parent, first, ends, weights, ranks, own_first, own_ends, own_weights, inf, distances
-):
+def climb_kernel(source, parent, arcs, inf, distances):
     """Find the ways up from a source; return how many ranks were passed.
 
     Arguments
     ---------
     source : rank
     parent : of every rank in the elimination tree
-    first, ends, weights, ranks, own_first, own_ends, own_weights : the arcs up
+    arcs : those up
     distances : shape (n,), at INF; written at ancestors of the source
     """
+    ranks = arcs[3]
     distances[source] = 0
     passed = 0
     rank = np.int64(source)
@@ -92,36 +103,25 @@ def climb_kernel(
     while rank >= 0:
         while place < ranks.size and ranks[place] < rank:
             place += 1
-        distance = distances[rank]
-        if distance < inf:
-            if place < ranks.size and ranks[place] == rank:
-                start, end = own_first[place], own_first[place + 1]
-                _relax(distance, start, end, own_ends, own_weights, distances)
-            else:
-                _relax(distance, first[rank], first[rank + 1], ends, weights, distances)
+        if distances[rank] < inf:
+            _relax_rank(rank, place, arcs, distances)
         passed += 1
         rank = np.int64(parent[rank])
     return passed
 
 
 @njit
-def climb_all_kernel(first, ends, weights, ranks, own_first, own_ends, own_weights, inf, distances):
+def climb_all_kernel(arcs, inf, distances):
     """Find the ways up from all ranks with a distance, in one pass from below."""
-    place = 0
+    ranks, place = arcs[3], 0
     for rank in range(distances.size):
-        is_own = place < ranks.size and ranks[place] == rank
-        distance = distances[rank]
-        if distance < inf:
-            if is_own:
-                start, end = own_first[place], own_first[place + 1]
-                _relax(distance, start, end, own_ends, own_weights, distances)
-            else:
-                _relax(distance, first[rank], first[rank + 1], ends, weights, distances)
-        place += is_own
+        if distances[rank] < inf:
+            _relax_rank(rank, place, arcs, distances)
+        place += place < ranks.size and ranks[place] == rank
 
 
 @njit
-def least_over_arcs(least, start, end, ends, weights, distances):
+def _least_over_arcs(least, start, end, ends, weights, distances):
     """Return the least of a rank's distance and those over some arcs down to it."""
     number = distances.dtype.type
     for arc in range(np.uint64(start), np.uint64(end)):
@@ -130,21 +130,19 @@ def least_over_arcs(least, start, end, ends, weights, distances):
 
 
 @njit
-def sweep_kernel(
-    first, ends, weights, ranks, own_first, own_ends, own_weights, distances, greatest, order, row,
-    unseen,
-):  # fmt: skip
+def sweep_kernel(arcs, distances, greatest, order, row, unseen):
     """Sweep all ranks for one source (or several together); return how many are reached.
 
     Arguments
     ---------
-    first, ends, weights, ranks, own_first, own_ends, own_weights : the arcs down to every rank
+    arcs : those down to every rank
     distances : shape (n,), by rank: what the climb brought, INF elsewhere; written
     greatest : what is above is unreached
     order : the place in `row` of every rank
     row : shape (n,), written
     unseen : what stands for unreached there
     """
+    first, ends, weights, ranks, own_first, own_ends, own_weights = arcs
     reached = 0
     place = ranks.size
     following = np.uint64(ranks[place - 1]) if place else ALL
@@ -156,10 +154,11 @@ def sweep_kernel(
         if rank == following:
             place -= 1
             own, own_end = own_first[place], own_first[place + 1]
-            least = least_over_arcs(distances[rank], own, own_end, own_ends, own_weights, distances)
+            least = distances[rank]
+            least = _least_over_arcs(least, own, own_end, own_ends, own_weights, distances)
             following = np.uint64(ranks[place - 1]) if place else ALL
         else:
-            least = least_over_arcs(distances[rank], start, end, ends, weights, distances)
+            least = _least_over_arcs(distances[rank], start, end, ends, weights, distances)
         end = start
         distances[rank] = least
         row[order[rank]] = least if least <= greatest else unseen
@@ -169,9 +168,8 @@ def sweep_kernel(
 
 @njit
 def sweep_within_kernel(
-    source, size, upper_first, upper, first, ends, weights, ranks, own_first, own_ends, own_weights,
-    distances, inf, bound, order, row, reached, visited,
-):  # fmt: skip
+    source, size, upper_first, upper, arcs, distances, inf, bound, order, row, reached, visited
+):
     """Sweep for one source as far as distances do not exceed a bound.
 
     A subtree without the source, from whose root all chordal arcs lead up to ranks beyond the
@@ -182,7 +180,7 @@ def sweep_within_kernel(
     source : rank
     size : of the subtree of every rank
     upper_first, upper : chordal arcs of the structure
-    first, ends, weights, ranks, own_first, own_ends, own_weights : the arcs down to every rank
+    arcs : those down to every rank
     distances : shape (n,), by rank: what the climb brought; INF again afterwards
     bound : greatest distance of interest
     order : the vertex of every rank
@@ -195,6 +193,7 @@ def sweep_within_kernel(
     int, int
         Numbers of vertices reached and of ranks visited.
     """
+    first, ends, weights, ranks, own_first, own_ends, own_weights = arcs
     found = looked_at = 0
     rank = distances.size - 1
     place = ranks.size - 1
@@ -204,9 +203,9 @@ def sweep_within_kernel(
         least = distances[rank]
         if place >= 0 and ranks[place] == rank:
             start, end = own_first[place], own_first[place + 1]
-            least = least_over_arcs(least, start, end, own_ends, own_weights, distances)
+            least = _least_over_arcs(least, start, end, own_ends, own_weights, distances)
         else:
-            least = least_over_arcs(least, first[rank], first[rank + 1], ends, weights, distances)
+            least = _least_over_arcs(least, first[rank], first[rank + 1], ends, weights, distances)
         distances[rank] = least
         visited[looked_at] = rank
         looked_at += 1
@@ -230,9 +229,8 @@ def sweep_within_kernel(
 
 @njit
 def climb_lanes_kernel(
-    sources, parent, first, ends, weights, ranks, own_first, own_ends, own_weights, inf, distances,
-    places, is_open, block, start, lanes, passed,
-):  # fmt: skip
+    sources, parent, arcs, inf, distances, places, is_open, block, start, lanes, passed
+):
     """Find the ways up from every source, and write them into a lane of its own.
 
     Arguments
@@ -245,10 +243,7 @@ def climb_lanes_kernel(
     passed : shape (sources,): how many ranks were passed
     """
     for lane in range(sources.size):
-        passed[lane] = climb_kernel(
-            sources[lane], parent, first, ends, weights, ranks, own_first, own_ends, own_weights,
-            inf, distances,
-        )  # fmt: skip
+        passed[lane] = climb_kernel(sources[lane], parent, arcs, inf, distances)
         rank = np.int64(sources[lane])
         while rank >= 0:
             place = places[rank]
@@ -312,21 +307,18 @@ def _sweep_lanes_kernel(first, ends, weights, order, is_open, block, stride, lan
 
 
 @njit
-def sweep_lanes_kernel(
-    first, ends, weights, ranks, own_first, own_ends, own_weights, order, is_open, block, stride,
-    lanes, inf,
-):  # fmt: skip
+def sweep_lanes_kernel(arcs, order, is_open, block, stride, lanes, inf):
     """Sweep many sources side by side, `LANES` at a time.
 
     Arguments
     ---------
-    first, ends, weights, ranks, own_first, own_ends, own_weights : the arcs down to every rank of a
-        selection; ends are places in `block`
+    arcs : those down to every rank of a selection; ends are places in `block`
     order : the place of every rank
     is_open : by place, whether a climb brought anything
     block : flat; by place, rows of `stride` entries; written
     stride, lanes : uint64; `lanes` first entries of every row are swept, a multiple of `LANES`
     """
+    first, ends, weights, ranks, own_first, own_ends, own_weights = arcs
     high = order.size
     for i in range(ranks.size):
         place = ranks.size - 1 - i
@@ -450,11 +442,9 @@ def ancestors_of(structure: Structure, ranks: NDArray[np.int32]) -> Ancestors:
 
 
 @njit
-def _select_kernel(
-    chosen_ranks, places, first, ends, weights, ranks, own_first, own_ends, own_weights,
-    chosen_first, chosen_ends, chosen,
-):  # fmt: skip
+def _select_kernel(chosen_ranks, places, arcs_of_all, chosen_first, chosen_ends, chosen):
     """Copy the arcs of chosen ranks, with places for ends; without room for any, count these."""
+    first, ends, weights, ranks, own_first, own_ends, own_weights = arcs_of_all
     changes = 0
     arcs = np.uint64(0)
     for place in range(chosen_ranks.size):
@@ -484,11 +474,11 @@ def select_arcs(
     (places, chosen_ranks), dtype = ancestors, arcs[2].dtype
     first = np.zeros(chosen_ranks.size + 1, np.uint32)
     counted = np.empty(0, np.uint32), np.empty(0, dtype)
-    _select_kernel(chosen_ranks, places, *arcs, first, *counted)
+    _select_kernel(chosen_ranks, places, arcs, first, *counted)
     size = int(first[-1])
     check(2 * first.nbytes + size * (first.itemsize + dtype.itemsize) + places.nbytes)
     chosen = first, np.empty(size, np.uint32), np.empty(size, dtype)
-    _select_kernel(chosen_ranks, places, *arcs, *chosen)
+    _select_kernel(chosen_ranks, places, arcs, *chosen)
     no_layer = np.empty(0, np.uint32), np.zeros(1, np.uint32), chosen[1][:0], chosen[2][:0]
     order = freeze(np.arange(chosen_ranks.size, dtype=INDEX))
     return Selection(places, order, (*chosen, *no_layer))
@@ -503,12 +493,10 @@ def select_arcs(
 # for A* in road networks" (SEA 2021).
 
 
-@njit
-def _sweep_to(
-    rank, parent, first, ends, weights, ranks, own_first, own_ends, own_weights, distances, known,
-    visited, looked_at,
-):  # fmt: skip
+@njit_uncounted
+def _sweep_to(rank, parent, arcs, distances, known, visited, looked_at):
     """Sweep a rank, and its ancestors that were not swept; return how many are visited now."""
+    first, ends, weights, ranks, own_first, own_ends, own_weights = arcs
     begin, above = looked_at, np.int64(rank)
     while above >= 0 and not known[np.uint64(above)]:
         known[np.uint64(above)] = True
@@ -519,23 +507,21 @@ def _sweep_to(
     while place > begin:
         place -= ONE
         below = np.uint64(visited[place])
-        least = distances[below]
-        changed = place_from(below, ranks)
+        least, changed = distances[below], place_from(below, ranks)
         if changed < ranks.size and ranks[changed] == below:
             start, end = own_first[changed], own_first[changed + 1]
-            least = least_over_arcs(least, start, end, own_ends, own_weights, distances)
+            least = _least_over_arcs(least, start, end, own_ends, own_weights, distances)
         else:
             start, end = first[below], first[below + ONE]
-            least = least_over_arcs(least, start, end, ends, weights, distances)
+            least = _least_over_arcs(least, start, end, ends, weights, distances)
         distances[below] = least
     return looked_at
 
 
 @njit
 def paths_kernel(
-    source, targets, parent, first, ends, weights, ranks, own_first, own_ends, own_weights,
-    distances, inf, bound, slack, rank_of, indptr, tails, arc_weights, row, reached, predecessors,
-    visited, known,
+    source, targets, parent, arcs, distances, inf, bound, slack, rank_of, indptr, tails,
+    arc_weights, row, reached, predecessors, visited, known,
 ):  # fmt: skip
     """Find the paths from a source to some targets, each from its end, along tight arcs.
 
@@ -549,7 +535,7 @@ def paths_kernel(
     source : rank
     targets : vertices
     parent : of every rank in the elimination tree
-    first, ends, weights, ranks, own_first, own_ends, own_weights : the arcs down to every rank
+    arcs : those down to every rank
     distances : shape (n,), by rank: what the climb brought; INF again afterwards
     bound : greatest distance of interest
     slack : what rounding may add to a distance, as a part of it; 0 for integers
@@ -571,10 +557,7 @@ def paths_kernel(
     for target in targets:
         vertex = np.uint64(target)
         rank = np.uint64(rank_of[vertex])
-        looked_at = _sweep_to(
-            rank, parent, first, ends, weights, ranks, own_first, own_ends, own_weights, distances,
-            known, visited, looked_at,
-        )  # fmt: skip
+        looked_at = _sweep_to(rank, parent, arcs, distances, known, visited, looked_at)
         # (a path ends where it comes to another one, or to the source)
         while distances[rank] <= bound and row[vertex] != distances[rank]:
             distance = distances[rank]
@@ -587,10 +570,7 @@ def paths_kernel(
             for arc in range(np.uint64(indptr[vertex]), np.uint64(indptr[vertex + ONE])):
                 tail = np.uint64(tails[arc])
                 rank = np.uint64(rank_of[tail])
-                looked_at = _sweep_to(
-                    rank, parent, first, ends, weights, ranks, own_first, own_ends, own_weights,
-                    distances, known, visited, looked_at,
-                )  # fmt: skip
+                looked_at = _sweep_to(rank, parent, arcs, distances, known, visited, looked_at)
                 length = number(distances[rank] + arc_weights[arc])
                 if length < least:
                     least, nearest = length, tail
@@ -644,9 +624,9 @@ def trips_kernel(
     firsts[0] = 0
     for i in range(sources.size):
         low, high = offsets[i] - offsets[0], offsets[i + 1] - offsets[0]
-        counters[0, i] = climb_kernel(sources[i], parent, *up, inf, climbed)
+        counters[0, i] = climb_kernel(sources[i], parent, up, inf, climbed)
         count, looked_at = paths_kernel(
-            sources[i], targets[low:high], parent, *down, climbed, inf, bound, slack, rank_of,
+            sources[i], targets[low:high], parent, down, climbed, inf, bound, slack, rank_of,
             *back, row, reached, predecessors, visited, known,
         )  # fmt: skip
         counters[1, i], found = looked_at, np.int64(count)

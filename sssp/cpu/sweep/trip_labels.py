@@ -43,29 +43,28 @@ class TripLabels(NamedTuple):
 
 
 @njit
-def _labels_kernel(
-    first, depth, arc_first, ends, weights, changed, own_first, own_ends, own_weights, inf, labels
-):  # fmt: skip
+def _labels_kernel(first, depth, arcs, inf, labels):
     """Find the label of every rank, from the root on.
 
     Arguments
     ---------
     first, labels : as of `TripLabels`; the labels are written
     depth : of every rank in the elimination tree
-    arc_first, ends, weights, changed, own_first, own_ends, own_weights : the arcs up, or down
+    arcs : those up, or down
     """
+    arc_first, ends, weights, changed, own_first, own_ends, own_weights = arcs
     place = changed.size - 1
     for rank in range(depth.size - 1, -1, -1):
         own = labels[first[rank] : first[rank] + depth[rank]]
         own[:] = inf
         labels[first[rank] + depth[rank]] = 0
         if place >= 0 and changed[place] == rank:
-            _relax_label(own, own_first[place], own_first[place + 1], own_ends, own_weights,
-                         first, depth, labels)  # fmt: skip
+            start, stop = own_first[place], own_first[place + 1]
+            _relax_label(own, start, stop, own_ends, own_weights, first, depth, labels)
             place -= 1
         else:
-            _relax_label(own, arc_first[rank], arc_first[rank + 1], ends, weights,
-                         first, depth, labels)  # fmt: skip
+            start, stop = arc_first[rank], arc_first[rank + 1]
+            _relax_label(own, start, stop, ends, weights, first, depth, labels)
 
 
 @njit
@@ -131,7 +130,7 @@ def make_labels(
 
     def find(arcs: Any) -> NDArray[Any]:
         labels: NDArray[Any] = np.empty(size, dtype)
-        _labels_kernel(first, structure.depth, *arcs, infinity(dtype), labels)
+        _labels_kernel(first, structure.depth, arcs, infinity(dtype), labels)
         return labels
 
     return TripLabels(first, *ordered_map(find, (metric.up, metric.down), default_threads()))

@@ -119,7 +119,7 @@ def street_of_slots(structure: Structure, slots: NDArray[np.uint32]) -> NDArray[
     return street_of
 
 
-def basic_weights(prepared: PreparedMap, dtype: np.dtype[Any], threads: int) -> NDArray[Any]:
+def _basic_weights(prepared: PreparedMap, dtype: np.dtype[Any], threads: int) -> NDArray[Any]:
     """Return a copy of the basic weights of a version, shape (2 c,), between no potentials."""
     layered, structure = prepared._layered(dtype), prepared._structure
     whole, layer = layered.base.whole, layered.layer
@@ -136,10 +136,9 @@ def basic_weights(prepared: PreparedMap, dtype: np.dtype[Any], threads: int) -> 
 
 
 def unpack(
-    structure: Structure,
-    basic: NDArray[Any],
+    version: PreparedMap,
+    dtype: np.dtype[Any],
     street_of: NDArray[np.int32],
-    arc_weights: NDArray[Any],
     flow: NDArray[np.float64],
     threads: int,
     sides: NDArray[np.uint32] | None = None,
@@ -148,29 +147,27 @@ def unpack(
 
     Parameters
     ----------
-    structure : Structure
-    basic : ndarray, shape (2 c,)
-        Of `basic_weights`.
+    version : PreparedMap
+        Whose weights the flow went by, in this dtype.
+    dtype : dtype
     street_of : ndarray, shape (2 c,)
         Of `street_of_slots`.
-    arc_weights : ndarray, shape (m,)
     flow : ndarray, shape (2 c,), float64
         Of every chordal arc, up and down; changed.
     threads : int
     sides : ndarray, shape (2 c, 2), uint32, optional
         Gets the two that each shortcut with flow stands for.
     """
-    on_arc = np.zeros(arc_weights.size)
-    n = structure.order.size
+    structure, weights = version._structure, version.graph.weights_as(dtype)
+    basic = _basic_weights(version, dtype, threads)
+    on_arc, n = np.zeros(weights.size), structure.order.size
     arcs = (
         structure.first.view(np.uint64), structure.upper.view(np.uint32),
         structure.lower_first.view(np.uint64), structure.lower,
     )  # fmt: skip
 
     def hand_on(low: int, high: int, scratch: NDArray[np.uint32]) -> None:
-        _unpack_kernel(
-            low, high, *arcs, basic, street_of, arc_weights, flow, on_arc, sides, *scratch
-        )
+        _unpack_kernel(low, high, *arcs, basic, street_of, weights, flow, on_arc, sides, *scratch)
 
     def make_scratch() -> NDArray[np.uint32]:
         return np.full((2, n), n, np.uint32)
@@ -186,7 +183,7 @@ def sum_over_shortcuts(
     arc_values: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Return sums of values of the graph's arcs, shape (c, m), for all chordal arcs with flow."""
-    values = np.zeros((arc_values.shape[0], flow.size))
+    values = np.zeros((len(arc_values), flow.size))
     for own, sums in zip(arc_values, values, strict=True):
         _values_kernel(street_of, sides, flow, own, sums)
     return values
