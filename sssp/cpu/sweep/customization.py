@@ -537,7 +537,10 @@ class _Customization:
 
     def _run(self, kernel: Any, start: Any, end: Any, low: int, high: int) -> None:
         """Run a pass over some ranks, for lower vertices with arcs from start to end."""
-        above = self._spare.pop() if self._spare else self._scratch()
+        try:  # (another thread may take the last one)
+            above = self._spare.pop()
+        except IndexError:
+            above = self._scratch()
         kernel(low, high, start, end, *self.arcs, self.weights, above)
         self._spare.append(above)
 

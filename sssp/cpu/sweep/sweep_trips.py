@@ -182,7 +182,10 @@ def solve_trips(
             meet_kernel(*ends, *firsts, *tree, labels.up, labels.down, *bounds, found[part])
             return part.stop - low
         n = hierarchy.n
-        scratch = spare.pop() if spare else (lanes_memory(n, LANES, dtype), np.empty(n, INDEX))
+        try:  # (another thread may take the last one)
+            scratch = spare.pop()
+        except IndexError:
+            scratch = lanes_memory(n, LANES, dtype), np.empty(n, INDEX)
         up_first, up = climb(ends[0], metric.up, scratch)
         down_first, down = climb(ends[1], metric.down, scratch)
         spare.append(scratch)
