@@ -9,7 +9,7 @@
    Of equal sums the first counts, and the old entry before all.
 
    Macros: T, TV, I, IV, VEC, INF, ADD (`number_macros`); HEIGHT, WIDTH, ROWS, VECTORS, DEPTH
-   (`ProductTile`); BLOCK; TAILS: whether tails are carried along; AXIS: of the grid, that of rows. */
+   (`ProductTile`); BLOCK; TAILS: whether tails are carried along. */
 
 #define TILE_ROWS (HEIGHT * ROWS)
 #define TILE_COLUMNS (WIDTH * VECTORS * VEC)
@@ -18,6 +18,12 @@
 #define READ(space, pointer) (*(space const TV *)(pointer))
 #define UNROLL _Pragma("unroll")
 #define EACH_ENTRY UNROLL for (uint r = 0; r < ROWS; r++) UNROLL for (uint c = 0; c < VECTORS; c++)
+
+#if DEPTH
+#define AXIS 1
+#else
+#define AXIS axis
+#endif
 
 #if TAILS
 #define RELAX(start, end, k) { \
@@ -37,12 +43,13 @@
    b, b_at        matrix with rows `stride` apart, and the entry at which B begins
    depth          columns of A and rows of B
    skip_row, skip_column   blocks of rows and of columns of the rectangle that are left out
+   axis           of the grid, that of rows; on a GPU always 1
    ..._tails      the matrices of tails: an entry that falls through k gets that of (k, j) in B */
 kernel __attribute__((reqd_work_group_size(WIDTH, HEIGHT, 1)))
 void multiply(global T *out, global const T *old, const ulong out_at, const uint stride,
               global const T *a, const ulong a_at, const uint a_stride,
               global const T *b, const ulong b_at, const uint depth,
-              const uint skip_row, const uint skip_column
+              const uint skip_row, const uint skip_column, const uint axis
 #if TAILS
               , global int *out_tails, global const int *old_tails, global const int *b_tails
 #endif

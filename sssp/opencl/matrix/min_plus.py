@@ -159,12 +159,12 @@ class Product:
         tile: ProductTile | None = None,
     ) -> None:
         self.tile = tile or _fastest_tile(queue, dtype, with_tails)
-        self.rows_first = queue.device.is_cpu
+        self.is_cpu = queue.device.is_cpu
         self._kernel = queue.kernel(
             "min_plus", "multiply", **number_macros(dtype, self.tile.entries),
             HEIGHT=self.tile.height, WIDTH=self.tile.width, ROWS=self.tile.rows,
             VECTORS=self.tile.vectors, DEPTH=self.tile.depth, BLOCK=BLOCK, TAILS=int(with_tails),
-            AXIS=0 if self.rows_first else 1, FMIN=int(dtype == FLOAT32 and not self.rows_first),
+            FMIN=int(dtype == FLOAT32 and not self.is_cpu),
         )  # fmt: skip
 
     def __call__(
@@ -190,14 +190,16 @@ class Product:
             Blocks of rows, and of columns, that are left out.
         """
         rows, columns, depth = size
-        tile, groups = self.tile, [rows // self.tile.sides[0], columns // self.tile.sides[1]]
-        across, down = groups if self.rows_first else groups[::-1]
+        # (a CPU goes down the rows where the columns of B are long, and stay in its caches)
+        tile, axis = self.tile, 0 if self.is_cpu and depth > BLOCK else 1
+        groups = [rows // tile.sides[0], columns // tile.sides[1]]
+        down, across = groups if axis == 1 else groups[::-1]
         tails = [part.tails for part in (out, old, b) if part.tails is not None]
         wide, short = np.uint64, np.uint32
         self._kernel(
             (across * tile.width, down * tile.height), (tile.width, tile.height),
             out.flat, old.flat, wide(out.at), short(out.stride), a.flat, wide(a.at),
-            short(a.stride), b.flat, wide(b.at), short(depth), *map(short, skip), *tails,
+            short(a.stride), b.flat, wide(b.at), *map(short, (depth, *skip, axis)), *tails,
         )  # fmt: skip
 
 
