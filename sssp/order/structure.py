@@ -16,8 +16,10 @@ to O(m) (Gilbert, Ng and Peyton 1994), so that a graph that is no road network i
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures import wait
+from threading import Condition
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,32 +121,57 @@ class Tasks(NamedTuple):
         waiting = [0] * len(ranges)
         for task in (task for following in after for task in following):
             waiting[task] += 1
-        spare = [make_scratch() for _ in range(threads)]
+        scratches = [make_scratch() for _ in range(threads)]
+        change = Condition()
+        ready: deque[int] = deque()
+        left = 0  # tasks of a phase that no thread has taken yet
+
+        def is_next() -> bool:
+            return bool(ready) or not left
+
+        def process(scratch: Any) -> None:
+            nonlocal left
+            try:
+                while True:
+                    with change:
+                        change.wait_for(is_next)
+                        if not left:
+                            return
+                        left -= 1
+                        task = ready.popleft()
+                    if together is not None and self.shared[task]:
+                        together(*ranges[task], pool)
+                    else:
+                        work(*ranges[task], scratch)
+                    with change:
+                        for following in after[task]:
+                            waiting[following] -= 1
+                            if not waiting[following]:
+                                ready.append(following)
+                        change.notify_all()
+            except BaseException:
+                stop()
+                raise
+
+        def stop() -> None:
+            nonlocal left
+            with change:
+                left = 0
+                change.notify_all()
+
         with Pool(threads) as pool, Pool(threads) as executor:
-
-            def process(task: int) -> int:
-                if together is not None and self.shared[task]:
-                    together(*ranges[task], pool)
-                else:
-                    scratch = spare.pop()
-                    work(*ranges[task], scratch)
-                    spare.append(scratch)
-                return task
-
             try:
                 for phase in phases:
-                    running = {
-                        executor.submit(process, task) for task in phase if not waiting[task]
-                    }
-                    while running:
-                        # (with a timeout, or some systems do not hear Ctrl-C)
-                        done, running = wait(running, POLL_SECONDS, FIRST_COMPLETED)
-                        for task in (task for one in done for task in after[one.result()]):
-                            waiting[task] -= 1
-                            if not waiting[task]:
-                                running.add(executor.submit(process, task))
+                    ready.extend(task for task in phase if not waiting[task])
+                    left = len(phase)
+                    futures = [executor.submit(process, scratch) for scratch in scratches]
+                    # (with a timeout, or some systems do not hear Ctrl-C)
+                    while wait(futures, POLL_SECONDS).not_done:
+                        pass
+                    for future in futures:
+                        future.result()
             finally:
-                executor.shutdown(wait=False, cancel_futures=True)
+                stop()
 
 
 def make_tasks(
