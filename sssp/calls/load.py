@@ -13,7 +13,7 @@ from sssp.cpu.sweep.flow_driver import SweptFlows
 from sssp.cpu.tree_sums import add_at, check_arc_values
 from sssp.engine.check_arguments import as_memory_limit, as_network
 from sssp.engine.demand import EXACT, Demand, as_demand
-from sssp.engine.device_names import named_device
+from sssp.engine.device_names import is_device_name, kind_of, named_device
 from sssp.engine.exact_sums import as_numbers
 from sssp.engine.progress import check_progress
 from sssp.engine.threads import check_threads
@@ -55,8 +55,9 @@ def load(
     unreached : {"raise", "skip"}
         What becomes of volumes where no path leads: an error, or `Flows.unreached`.
     device : str, or sequence of str
-        A prepared map is loaded on the CPU; where a GPU is named, trees are found there, and their
-        flows added up on the host. A graph goes by trees, as of `sssp.shortest_paths`.
+        As for `sssp.shortest_paths`; ``"auto"`` loads a prepared map on the CPU. Several devices,
+        or a GPU with negative weights, find trees whose flows are added up on the host; so does a
+        graph that is not prepared.
     threads, memory_limit, progress
         As for `sssp.shortest_paths`. The number of threads never shows in the result.
 
@@ -82,7 +83,8 @@ def load(
     -----
     Exact: flow times weight, summed over the arcs, is volume times distance, summed over the trips
     (floats: but for rounding), and at every vertex as much leaves as comes. Of equally short paths
-    one is taken, the same for any number of threads; a prepared map may take another than a graph.
+    one is taken, the same for any number of threads and on a GPU; a prepared map may take another
+    than a graph. A GPU adds floats in any order: their last bits may differ from call to call.
 
     On a prepared map: O(arcs above the destinations) for every 16 origins, and O(triangles) once;
     16 numbers a vertex that is swept for every thread, and a few for every chordal arc. The sweep
@@ -141,7 +143,7 @@ def skim(
         ``attribute[graph.arc_origin]`` brings an attribute of the input there. What stands at arcs
         that no path uses does not matter.
     device, threads, memory_limit, progress
-        As of `load`.
+        As of `load`; a GPU finds trees, and values are summed along them on the host.
 
     Returns
     -------
@@ -234,8 +236,8 @@ def _onto_arcs(graph: Graph, loads: NDArray[np.float64]) -> NDArray[np.float64]:
 class Loader:
     """Loads one demand, or sums values along its trips, on any version of a network.
 
-    A prepared map is swept on the CPU; all else goes by trees, a block of origins at a time. What
-    does not depend on weights is prepared once.
+    A prepared map is swept; all else goes by trees, a block of origins at a time, and so do sums of
+    values on a GPU. What does not depend on weights is prepared once.
 
     Parameters
     ----------
@@ -262,15 +264,24 @@ class Loader:
         if turns is not None:
             begin, end = turns.expansion.begin, turns.expansion.end
             demand = demand.move(begin[demand.origins], end[demand.destinations])
-        self.demand, self.skips, self._swept = demand, skips, None
+        self.demand, self.skips = demand, skips
+        self._swept: SweptFlows | None = None
+        self._swept_there: Any = None
         self.options: dict[str, Any] = {
             "device": device, "threads": threads, "memory_limit": memory_limit,
             "progress": progress,
         }  # fmt: skip
-        asked = check_threads(threads), as_memory_limit(memory_limit), check_progress(progress)
-        on_cpu = device in ("auto", "cpu") and named_device(device) in ("auto", "cpu")
-        if network._methods is not None and on_cpu:
-            self._swept = SweptFlows(network._searched, demand, *asked, skips=skips)
+        count, limit = check_threads(threads), as_memory_limit(memory_limit)
+        progress = check_progress(progress)
+        named = named_device(device) if device == "auto" or is_device_name(device) else ""
+        if network._methods is not None and named in ("auto", "cpu"):
+            self._swept = SweptFlows(network._searched, demand, count, limit, progress, skips=skips)
+        elif network._methods is not None and kind_of(named) == "cuda":
+            from sssp.cuda.compiler import device_number
+            from sssp.cuda.sweep import flow_driver
+
+            number = device_number(named)
+            self._swept_there = flow_driver.SweptFlows(demand, number, limit, progress, skips=skips)
 
     def load(self, version: Graph | Hierarchy) -> tuple[NDArray[np.float64], float]:
         """Return the flow on every arc, shape (m,), and the volume that leads nowhere.
@@ -286,7 +297,9 @@ class Loader:
     def load_searched(self, version: Any) -> tuple[NDArray[np.float64], float]:
         """Return the flow on every arc that is searched, those of turns among them; see `load`."""
         searched = version._searched
-        if self._swept is not None and (found := self._swept.load(searched)):
+        swept = self._swept or self._swept_there
+        found: tuple[NDArray[np.float64], float] | None = swept and swept.load(searched)
+        if found is not None:
             return found
         flow, left = np.zeros(searched.m), 0.0
         for low, high, r in self._trees(searched):

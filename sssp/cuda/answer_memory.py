@@ -10,6 +10,7 @@ from __future__ import annotations
 import weakref
 from contextlib import suppress
 from math import prod
+from mmap import PAGESIZE
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from sssp.cuda.pool import Block, MemoryPool
 from sssp.graph.graph import ON_FREE_DEVICE
 
 #: bytes of an answer from which on its memory is used again, and of what may wait for another
-LEAST, MOST = 8 << 20, 1 << 30
+LEAST, MOST = 256 << 10, 1 << 30
 
 
 class _Pages:
@@ -29,6 +30,7 @@ class _Pages:
     Attributes
     ----------
     array : ndarray, uint8
+        Whole pages, which nothing else is in.
     answers : int
         How many it has served.
     number : int or None
@@ -36,7 +38,10 @@ class _Pages:
     """
 
     def __init__(self, size: int) -> None:
-        self.array, self.answers = np.empty(size, np.uint8), 0
+        size += -size % PAGESIZE
+        memory = np.empty(size + PAGESIZE, np.uint8)
+        first = -memory.ctypes.data % PAGESIZE
+        self.array, self.answers = memory[first : first + size], 0
         self.number: int | None = None
 
     def serve(self) -> int:

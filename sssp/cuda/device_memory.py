@@ -108,7 +108,7 @@ STAGING = Staging()
 _PINNING = threading.Lock()
 
 
-def upload(array: NDArray[Any], streams: int = STREAMS, piece: int = PIECE) -> Any:
+def upload(array: NDArray[Any], streams: int = STREAMS, piece: int = PIECE, to: Any = None) -> Any:
     """Copy an array to the current device over several streams, pinned where it lies.
 
     The driver copies pageable memory through a small pinned buffer of its own. Pinning the pages
@@ -122,12 +122,14 @@ def upload(array: NDArray[Any], streams: int = STREAMS, piece: int = PIECE) -> A
         How many streams.
     piece : int
         Bytes of a piece, a multiple of the page size.
+    to : device array, optional
+        Where it goes, of the same shape and dtype.
 
     Returns
     -------
     device array
     """
-    on_device = device_array(array.shape, array.dtype)
+    on_device = device_array(array.shape, array.dtype) if to is None else to
     if array.nbytes <= PLAIN or SIMULATOR:
         if array.size:
             on_device.copy_to_device(array)

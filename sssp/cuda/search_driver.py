@@ -22,7 +22,7 @@ from numba import float64, int64
 
 from sssp.cuda import answer_memory, reduce
 from sssp.cuda.batch import CLIPPED_ROW, COUNTERS, Batch, Search
-from sssp.cuda.compiler import SIMULATOR, after, cuda, device_number, kernel, select
+from sssp.cuda.compiler import SIMULATOR, after, cuda, device_number, is_pinned, kernel, select
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.device_memory import (
     DeviceGraph,
@@ -40,7 +40,7 @@ from sssp.cuda.solved_rows import DeviceRows, FormScratch, form_bytes
 from sssp.cuda.tree import Scratch, Tree, allocate_tree, tree_bytes
 from sssp.engine.memory import NO_LIMIT, check_memory, physical_memory
 from sssp.engine.narrow import convert_into, narrow
-from sssp.engine.outputs import make_form
+from sssp.engine.outputs import DenseForm, make_form
 from sssp.engine.overflow import OverflowTest
 from sssp.engine.plan import merge_answers
 from sssp.engine.progress import progress_bar
@@ -131,8 +131,8 @@ class _Lane:
     launches : Launches
         What was launched in this memory.
     tree : Scratch or None
-    batch, rows
-        The batch that is under way, and which rows it has.
+    batch, rows, is_fetched
+        The batch that is under way, which rows it has, and whether their copy to the host is.
     """
 
     stream: Any
@@ -151,6 +151,7 @@ class _Lane:
     tree: Scratch | None = None
     batch: Batch | None = None
     rows: range = range(0)
+    is_fetched: bool = False
 
     @property
     def nbytes(self) -> int:
@@ -367,6 +368,8 @@ class _Rows:
         else:
             _launch(lane.stream, lane, self.search, batch)
         batch.stream = lane.stream
+        if self.on_host:
+            lane.is_fetched = self._fetch(lane, distances)
         if self.on_host or self.in_place:
             return
         # (what follows is done while the device works)
@@ -377,6 +380,16 @@ class _Rows:
         if lane.tails is not None:
             to = self.form.flat_tree if all_rows else self.form.tree_place(rows)
             move(batch.tails, to, lane.stream)
+
+    def _fetch(self, lane: _Lane, distances: Any) -> bool:
+        """Queue the copy of distances behind their search, if it needs no detour."""
+        if self.targeted or not isinstance(self.form, DenseForm) or not distances.size:
+            return False
+        part = self.form.part(lane.rows)
+        if part is None or not part.size or not is_pinned(part.ctypes.data, part.nbytes):
+            return False
+        fetch(distances, part, lane.stream)
+        return True
 
     def _first(self, array: Any, rows: range) -> Any:
         """Return so many rows of a lane's array, which has them all but for the last batch."""
@@ -427,7 +440,9 @@ class _Rows:
             if request.predecessors:
                 place = None if self.on_host else self.form.tree_place(lane.rows)
                 tails = tree.predecessors(origin, place, request.fewest_arcs)
-        found = DeviceRows(lane.rows, batch, lane.form_scratch, tails, origin, self.targeted)
+        found = DeviceRows(
+            lane.rows, batch, lane.form_scratch, tails, origin, self.targeted, lane.is_fetched
+        )
         as_asked: DeviceRows = self.search.complete(found, lane.scratch)
         return as_asked
 

@@ -252,6 +252,8 @@ class DeviceRows:
     on_device_origin : device array, shape (n,), int32, or None
     targeted : bool
         Whether the request wants the columns of targets only.
+    is_fetched : bool
+        Whether the distances are where the form wants them.
     """
 
     rows: range
@@ -260,6 +262,7 @@ class DeviceRows:
     predecessors: Any
     on_device_origin: Any
     targeted: bool
+    is_fetched: bool
 
     @property
     def origin(self) -> NDArray[np.int32] | None:
@@ -271,7 +274,7 @@ class DeviceRows:
 
     def copy_distances(self, out: NDArray[Any]) -> None:
         """Write the columns that the request wants."""
-        if out.shape[1]:
+        if out.shape[1] and not self.is_fetched:
             _bring(self._gather_wanted(), out, self.batch.stream)
 
     def _gather_wanted(self) -> Any:

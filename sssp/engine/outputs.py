@@ -161,13 +161,16 @@ class DenseForm(Form):
                 self._predecessors = self._empty((self.request.rows, self.n), INDEX)
         return self._predecessors[rows.start : rows.stop]
 
-    def place(self, rows: range) -> NDArray[Any] | None:
-        """Return rows of the matrix itself, if it has all vertices and the dtype of the search."""
-        if self.request.targets is not None or self.shape[1] != self.n:
-            return None
+    def part(self, rows: range) -> NDArray[Any] | None:
+        """Return rows of the matrix itself, if they have the dtype and order of the search."""
         part = self._rows(rows)
         fits = part.dtype == self.dtype and part.flags.c_contiguous and part.flags.aligned
         return part if fits else None
+
+    def place(self, rows: range) -> NDArray[Any] | None:
+        """Return the same, if the matrix has all vertices."""
+        is_whole = self.request.targets is None and self.shape[1] == self.n
+        return self.part(rows) if is_whole else None
 
     def tree_place(self, rows: range) -> NDArray[np.int32] | None:
         """Return rows of the matrix of predecessors."""

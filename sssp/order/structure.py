@@ -642,3 +642,38 @@ def offsets(counts: NDArray[Any]) -> NDArray[np.int64]:
     begins = np.zeros(counts.size + 1, OFFSET)
     np.cumsum(counts, out=begins[1:])
     return begins
+
+
+class Ancestors(NamedTuple):
+    """Some ranks and all above them in the elimination tree, whatever arcs weigh.
+
+    Attributes
+    ----------
+    places : ndarray, shape (n,), int32
+        Of every rank, its place among these; -1: it is none of them.
+    ranks : ndarray, shape (s,), int32
+        Ascending.
+    """
+
+    places: NDArray[np.int32]
+    ranks: NDArray[np.int32]
+
+
+@njit
+def _mark_ancestors_kernel(ranks, parent, places):
+    """Mark some ranks and all above them with 0. `places` comes as -1."""
+    for rank in ranks:
+        above = rank
+        while above >= 0 and places[above] < 0:
+            places[above] = 0
+            above = parent[above]
+
+
+def find_ancestors(parent: NDArray[np.int32], ranks: NDArray[np.int32]) -> Ancestors:
+    """Find the ancestors of some ranks, themselves among them; O(n) time."""
+    places = np.full(parent.size, -1, INDEX)
+    _mark_ancestors_kernel(ranks, parent, places)
+    chosen = np.flatnonzero(places == 0).astype(INDEX)
+    places[chosen] = np.arange(chosen.size, dtype=INDEX)
+    # (read-only like the arrays of the selection of all, so that kernels take both as one type)
+    return Ancestors(freeze(places), freeze(chosen))

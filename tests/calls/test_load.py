@@ -408,3 +408,54 @@ def test_flows_show_themselves_and_pickle() -> None:
     assert repr(found) == "<Flows on 2 of 2 arcs, total 9,000>"
     back = pickle.loads(pickle.dumps(found))
     assert back.flow.tolist() == [1000, 1000]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("seed", range(6))
+def test_a_gpu_loads_as_the_cpu_does(device: str, seed: int, monkeypatch: Any) -> None:
+    flow_driver = pytest.importorskip("sssp.cuda.sweep.flow_driver")
+    monkeypatch.setattr(flow_driver, "MOST_LANES", flow_driver.LANES)  # (several batches)
+    rng = np.random.default_rng(seed)
+    n, m = 9 + 3 * seed, 30 + 14 * seed
+    weights = rng.integers(0, 4, m) * (1 if seed % 2 else 0.25)
+    tails, heads = rng.integers(0, n, (2, m))
+    g = sssp.Graph.from_arcs(tails, heads, weights, n=n)
+    if seed == 3:
+        first, second = rng.integers(0, m, (2, 40))
+        meet = g.indices[g.row_arc[first]] == g.tails[g.row_arc[second]]
+        kept = meet & (g.row_arc[first] >= 0) & (g.row_arc[second] >= 0)
+        g = g.with_turns((first[kept], second[kept], np.full(kept.sum(), np.inf)))
+    h = sssp.prepare(g)
+    versions = h, h.with_weights(g.weights[::-1]), h.without_arcs(rng.integers(0, g.m, 4))
+    origins, destinations = rng.integers(0, n, 5), rng.integers(0, n, 4)
+    volumes = rng.integers(0, 3, (5, 4))
+    trips = origins[rng.integers(0, 5, 9)], destinations[rng.integers(0, 4, 9)], rng.random(9)
+    for version in versions:
+        for demand in ((origins, destinations, volumes), trips):
+            wanted = sssp.load(version, demand, unreached="skip")
+            found = sssp.load(version, demand, unreached="skip", device=device)
+            np.testing.assert_allclose(found.by_arc, wanted.by_arc, rtol=1e-12)
+            assert found.unreached == pytest.approx(wanted.unreached, rel=1e-12)
+            if wanted.unreached:
+                with pytest.raises(sssp.UnreachableError, match="no path leads from"):
+                    sssp.load(version, demand, device=device)
+    loader = Loader(h, as_demand((origins, destinations, volumes), g), device=device, skips=True)
+    for version in versions:
+        wanted = sssp.load(version, (origins, destinations, volumes), unreached="skip")
+        np.testing.assert_array_equal(loader.load(version)[0], wanted.by_arc)
+
+
+@pytest.mark.gpu
+def test_a_gpu_goes_by_trees_where_weights_are_negative_and_refuses_what_does_not_fit(
+    device: str,
+) -> None:
+    g = sssp.Graph.from_arcs([0, 1, 2, 0], [1, 2, 3, 3], [4, -2, 1, 9])
+    h = sssp.prepare(g)
+    assert sssp.load(h, ([0], [3], [5]), device=device).flow.tolist() == [5, 5, 5, 0]
+    large = sssp.prepare(g.with_weights(rows=[2**40, 2**41, 2**42, 2**43]))
+    assert sssp.load(large, ([0], [3], [5]), device=device).flow.tolist() == [5, 5, 5, 0]
+    with pytest.raises(sssp.DeviceError, match="give fewer origins or destinations"):
+        sssp.load(large, ([0], [3], [5]), device=device, memory_limit=100)
+    empty: list[int] = []
+    assert sssp.load(h, (empty, [3], np.empty((0, 1), int)), device=device).total == 0
+    assert sssp.load(large, ([0], empty, np.empty((1, 0), int)), device=device).total == 0

@@ -164,6 +164,7 @@ def ask_prepared(recorder: Recorder, dtype: np.dtype[Any]) -> None:
     for rows in ([0, 1], range(20)):
         sssp.shortest_paths(h, rows, device="cuda")
     sssp.pairs(h, [0, 1], [1, 0], device="cuda")
+    sssp.load(h, ([0], [1], [[1]]), unreached="skip", device="cuda")
     # what is selected for targets is numbered and packed for what has been counted
     line = np.arange(19)
     small = sssp.Graph.from_arcs(line, line + 1, (line % 3 * heavy).astype(dtype))

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.sweep.flows import lanes_kernel, load_kernel, skim_kernel, slots_kernel
-from sssp.cpu.sweep.sweeps import LANES, Ancestors, Arcs, find_ancestors, lanes_memory, select_arcs
+from sssp.cpu.sweep.sweeps import LANES, Arcs, lanes_memory, select_arcs
 from sssp.cpu.sweep.unpacking import street_of_slots, sum_over_shortcuts, unpack
 from sssp.cpu.tree_sums import add_at
 from sssp.engine import thresholds
@@ -28,7 +28,7 @@ from sssp.engine.progress import progress_bar
 from sssp.engine.workers import ordered_map
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, infinity
 from sssp.order.prepared_map import PreparedMap
-from sssp.order.structure import NO_SLOT, Structure, offsets
+from sssp.order.structure import NO_SLOT, Ancestors, Structure, find_ancestors, offsets
 
 #: blocks that are enough to spread over threads, and groups that one has at least
 BLOCKS, GROUPS = 32, 4
@@ -213,11 +213,25 @@ class SweptFlows:
                 self.demand.refuse_lost(block.ends_of(*which.tolist()))
             return packed, loads, lost[0]
 
-        for packed, (up_flow, down_flow), left in self._run(load, weighed):
+        last: tuple[_Packed, Any] | None = None
+        for packed, loads, left in self._run(load, weighed):
+            lost += float(left)
+            if last is not None and last[0] is packed:  # (as of every block of a table)
+                for whole, part in zip(last[1], loads, strict=True):
+                    whole += part
+                continue
+            self._spread(flow, last)
+            last = packed, loads
+        self._spread(flow, last)
+        return unpack(version, weighed.dtype, self.street_of, flow, self.threads), lost
+
+    @staticmethod
+    def _spread(flow: NDArray[np.float64], last: tuple[_Packed, Any] | None) -> None:
+        """Add the flows of packed arcs to those of their slots."""
+        if last is not None:
+            packed, (up_flow, down_flow) = last
             add_at(flow, packed.up_slots, up_flow)
             add_at(flow, packed.down_slots, down_flow)
-            lost += float(left)
-        return unpack(version, weighed.dtype, self.street_of, flow, self.threads), lost
 
     def skim(self, version: PreparedMap, values: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return sums of values (c, m) of the graph's arcs, shape (c, *entries).

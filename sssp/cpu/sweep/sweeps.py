@@ -34,7 +34,7 @@ from sssp.cpu.tree import reset
 from sssp.graph.csr import freeze
 from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit, njit_uncounted, njit_vectorized
-from sssp.order.structure import Structure
+from sssp.order.structure import Ancestors, Structure, find_ancestors
 
 #: sources that are swept side by side: a cache line of int32
 LANES = 16
@@ -389,41 +389,6 @@ class Selection(NamedTuple):
     def nbytes(self) -> int:
         """Bytes of memory."""
         return sum([array.nbytes for array in (self.places, self.order, *self.arcs)])
-
-
-class Ancestors(NamedTuple):
-    """Some ranks and all above them in the elimination tree, whatever arcs weigh.
-
-    Attributes
-    ----------
-    places : ndarray, shape (n,), int32
-        Of every rank, its place among these; -1: it is none of them.
-    ranks : ndarray, shape (s,), int32
-        Ascending.
-    """
-
-    places: NDArray[np.int32]
-    ranks: NDArray[np.int32]
-
-
-@njit
-def _mark_ancestors_kernel(ranks, parent, places):
-    """Mark some ranks and all above them with 0. `places` comes as -1."""
-    for rank in ranks:
-        above = rank
-        while above >= 0 and places[above] < 0:
-            places[above] = 0
-            above = parent[above]
-
-
-def find_ancestors(parent: NDArray[np.int32], ranks: NDArray[np.int32]) -> Ancestors:
-    """Find the ancestors of some ranks, themselves among them; O(n) time."""
-    places = np.full(parent.size, -1, INDEX)
-    _mark_ancestors_kernel(ranks, parent, places)
-    chosen = np.flatnonzero(places == 0).astype(INDEX)
-    places[chosen] = np.arange(chosen.size, dtype=INDEX)
-    # (read-only like the arrays of the selection of all, so that kernels take both as one type)
-    return Ancestors(freeze(places), freeze(chosen))
 
 
 def ancestors_of(structure: Structure, ranks: NDArray[np.int32]) -> Ancestors:

@@ -68,6 +68,18 @@ def least_of_warp(value):
 
 
 @inline
+def sum_of_warp(value, lane, threads):
+    """Sum of the values of the first `threads` of the warp, known to its first thread."""
+    offset = WARP // 2
+    while offset > 0:
+        other = cuda.shfl_down_sync(FULL_WARP, value, offset)
+        if lane + offset < threads:
+            value += other
+        offset >>= 1
+    return value
+
+
+@inline
 def sums_of_warp(value, lane):
     """Sum of the values of a thread of the warp and of those before it."""
     offset = 1

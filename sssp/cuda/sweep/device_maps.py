@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from functools import partial
 from itertools import count, pairwise
@@ -340,19 +341,33 @@ class DeviceMaps:
         for _, stage in self.stages():
             stage(work, stream)
 
-    def stages(self) -> list[tuple[str, Callable[[Work, Any], None]]]:
-        """Return the launches of a customization, in order, with their names."""
-        tiers, levels = range(self.tree.tiers), list(pairwise(self.tree.bundles.levels.tolist()))
+    def launch_basic(self, work: Work, stream: Any) -> None:
+        """Launch the basic pass alone, with the top by levels too."""
+        for _, stage in self._basic_stages():
+            stage(work, stream)
+        for low, high in [*pairwise(self.tree.top_levels)][::-1]:
+            self._basic_level(low, high, work, stream)
+
+    def _basic_stages(self) -> list[tuple[str, Callable[[Work, Any], None]]]:
+        """Return the launches of the basic pass below the top, in order, with their names."""
+        levels = list(pairwise(self.tree.bundles.levels.tolist()))
         return [
             ("first weights", self._first_weights),
             *(
                 (f"basic pass, tier {tier}", partial(self._basic_tier, tier))
-                for tier in tiers[::-1]
+                for tier in range(self.tree.tiers)[::-1]
             ),
             *(
                 ("basic pass, a level", partial(self._basic_level, *level))
                 for level in levels[::-1]
             ),
+        ]
+
+    def stages(self) -> list[tuple[str, Callable[[Work, Any], None]]]:
+        """Return the launches of a customization, in order, with their names."""
+        tiers, levels = range(self.tree.tiers), list(pairwise(self.tree.bundles.levels.tolist()))
+        return [
+            *self._basic_stages(),
             ("top", self._close_top),
             *(("perfect pass, a level", partial(self._perfect_level, *level)) for level in levels),
             *([("levels packed", self._pack_levels)] if levels else []),
@@ -452,6 +467,10 @@ def _customize(stream: Any, maps: DeviceMaps, work: Work) -> None:
     maps.launch(work, stream)
 
 
+def _pass_basic(stream: Any, maps: DeviceMaps, work: Work) -> None:
+    maps.launch_basic(work, stream)
+
+
 def _grid_of_level(vertices: int, work: Work) -> tuple[int, int, int]:
     """Return the grid for some vertices, of which each has so many blocks that all are busy."""
     blocks = LEVEL_BLOCKS if SIMULATOR else blocks_at_once(LEVEL_BLOCKS)
@@ -508,7 +527,8 @@ class Loan:
         weakref.finalize(self, lender.idle.append, maps).atexit = False
 
 
-def _tree(structure: Structure, number: int) -> DeviceTree:
+def tree_of(structure: Structure, number: int) -> DeviceTree:
+    """Return the elimination tree of a structure on a device, made once."""
     return structure.shared.get_or_build(f"cuda:{number}", lambda: DeviceTree(structure))
 
 
@@ -520,7 +540,7 @@ def device_map(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> Dev
     """Return the weights of a map on a device, which is current; brought there once."""
 
     def make() -> DeviceMap:
-        return _customize_all(_tree(hierarchy._structure, number), [hierarchy], dtype, number)[0]
+        return _customize_all(tree_of(hierarchy._structure, number), [hierarchy], dtype, number)[0]
 
     return hierarchy._cached(_key(dtype, number), make)
 
@@ -538,7 +558,7 @@ def customize_together(hierarchies: Sequence[PreparedMap], number: int) -> None:
             by_dtype.setdefault(dtype, []).append(hierarchy)
     with select(number):
         for dtype, versions in by_dtype.items():
-            tree = _tree(versions[0]._structure, number)
+            tree = tree_of(versions[0]._structure, number)
             size = together(tree, dtype, len(versions))
             for first in range(0, len(versions), size):
                 some = versions[first : first + size]
@@ -592,6 +612,25 @@ def _weights_of(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> Ar
             return ArcWeights(there, change.places, converted(change.values, dtype))
     held = device_graph(graph, number).held(name)
     return _without_changes(np.ascontiguousarray(graph.weights_as(dtype)) if held is None else held)
+
+
+@contextmanager
+def basic_weights(
+    prepared: PreparedMap, dtype: np.dtype[Any], number: int
+) -> Iterator[tuple[DeviceMaps, Work]]:
+    """Lend the basic weights of a version without negative weights, by places.
+
+    The device is current; launches on the maps' stream find them there.
+    """
+    tree = tree_of(prepared._structure, number)
+    lender = tree.made.get_or_build("lender", _Lender)
+    loan = Loan(lender, lender.lend(tree, dtype, 1, shifted=False))
+    maps, memory = loan.maps, working_memory(tree, dtype, 1)
+    with memory.lock:
+        arc_weights = memory.bring([_weights_of(prepared, dtype, number)], maps.matrix.stream)
+        work = Work(memory, arc_weights, tree.givers(prepared._slots), 1)
+        maps._launches.do(_pass_basic, maps.matrix.stream, maps, work)
+        yield maps, work
 
 
 def _without_changes(weights: Any) -> ArcWeights:

@@ -51,6 +51,8 @@ class DeviceTree(Arrays):
         Those above the lowest tier, whose places come first.
     given_first : int
         Two for each chordal arc above the lowest tier: the graph's weights come to these first.
+    top_levels : list of int
+        The place where every level of the top begins; the last is where the top ends.
     passes : list of Pass
         Tiers of bundles, from above.
     selections : Selections
@@ -68,6 +70,10 @@ class DeviceTree(Arrays):
             "bundles", lambda: make_bundles(structure, LIMITS, TOP)
         )
         self.height, self.made = structure.height, Derived()
+        depths = structure.depth[bundles.rank[: bundles.top]]
+        self.top_levels: list[int] = np.searchsorted(
+            depths, np.arange(depths.max(initial=-1) + 2)
+        ).tolist()
         self.size, self.selections = bundles.rank.size, Selections()
         self.passes = [
             Pass(low, high, room, self.group(tier), tier == self.tiers - 1)

@@ -1,0 +1,369 @@
+"""Flows of a demand on a prepared map, on a GPU: batches of origins, depth by depth.
+
+The twin of `sssp.cpu.sweep.flow_driver`; `sssp.cuda.sweep.flows` has the kernels. What does not
+depend on weights is brought to the device once, and what is launched is recorded: a demand is
+loaded on the versions of a map again and again.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.cuda import answer_memory
+from sssp.cuda.compiler import SIMULATOR, bind, select
+from sssp.cuda.device.grid import blocks_at_once
+from sssp.cuda.device_memory import available_bytes, download, move, on_host, upload
+from sssp.cuda.graph_replay import Launches
+from sssp.cuda.pool import THREADS, Shelf, blocks_for, current_pool, device_array, fill
+from sssp.cuda.sweep.customization import GREATEST
+from sssp.cuda.sweep.device_maps import basic_weights, tree_of
+from sssp.cuda.sweep.device_tree import DeviceTree
+from sssp.cuda.sweep.flows import (
+    AHEAD,
+    CLIMB_THREADS,
+    LEVEL_THREADS,
+    NO_TRIP,
+    TRIANGLE_THREADS,
+    VERTEX_THREADS,
+    collect_kernel,
+    descend_kernel,
+    hand_on_kernel,
+    make_descent_kernel,
+    make_gather_kernel,
+    make_number_kernel,
+    make_seed_kernel,
+    make_streets_kernel,
+    make_triangles_kernel,
+    make_ways_kernel,
+)
+from sssp.cuda.sweep.lane_sums import LANES, SLICES
+from sssp.cuda.sweep.selection import Arrays
+from sssp.engine.demand import Demand
+from sssp.engine.memory import check_memory
+from sssp.engine.progress import progress_bar
+from sssp.kernels.dtypes import FLOAT32, FLOAT64, INDEX, INT64
+from sssp.order.prepared_map import PreparedMap
+from sssp.order.structure import NO_SLOT, Structure, find_ancestors
+
+#: most origins of a batch
+MOST_LANES = 2048
+#: lanes of a block that takes a vertex, at most
+TOGETHER = 4 * LANES
+#: arcs of a vertex for each slice of a block
+ARCS_A_SLICE = AHEAD
+#: vertices of a level that one block takes, with others before and after it
+SMALL_LEVEL = 2 if SIMULATOR else 32
+#: threads of a level that keep a multiprocessor busy
+FILLING = 64 if SIMULATOR else 4096
+FEWER_VOLUMES = "give fewer origins or destinations at a time, and add up the flows"
+
+
+class SweptFlows:
+    """Flows of one demand, on any version of a prepared map.
+
+    Parameters
+    ----------
+    demand : Demand
+    number : int
+        Of the device.
+    memory_limit : int
+        Bytes of the device that this may hold.
+    progress : bool or None
+    skips : bool
+        Whether volumes that lead nowhere are left out, and not refused.
+    """
+
+    def __init__(
+        self,
+        demand: Demand,
+        number: int,
+        memory_limit: int,
+        progress: bool | None,
+        *,
+        skips: bool,
+    ) -> None:
+        self.demand, self.number, self.skips = demand, number, skips
+        self.memory_limit, self.progress = memory_limit, progress
+
+    def load(self, version: PreparedMap) -> tuple[NDArray[np.float64], float] | None:
+        """Return the flow on every arc of the graph, and the volume that leads nowhere.
+
+        None where weights are negative, or sums may leave every dtype.
+
+        Raises
+        ------
+        UnreachableError
+            A volume leads nowhere, and is not to be skipped.
+        DeviceError
+            It needs more memory.
+        """
+        if version.graph.least_weight < 0:
+            return None
+        with select(self.number):
+            for dtype in version._weight_range.working_dtypes(None):
+                found = self._load(version, dtype)
+                if found is not None:
+                    return found
+        return None
+
+    def _load(
+        self, version: PreparedMap, dtype: np.dtype[Any]
+    ) -> tuple[NDArray[np.float64], float] | None:
+        """Load the demand in one dtype; None if sums may leave it."""
+        demand, structure = self.demand, version._structure
+        tree = tree_of(structure, self.number)
+        ends = structure.rank[demand.destinations]
+        shelf = tree.made.get_or_build("flows", lambda: Shelf(current_pool()))
+        key = (
+            dtype, demand.origins.size, demand.entries.size, demand.is_sparse, self.memory_limit,
+            id(version._slots), ends.tobytes(),
+        )  # fmt: skip
+        scratch = shelf.take(key)
+        if scratch is None:
+            scratch = _Scratch(
+                tree, version, dtype, demand, ends, self.memory_limit, f"cuda:{self.number}"
+            )
+        scratch.bring(demand, structure.rank[demand.origins])
+        with basic_weights(version, dtype, self.number) as (maps, work):
+            stream = maps.matrix.stream
+            scratch.launches.do(_prepare, stream, scratch, work.memory.basic, work.arc_weights)
+            with progress_bar(demand.origins.size, self.progress, "origin") as advance:
+                for batch, (begin, stop) in enumerate(pairwise(scratch.cuts)):
+                    move(scratch.all_sources[batch], scratch["sources"], stream)
+                    move(scratch.all_spans[batch], scratch["span"], stream)
+                    scratch.launches.do(_load_batch, stream, scratch)
+                    advance(stop - begin)
+            scratch.launches.do(_unpack, stream, scratch)
+            flow = answer_memory.empty(scratch["arc_flow"].shape, FLOAT64)
+            found = scratch["lost"], scratch["trip"], maps.found
+            lost, trip, noted = (on_host(array, stream) for array in found)
+            download(scratch["arc_flow"], flow, stream)
+        shelf.leave(key, scratch.nbytes, scratch)
+        if noted.view(FLOAT32)[0, GREATEST] > maps.most:
+            return None
+        if trip[0] != NO_TRIP and not self.skips:
+            entry = (trip[0],) if demand.is_sparse else divmod(trip[0], max(1, ends.size))
+            demand.refuse_lost(demand.ends_of(tuple(map(int, entry))))
+        return flow, float(lost[0])
+
+
+class _Scratch(Arrays):
+    """What the flows of demands between the same numbers of origins and the same ends work in.
+
+    Attributes
+    ----------
+    lanes : int
+        Origins of a batch, and unused ones.
+    cuts : list of int
+        The row where every batch begins; the last is the number of rows.
+    all_sources : device array, shape (batches, lanes), int32
+        Ranks of the origins of batches; -1: none.
+    all_spans : device array, shape (batches, 3), int64
+        The first trip of each batch, the one after its last, and its first row.
+    levels : list of int
+        Where ranks of every depth begin, of those that are swept; the last is where all end.
+    all_levels : list of int
+        The same of all ranks.
+    nbytes : int
+        Bytes of the device.
+    """
+
+    def __init__(
+        self,
+        tree: DeviceTree,
+        version: PreparedMap,
+        dtype: np.dtype[Any],
+        demand: Demand,
+        ends: NDArray[np.int32],
+        memory_limit: int,
+        device: str,
+    ) -> None:
+        super().__init__()
+        structure: Structure = version._structure
+        self.launches, self.dtype = Launches(), dtype
+        self.demand: Demand | None = None
+        #: (so that no other has its number)
+        self.slots = version._slots
+        shared = tree.made.get_or_build("flows, ranks", lambda: _upload_ranks(structure))
+        ranks, self.levels = _sort_by_depth(structure, find_ancestors(structure.parent, ends).ranks)
+        spots = np.full(structure.order.size, -1, INDEX)
+        spots[ranks] = np.arange(ranks.size, dtype=INDEX)
+        _, self.all_levels = _sort_by_depth(structure, np.arange(structure.order.size, dtype=INDEX))
+        self.degrees = _mean_degrees(structure, ranks, self.levels)
+        arcs, height, origins = structure.upper.size, max(1, structure.height), demand.origins.size
+        lane = ranks.size * (dtype.itemsize + 8) + height * (dtype.itemsize + 12) + 4
+        fixed = 2 * arcs * (dtype.itemsize + 16) + 12 * demand.entries.size + 12 * self.slots.size
+        room = available_bytes(memory_limit, tree.nbytes)
+        parts = {"the map": tree.nbytes, "the volumes": fixed, "some origins": LANES * lane}
+        check_memory(parts, memory_limit, device, FEWER_VOLUMES, tree.nbytes + room)
+        most = max(1, min(MOST_LANES, (room - fixed) // lane) // LANES)
+        groups = -(-origins // LANES)
+        self.lanes = lanes = LANES * -(-groups // max(1, -(-groups // most)))
+        self.cuts = [*range(0, origins, max(1, lanes)), origins]
+        is_sparse = demand.is_sparse
+        listed = demand.entries.size if is_sparse else 0
+        kinds: dict[str, tuple[Any, Any]] = {
+            "weights": (2 * arcs, dtype),
+            "triangles": (2 * arcs, np.uint64),
+            "on_slot": (2 * arcs, FLOAT64),
+            "distances": (ranks.size * lanes, dtype),
+            "flow": (ranks.size * lanes, FLOAT64),
+            "sources": (lanes, INDEX),
+            "span": (3, INT64),
+            "source_ranks": (lanes, INDEX),
+            "ways": ((lanes, height), dtype),
+            "via": ((height, lanes), INDEX),
+            "down_flow": ((height, lanes), FLOAT64),
+            "volumes": (demand.entries.size, FLOAT64),
+            "rows": (listed, INDEX),
+            "columns": (listed, INDEX),
+            "lost": (1, FLOAT64),
+            "trip": (1, INT64),
+            "arc_flow": (self.slots.size, FLOAT64),
+        }
+        own = {name: device_array(shape, kind) for name, (shape, kind) in kinds.items()}
+        own["slots"] = upload(_slots_by_side(self.slots, arcs))
+        own |= {
+            "ranks": upload(ranks),
+            "spots": upload(spots[ends]),
+            "head_spots": upload(spots[structure.upper]),
+        }
+        self.nbytes = sum(array.nbytes for array in own.values())
+        self.arrays = tree.arrays | shared | own
+        self.arrays |= {"lanes": np.uint32(lanes), "place_ranks": tree["ranks"]}
+
+    def bring(self, demand: Demand, origins: NDArray[np.int32]) -> None:
+        """Copy the volumes and origins of a demand to the device, if they are not there."""
+        if demand is self.demand:
+            return
+        rows, entries = demand.origins.size, demand.entries.reshape(-1)
+        sources = np.full((max(1, len(self.cuts) - 1), self.lanes), -1, INDEX)
+        sources.reshape(-1)[:rows] = origins
+        self.all_sources = upload(sources)
+        starts = np.array(self.cuts) * max(1, demand.destinations.size)
+        if demand.is_sparse:
+            starts = demand.volumes.indptr[self.cuts].astype(INT64)
+            lengths = np.diff(demand.volumes.indptr)
+            self["rows"].copy_to_device(np.repeat(np.arange(rows, dtype=INDEX), lengths))
+            self["columns"].copy_to_device(demand.volumes.indices.astype(INDEX))
+        spans = np.stack((starts[:-1], starts[1:], self.cuts[:-1]), axis=1)
+        self.all_spans = upload(np.ascontiguousarray(spans, INT64))
+        upload(np.ascontiguousarray(entries), to=self["volumes"])
+        self.demand = demand
+
+
+def _upload_ranks(structure: Structure) -> dict[str, Any]:
+    """Upload what flows need to know of ranks and chordal arcs besides the tree."""
+    everyone: NDArray[np.int32] = np.arange(structure.order.size, dtype=INDEX)
+    ranks, levels = _sort_by_depth(structure, everyone)
+    return {
+        "parent": upload(structure.parent),
+        "tails": upload(np.repeat(everyone, np.diff(structure.first))),
+        "ranks_by_depth": upload(ranks),
+        "level_first": upload(np.array(levels, np.uint32)),
+    }
+
+
+def _sort_by_depth(
+    structure: Structure, ranks: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], list[int]]:
+    """Return ranks by their depth, and where those of every depth begin."""
+    depths = structure.depth[ranks]
+    levels = np.searchsorted(np.sort(depths), np.arange(structure.height + 1))
+    return ranks[np.argsort(depths, kind="stable")].astype(INDEX), levels.tolist()
+
+
+def _mean_degrees(
+    structure: Structure, ranks: NDArray[np.int32], levels: list[int]
+) -> NDArray[np.float64]:
+    """Return how many chordal arcs a vertex of each level has, on average."""
+    passed = np.concatenate(([0], np.cumsum(np.diff(structure.first)[ranks])))[levels]
+    return np.diff(passed) / np.maximum(1, np.diff(levels))
+
+
+def _slots_by_side(slots: NDArray[np.uint32], arcs: int) -> NDArray[np.uint32]:
+    """Return slots of the structure as the kernels number them: all up, then all down."""
+    sided = (slots & np.uint32(1)) * np.uint32(arcs) + (slots >> np.uint32(1))
+    return np.where(slots == NO_SLOT, NO_SLOT, sided)
+
+
+def _prepare(stream: Any, scratch: _Scratch, placed: Any, arc_weights: Any) -> None:
+    """Number the weights, and find what shortcuts stand for."""
+    arrays, dtype = scratch.arrays, scratch.dtype
+    for name, value in (("on_slot", 0), ("down_flow", 0), ("lost", 0), ("trip", NO_TRIP)):
+        array = arrays[name]
+        fill(array, array.dtype.type(value), stream)
+    number, streets = make_number_kernel(dtype), make_streets_kernel(dtype)
+    triangles, arcs = make_triangles_kernel(dtype), arrays["tails"].size
+    for kernel, size in (
+        (number, arrays["parent"].size),
+        (streets, arrays["slots"].size),
+        (triangles, arcs * TRIANGLE_THREADS),
+    ):
+        if size:
+            kernel[-(-size // THREADS), THREADS, stream](
+                *bind(kernel, {**arrays, "placed": placed, "arc_weights": arc_weights})
+            )
+
+
+def _load_batch(stream: Any, scratch: _Scratch) -> None:
+    """Sweep from the origins of a batch, and add their flows to those of slots."""
+    arrays, dtype, lanes = scratch.arrays, scratch.dtype, scratch.lanes
+    fill(arrays["flow"], 0.0, stream)
+    climb, sweep = make_ways_kernel(dtype), make_descent_kernel(dtype)
+    seed, gather = make_seed_kernel(dtype), make_gather_kernel(dtype)
+    climb[lanes, CLIMB_THREADS, stream](*bind(climb, arrays))
+    levels = [
+        (low, high, _slices(degree, (high - low) * lanes))
+        for (low, high), degree in zip(pairwise(scratch.levels), scratch.degrees, strict=True)
+        if high > low
+    ]
+
+    def launch(kernel: Any, low: int, high: int, slices: int) -> None:
+        together = min(TOGETHER, LEVEL_THREADS // slices)
+        while lanes % together:
+            together //= 2
+        kernel[(high - low, lanes // together), (together, slices), stream](
+            *bind(kernel, arrays, first_spot=np.uint32(low))
+        )
+
+    for level in levels:
+        launch(sweep, *level)
+    trips = arrays["volumes"].size
+    seed[blocks_for(trips), THREADS, stream](*bind(seed, arrays))
+    for level in reversed(levels):
+        launch(gather, *level)
+    descend_kernel[-(-lanes // THREADS), THREADS, stream](*bind(descend_kernel, arrays))
+
+
+def _slices(degree: float, rows: int) -> int:
+    """Return how many threads share the arcs of a row, a vertex in a lane: a power of two.
+
+    More of them wait less, where rows are too few to fill the device.
+    """
+    slices, most = 1, min(SLICES, blocks_at_once(FILLING) // max(1, rows))
+    while 2 * slices <= most and slices * ARCS_A_SLICE < degree:
+        slices *= 2
+    return slices
+
+
+def _unpack(stream: Any, scratch: _Scratch) -> None:
+    """Bring the flows of slots to the graph's arcs."""
+    arrays = scratch.arrays | {"ranks": scratch["ranks_by_depth"]}
+    sizes, low, height = np.diff(scratch.all_levels), 0, len(scratch.all_levels) - 1
+    while low < height:
+        # (a block goes through small levels without the launches between them)
+        large = np.flatnonzero(sizes[low:] > SMALL_LEVEL)
+        high = low + max(1, int(large[0]) if large.size else height - low)
+        blocks, threads = -(-int(sizes[low]) * VERTEX_THREADS // THREADS), THREADS
+        if sizes[low] <= SMALL_LEVEL:
+            blocks, threads = 1, SMALL_LEVEL * VERTEX_THREADS
+        levels = {"low": np.uint32(low), "high": np.uint32(high)}
+        hand_on_kernel[blocks, threads, stream](*bind(hand_on_kernel, arrays, **levels))
+        low = high
+    blocks = -(-max(1, arrays["slots"].size) // THREADS)
+    collect_kernel[blocks, THREADS, stream](*bind(collect_kernel, arrays, flow=arrays["arc_flow"]))

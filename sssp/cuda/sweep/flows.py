@@ -1,0 +1,493 @@
+"""Flows on a prepared map without a tree for any origin, on a GPU.
+
+The twin of `sssp.cpu.sweep.flows` and `sssp.cpu.sweep.unpacking`, with the same rule for paths of
+the same length. Everything goes by depth in the elimination tree, one launch a depth, all origins
+of a batch side by side (a *lane* each): what a vertex depends on is less deep, and what depends on
+it is deeper.
+
+1. Every origin climbs, and keeps the arc over which it came to each of its ancestors.
+2. The sweep goes down, over the vertices above destinations alone.
+3. Flows go up: what arrives at a vertex goes over the arc that gave it its distance, found again by
+   equality; or down the climb of its origin, if that was as short.
+4. Shortcuts hand their flows to the two sides of a triangle, from the top down. Which triangle a
+   shortcut stands for depends on weights alone: it is found for all at once before.
+
+Chordal arcs are numbered by rank, as on the CPU. A *slot* is one of them in one direction: that of
+arc e up is e, and that down is c + e, for c chordal arcs. A *spot* is the number of
+a vertex that is swept, by depth.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import from_dtype, int32, int64, uint32, uint64
+
+from sssp.cuda.compiler import SIMULATOR, cuda, kernel
+from sssp.cuda.device.warp import WARP, ballot, from_lane, sum_of_warp
+from sssp.cuda.sweep.arc_slots import down_slot, third_of, up_slot
+from sssp.cuda.sweep.lane_sums import LANES
+from sssp.cuda.sweep.sweeps import has_passed
+from sssp.kernels.dtypes import infinity
+from sssp.order.structure import NO_SLOT
+
+#: most threads of a block that takes a vertex
+LEVEL_THREADS = 4 if SIMULATOR else 512
+#: threads that climb from an origin
+CLIMB_THREADS = 2 if SIMULATOR else 128
+#: threads that look at the triangles over one arc
+TRIANGLE_THREADS = 2 if SIMULATOR else 8
+#: threads that look at the arcs of one vertex whose flow is handed on
+VERTEX_THREADS = 2 if SIMULATOR else 32
+#: arcs of a vertex that a thread reads at once
+AHEAD = 4
+#: of a shortcut whose triangle is not known
+NO_TRIANGLE = (1 << 64) - 1
+#: of a trip that is not lost
+NO_TRIP = (1 << 63) - 1
+
+
+@cache
+def make_number_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that numbers basic weights by rank."""
+
+    @kernel
+    def _number_kernel(place_ranks, arcs_first, first, placed, weights, triangles):
+        """Copy weights of chordal arcs from the order of places to slots, a thread a vertex.
+
+        =========== ======== ====== ===========================================
+        argument    shape    dtype  written by
+        =========== ======== ====== ===========================================
+        place_ranks (n,)     int32  host: of places
+        arcs_first  (n + 1,) uint32 host: where the arcs of every place begin
+        first       (n + 1,) uint32 host: the same of ranks
+        placed      (s, 2 c) number the basic pass
+        weights     (2 c,)   number here: of slots
+        triangles   (2 c,)   uint64 here: `NO_TRIANGLE`
+        =========== ======== ====== ===========================================
+        """
+        place = cuda.grid(1)
+        if place < place_ranks.size:
+            arc, stop = uint32(arcs_first[place]), uint32(arcs_first[place + 1])
+            up, arcs = uint32(first[place_ranks[place]]), uint32(weights.size // 2)
+            while arc < stop:
+                down = uint32(arcs + up)
+                weights[up], weights[down] = placed[0, up_slot(arc)], placed[0, down_slot(arc)]
+                triangles[up] = triangles[down] = uint64(NO_TRIANGLE)
+                arc, up = uint32(arc + 1), uint32(up + 1)
+
+    return _number_kernel
+
+
+@cache
+def make_streets_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that finds the slots over which the graph's arcs are passed."""
+
+    @kernel
+    def _streets_kernel(slots, arc_weights, weights, triangles):
+        """Mark slots that weigh what an arc of the graph weighs, a thread an arc.
+
+        =========== ====== ====== ==============================================================
+        argument    shape  dtype  written by
+        =========== ====== ====== ==============================================================
+        slots       (m,)   uint32 host: of the graph's arcs; `NO_SLOT` of a self-loop
+        arc_weights (s, m) number host
+        weights     (2 c,) number `_number_kernel`
+        triangles   (2 c,) uint64 `_number_kernel`; here: 0 where an arc of the graph is passed
+        =========== ====== ====== ==============================================================
+        """
+        arc = cuda.grid(1)
+        if arc < slots.size:
+            slot = slots[arc]
+            if slot != uint32(NO_SLOT) and arc_weights[0, arc] == weights[slot]:
+                triangles[slot] = uint64(0)
+
+    return _streets_kernel
+
+
+@cache
+def make_triangles_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that finds the triangles that shortcuts stand for."""
+    number, inf = from_dtype(dtype), infinity(dtype).item()
+
+    @kernel
+    def _triangles_kernel(tails, first, upper, weights, triangles):
+        """Find for every shortcut the first triangle whose sides add up to it.
+
+        Some threads for each arc from the lower corner; the first triangle is that of the lowest
+        corner.
+
+        ========= ======== ====== ==============================================================
+        argument  shape    dtype  written by
+        ========= ======== ====== ==============================================================
+        tails     (c,)     int32  host: the rank that every chordal arc leaves
+        first     (n + 1,) uint32 host: where the arcs of every rank begin
+        upper     (c,)     int32  host: ranks above
+        weights   (2 c,)   number `_number_kernel`
+        triangles (2 c,)   uint64 `_streets_kernel`; here: the two arcs from the lower corner, in
+                                  32 bits each
+        ========= ======== ====== ==============================================================
+        """
+        thread = int64(cuda.grid(1))
+        if thread // TRIANGLE_THREADS >= tails.size:
+            return
+        arc, arcs = uint32(thread // TRIANGLE_THREADS), uint32(tails.size)
+        lower, head = tails[arc], upper[arc]
+        begin, low, high = uint32(first[lower]), uint32(first[head]), uint32(first[head + 1])
+        degree, i = uint32(first[lower + 1] - begin), uint32(arc - begin)
+        climb, descent = weights[arc], weights[uint32(arcs + arc)]
+        j = uint32(i + 1 + thread % TRIANGLE_THREADS)
+        while j < degree:
+            other = uint32(begin + j)
+            third = third_of(upper, low, high, i, j, degree, upper[other])
+            there, back = (
+                number(descent + weights[other]),
+                number(climb + weights[uint32(arcs + other)]),
+            )
+            triangle = uint64((uint64(arc) << uint64(32)) | uint64(other))
+            if there < inf and there == weights[third]:
+                cuda.atomic.min(triangles, third, triangle)
+            third = uint32(arcs + third)
+            if back < inf and back == weights[third]:
+                cuda.atomic.min(triangles, third, triangle)
+            j = uint32(j + TRIANGLE_THREADS)
+
+    return _triangles_kernel
+
+
+@cache
+def make_ways_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that climbs, and keeps the arcs."""
+    number, inf = from_dtype(dtype), infinity(dtype).item()
+
+    @kernel
+    def _ways_kernel(sources, first, upper, parent, depth, weights, source_ranks, ways, via):
+        """Climb from an origin up to the root, a block each.
+
+        ============ ============== ====== ====================================================
+        argument     shape          dtype  written by
+        ============ ============== ====== ====================================================
+        sources      (lanes,)       int32  host: ranks; -1: none
+        first        (n + 1,)       uint32 host: where the chordal arcs of every rank begin
+        upper        (c,)           int32  host: ranks above
+        parent       (n,)           int32  host: of ranks; -1: none
+        depth        (n,)           int32  host: of ranks
+        weights      (2 c,)         number `_number_kernel`
+        source_ranks (lanes,)       int32  here: `sources`
+        ways         (lanes, height) number here: lengths of the ways up, by depth
+        via          (height, lanes) int32 here: the arc that the way came over; -1: none
+        ============ ============== ====== ====================================================
+        """
+        lane, thread = cuda.blockIdx.x, uint32(cuda.threadIdx.x)
+        rank = sources[lane]
+        if thread == 0:
+            source_ranks[lane] = rank
+        if rank < 0:
+            return
+        bottom, way = depth[rank], ways[lane]
+        i = thread
+        while i <= uint32(bottom):
+            way[i], via[i, lane] = number(inf), int32(-1)
+            i = uint32(i + CLIMB_THREADS)
+        cuda.syncthreads()
+        if thread == 0:
+            way[bottom] = number(0)
+        cuda.syncthreads()
+        while rank >= 0:
+            arc, stop, here = uint32(first[rank] + thread), first[rank + 1], way[depth[rank]]
+            rank = parent[rank]
+            if here < inf:
+                while arc < stop:
+                    above, found = depth[upper[arc]], number(here + weights[arc])
+                    if found < way[above]:
+                        way[above], via[above, lane] = found, int32(arc)
+                    arc = uint32(arc + CLIMB_THREADS)
+            cuda.syncthreads()
+
+    return _ways_kernel
+
+
+@cache
+def make_seed_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that brings volumes to the vertices where trips end."""
+    inf = infinity(dtype).item()
+
+    @kernel
+    def _seed_kernel(span, volumes, rows, columns, spots, lanes, distances, flow, lost, trip):
+        """Add the volume of every trip to the flow of its lane at its end, a thread a trip.
+
+        ========= ============== ======= =====================================================
+        argument  shape          dtype   written by
+        ========= ============== ======= =====================================================
+        span      (3,)           int64   host: the first trip of the batch, that after its last,
+                                         and the row of its first lane
+        volumes   (trips,)       float64 host
+        rows      (trips,) or 0  int32   host: of trips; none: they are a table, row by row
+        columns   the same       int32   host: of trips
+        spots     (columns,)     int32   host: where distances of the ends of columns are
+        lanes     scalar         uint32  host
+        distances (s * lanes,)   number  the sweep
+        flow      (s * lanes,)   float64 host: zeros; here
+        lost      (1,)           float64 host: 0; here: the volume that leads nowhere
+        trip      (1,)           int64   host: `NO_TRIP`; here: the first such trip
+        ========= ============== ======= =====================================================
+        """
+        i, is_table = int64(cuda.grid(1)), rows.size == 0
+        count = int64(span[1] - span[0])
+        if is_table:
+            count = int64(lanes) * spots.size
+        while i < count:
+            trip_here = int64(span[0] + i)
+            if is_table:
+                # (lanes of a column side by side, as they are written)
+                group = int64(i // LANES)
+                column = int64(group % spots.size)
+                lane = int64(group // spots.size * LANES + i % LANES)
+                trip_here = int64(span[0] + lane * spots.size + column)
+            elif trip_here < span[1]:
+                lane, column = int64(rows[trip_here] - span[2]), int64(columns[trip_here])
+            volume = volumes[trip_here] if trip_here < span[1] else 0.0
+            if volume != 0:
+                spot = uint64(spots[column]) * uint64(lanes) + uint64(lane)
+                if distances[spot] < inf:
+                    cuda.atomic.add(flow, spot, volume)
+                else:
+                    cuda.atomic.add(lost, 0, volume)
+                    cuda.atomic.min(trip, 0, trip_here)
+            i += cuda.gridsize(1)
+
+    return _seed_kernel
+
+
+@cache
+def make_descent_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that sweeps the vertices of one depth."""
+    number, inf = from_dtype(dtype), infinity(dtype).item()
+
+    @kernel
+    def _descent_kernel(
+        first_spot, ranks, size, depth, first, head_spots, weights, source_ranks, ways, lanes,
+        distances,
+    ):  # fmt: skip
+        """Find the distances of vertices of one depth, a block a vertex and some lanes.
+
+        The arcs of a vertex are shared by as many slices as a block has rows of threads, a power
+        of two.
+
+        ============ =============== ====== =================================================
+        argument     shape           dtype  written by
+        ============ =============== ====== =================================================
+        first_spot   scalar          uint32 host: of the level
+        ranks        (s,)            int32  host: of spots
+        size         (n,)            int32  host: of the subtrees of ranks
+        depth        (n,)            int32  host: of ranks
+        first        (n + 1,)        uint32 host: where the chordal arcs of every rank begin
+        head_spots   (c,)            int32  host: of the heads of these
+        weights      (2 c,)          number `_number_kernel`
+        source_ranks (lanes,)        int32  `_ways_kernel`
+        ways         (lanes, height) number `_ways_kernel`
+        lanes        scalar          uint32 host
+        distances    (s * lanes,)    number what is less deep; here: of this depth
+        ============ =============== ====== =================================================
+        """
+        best = cuda.shared.array(LEVEL_THREADS, number)
+        lane_here, slice_here = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+        together, slices = uint32(cuda.blockDim.x), uint32(cuda.blockDim.y)
+        own, arcs = uint32(slice_here * together + lane_here), uint32(head_spots.size)
+        lane = uint64(cuda.blockIdx.y * together + lane_here)
+        spot = uint32(first_spot + cuda.blockIdx.x)
+        rank, least = uint32(ranks[spot]), number(inf)
+        if slice_here == 0 and has_passed(source_ranks[lane], rank, size):
+            least = ways[lane, depth[rank]]
+        arc, stop = uint32(first[rank] + slice_here), uint32(first[uint32(rank + 1)])
+        while arc < stop:
+            for i in range(AHEAD):  # (at once, for they come from far)
+                ahead = min(uint32(arc + uint32(i) * slices), uint32(stop - 1))
+                end = uint64(uint32(head_spots[ahead])) * uint64(lanes) + lane
+                least = min(number(distances[end] + weights[uint32(arcs + ahead)]), least)
+            arc = uint32(arc + AHEAD * slices)
+        best[own] = least
+        half = uint32(slices >> uint32(1))
+        while half > 0:
+            cuda.syncthreads()
+            if slice_here < half:
+                least = min(best[uint32(own + half * together)], least)
+                best[own] = least
+            half = uint32(half >> uint32(1))
+        if slice_here == 0:
+            distances[uint64(spot) * uint64(lanes) + lane] = least
+
+    return _descent_kernel
+
+
+@cache
+def make_gather_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that passes flows of one depth up."""
+    number = from_dtype(dtype)
+
+    @kernel
+    def _gather_kernel(
+        first_spot, ranks, size, depth, first, head_spots, weights, source_ranks, ways, lanes,
+        distances, flow, down_flow, on_slot,
+    ):  # fmt: skip
+        """Pass the flow of vertices to where their distances come from, as `_descent_kernel` goes.
+
+        ============ =============== ======= ================================================
+        argument     shape           dtype   written by
+        ============ =============== ======= ================================================
+        first_spot   scalar          uint32  host: of the level
+        ranks        (s,)            int32   host: of spots
+        size         (n,)            int32   host: of the subtrees of ranks
+        depth        (n,)            int32   host: of ranks
+        first        (n + 1,)        uint32  host: where the chordal arcs of every rank begin
+        head_spots   (c,)            int32   host: of the heads of these
+        weights      (2 c,)          number  `_number_kernel`
+        source_ranks (lanes,)        int32   `_ways_kernel`
+        ways         (lanes, height) number  `_ways_kernel`
+        lanes        scalar          uint32  host
+        distances    (s * lanes,)    number  `_descent_kernel`
+        flow         (s * lanes,)    float64 what is deeper; here: of what is above
+        down_flow    (height, lanes) float64 host: zeros; here: what goes down the climb
+        on_slot      (2 c,)          float64 added to: flows down
+        ============ =============== ======= ================================================
+        """
+        chosen = cuda.shared.array(LEVEL_THREADS, uint32)
+        lane_here, slice_here = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+        together, slices = uint32(cuda.blockDim.x), uint32(cuda.blockDim.y)
+        own, arcs = uint32(slice_here * together + lane_here), uint32(head_spots.size)
+        lane = uint64(cuda.blockIdx.y * together + lane_here)
+        spot = uint32(first_spot + cuda.blockIdx.x)
+        here, rank = uint64(spot) * uint64(lanes) + lane, uint32(ranks[spot])
+        volume, at = flow[here], distances[here]
+        stop = uint32(first[uint32(rank + 1)])
+        arc, found = uint32(first[rank] + slice_here), stop
+        if volume == 0:
+            arc = stop
+        elif has_passed(source_ranks[lane], rank, size) and ways[lane, depth[rank]] == at:
+            arc = stop
+            if slice_here == 0:
+                down_flow[depth[rank], lane] = volume
+            volume = 0.0
+        while arc < found:
+            for i in range(AHEAD):
+                ahead = min(uint32(arc + uint32(i) * slices), uint32(stop - 1))
+                end = uint64(uint32(head_spots[ahead])) * uint64(lanes) + lane
+                if number(distances[end] + weights[uint32(arcs + ahead)]) == at:
+                    found = min(ahead, found)
+            arc = uint32(arc + AHEAD * slices)
+        chosen[own] = found
+        half = uint32(slices >> uint32(1))
+        while half > 0:
+            cuda.syncthreads()
+            if slice_here < half:
+                found = min(chosen[uint32(own + half * together)], found)
+                chosen[own] = found
+            half = uint32(half >> uint32(1))
+        goes = slice_here == 0 and volume != 0 and found < stop
+        if goes:
+            end = uint64(uint32(head_spots[found])) * uint64(lanes) + lane
+            cuda.atomic.add(flow, end, volume)
+        # (most lanes of a warp take the same arc: one addition for all of these)
+        threads, in_warp = min(WARP, int32(together * slices)), int32(own % WARP)
+        goers = ballot(goes)
+        while goers != 0:
+            leader = uint32(cuda.ffs(goers) - 1)
+            arc = uint32(from_lane(int32(found), leader))
+            joins = goes and found == arc
+            total = sum_of_warp(volume if joins else 0.0, in_warp, threads)
+            if in_warp == 0:
+                cuda.atomic.add(on_slot, uint32(arcs + arc), total)
+            goes = goes and not joins
+            goers = ballot(goes)
+
+    return _gather_kernel
+
+
+@kernel
+def descend_kernel(tails, depth, via, down_flow, on_slot):
+    """Pass flows down the climbs to the origins, a thread an origin.
+
+    ========= =============== ======= =====================================================
+    argument  shape           dtype   written by
+    ========= =============== ======= =====================================================
+    tails     (c,)            int32   host: the rank that every chordal arc leaves
+    depth     (n,)            int32   host: of ranks
+    via       (height, lanes) int32   `_ways_kernel`
+    down_flow (height, lanes) float64 `_gather_kernel`; zeros afterwards
+    on_slot   (2 c,)          float64 added to: flows up
+    ========= =============== ======= =====================================================
+    """
+    lane = cuda.grid(1)
+    if lane < down_flow.shape[1]:
+        for i in range(down_flow.shape[0]):
+            volume = down_flow[i, lane]
+            if volume != 0:
+                down_flow[i, lane] = 0.0
+                arc = via[i, lane]
+                if arc >= 0:
+                    cuda.atomic.add(on_slot, arc, volume)
+                    down_flow[depth[tails[arc]], lane] += volume
+
+
+@kernel
+def hand_on_kernel(low, high, level_first, ranks, first, triangles, on_slot):
+    """Hand the flow of shortcuts to the sides of their triangles, one level or several by a block.
+
+    Some threads a vertex.
+
+    =========== ============= ======= =======================================================
+    argument    shape         dtype   written by
+    =========== ============= ======= =======================================================
+    low         scalar        uint32  host: the first level
+    high        scalar        uint32  host: that after the last; of several blocks, the next
+    level_first (levels + 1,) uint32  host: where every level begins
+    ranks       (n,)          int32   host: of all levels
+    first       (n + 1,)      uint32  host: where the chordal arcs of every rank begin
+    triangles   (2 c,)        uint64  `_triangles_kernel`
+    on_slot     (2 c,)        float64 flows of slots; here: 0 of shortcuts, and more of sides
+    =========== ============= ======= =======================================================
+    """
+    thread, level, arcs = uint32(cuda.grid(1)), low, uint32(on_slot.size // 2)
+    while level < high:
+        place = uint32(level_first[level] + thread // VERTEX_THREADS)
+        level = uint32(level + 1)
+        if place < level_first[level]:
+            rank = ranks[place]
+            begin = uint32(first[rank])
+            count = uint32(2 * (first[rank + 1] - begin))
+            i = uint32(thread % VERTEX_THREADS)
+            while i < count:
+                is_down = uint32(i & uint32(1))
+                slot = uint32(is_down * arcs + begin + (i >> uint32(1)))
+                volume, triangle = on_slot[slot], triangles[slot]
+                if volume != 0 and triangle != 0:
+                    # from the tail down to the lower corner, and up to the head
+                    down = uint32(triangle >> uint64(32))
+                    up = uint32(triangle & uint64(0xFFFFFFFF))
+                    if is_down != 0:
+                        down, up = up, down
+                    on_slot[slot] = 0.0
+                    cuda.atomic.add(on_slot, uint32(arcs + down), volume)
+                    cuda.atomic.add(on_slot, up, volume)
+                i = uint32(i + VERTEX_THREADS)
+        cuda.syncthreads()
+
+
+@kernel
+def collect_kernel(slots, on_slot, flow):
+    """Collect the flows of the graph's arcs, a thread an arc.
+
+    ======== ====== ======= ==========================================================
+    argument shape  dtype   written by
+    ======== ====== ======= ==========================================================
+    slots    (m,)   uint32  host: of the graph's arcs; `NO_SLOT` of a self-loop
+    on_slot  (2 c,) float64 `hand_on_kernel`
+    flow     (m,)   float64 here
+    ======== ====== ======= ==========================================================
+    """
+    arc = cuda.grid(1)
+    if arc < slots.size:
+        slot = slots[arc]
+        flow[arc] = 0.0 if slot == uint32(NO_SLOT) else on_slot[slot]
