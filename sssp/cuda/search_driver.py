@@ -212,7 +212,7 @@ class _Rows:
         if reduction is not None and self.columns and reduction.vertex_weights is not None:
             self.vertex_weights = reduce.on_device(reduction, self.dtype)
         lanes = self._take_lanes()
-        if not self.on_host and (self.in_place or not request.rows):
+        if not self.on_host and not request.rows:
             self.form.reserve()
         for lane in lanes:
             self._prepare(lane)
@@ -353,6 +353,9 @@ class _Rows:
         if not self.request.nearest:
             sources = sources[rows.start : rows.stop]
         lane.given[: sources.size] = sources
+        if not self.on_host:
+            # (memory that an answer has left is there once the device is idle: now)
+            self.form.reserve()
         distances = self.form.place(rows) if self.in_place else self._first(lane.distances, rows)
         batch = Batch(
             len(rows), self._first(lane.sources, rows), lane.firsts, lane.targets, self.bound,
@@ -372,8 +375,6 @@ class _Rows:
             lane.is_fetched = self._fetch(lane, distances)
         if self.on_host or self.in_place:
             return
-        # (what follows is done while the device works)
-        self.form.reserve()
         all_rows = len(rows) == self.request.rows
         if not self.targeted:
             move(distances, self.form.flat if all_rows else self.form.place(rows), lane.stream)

@@ -169,7 +169,10 @@ def as_demand(demand: Any, graph: Graph, *, needs_volumes: bool = True) -> Deman
     given = volumes if sparse else number_array(volumes, "volumes")
     if given.dtype.kind not in "biuf":
         raise TypeError(f"volumes must be integers or floats, not {given.dtype}")
-    is_integral, numbers = given.dtype.kind != "f", given.astype(FLOAT64)
+    is_integral, numbers = given.dtype.kind != "f", given
+    # (a large table is not copied without need; kernels take it in one form)
+    if sparse or given.dtype != FLOAT64 or not (given.flags.carray and given.ndim == 2):
+        numbers = given.astype(FLOAT64, order="C") if not sparse else given.astype(FLOAT64)
     if numbers.ndim == 2:
         table = _in_order(numbers) if sparse else numbers
         if table.shape != (origins.size, destinations.size):
