@@ -57,6 +57,8 @@ class Expansion:
         Which of the user's vertices have copies.
     street : ndarray of int64, an entry a vertex
         The same number for the copies of both directions of a street, else numbers of their own.
+    after : ndarray of int64, an entry an arc of the user's graph, or None
+        Where one is after an arc; a reversed one does not know.
     rows_come_first : bool
         Whether trips end at the first n vertices, in order; those of a reversed one do not.
     structure : dict
@@ -72,6 +74,7 @@ class Expansion:
     end: NDArray[np.int64]
     split: NDArray[np.bool_]
     street: NDArray[np.int64]
+    after: NDArray[np.int64] | None
     rows_come_first: bool = True
     structure: dict[str, Any] = field(default_factory=dict)
 
@@ -109,6 +112,7 @@ class Expansion:
             turn_of=self.turn_of[order],
             begin=self.end,
             end=self.begin,
+            after=None,
             rows_come_first=bool((self.begin == np.arange(self.n)).all()),
             structure={},
         )
@@ -214,6 +218,12 @@ class Turns:
         costs = self.costs.copy()
         costs[: self.floor.size] = _raise_to_rows(self.floor, column, self.link_row, self.link_turn)
         return replace(self, costs=costs)
+
+    def without_costs(self) -> Turns:
+        """Return the turns that are forbidden; all others are free."""
+        is_free = self.costs != closed_weight(self.costs.dtype)
+        costs, floor = np.where(is_free, 0, self.costs), np.zeros_like(self.floor)
+        return replace(self, costs=costs.astype(self.costs.dtype), floor=floor)
 
     def scale(self, factor: float) -> Turns:
         """Return the turns with whole costs, ``rint(costs * factor)``."""
@@ -755,8 +765,9 @@ def _expand(indptr: Array, heads: Array, fields: dict[str, Any]) -> Expansion:
     both = alone[here] & alone[there]
     street[there[both]] = here[both]
     return Expansion(
-        first_arcs, indices, arc_of, turn_of, vertex_of, begin, np.arange(n), split, street
-    )
+        first_arcs, indices, arc_of, turn_of, vertex_of, begin, np.arange(n), split, street,
+        place[: heads.size],
+    )  # fmt: skip
 
 
 def _offsets(counts: Array) -> Array:
