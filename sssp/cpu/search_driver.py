@@ -305,6 +305,14 @@ class SingleRows(Rows):
         self._pool: _ScratchPool = graph._shared("cpu scratch", _ScratchPool)
 
     @cached_property
+    def is_target(self) -> NDArray[np.bool_]:
+        """Whether a vertex is one of the targets."""
+        assert self.request.targets is not None
+        found = np.zeros(self.graph.n, np.bool_)
+        found[self.request.targets] = True
+        return found
+
+    @cached_property
     def arcs(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]:
         """The arcs that searches and trees go along."""
         return unsigned_arcs(self.graph, self.dtype)
@@ -341,6 +349,8 @@ class SingleRows(Rows):
         request, sources = self.request, self.sources_of(rows.start)
         self.counts[:, rows.start] = scratch.counters[: len(self.counts)]
         found = HostRows(rows, request.targets_of(rows.start), distances, [reached])
+        if request.width is not None and request.reduction is not None:
+            found.drop_unreached(self.is_target)
         if request.wants_tree and goes_back:
             found.branches = [branches_of(np.sort(reached), scratch.predecessors[0])]
         elif request.wants_tree:
