@@ -1321,6 +1321,13 @@ class Graph:
         turns = make_turns(naming, table, cost, u_turns, ways)
         return self._reweight(self.weights, turns=turns)
 
+    def _close_vertices(self, vertices: Array) -> Graph:
+        """Return the graph where paths begin and end at some vertices, but pass none of them."""
+        made = self.with_turns() if self.turns is None else self
+        assert made.turns is not None
+        turns = made.turns.forbid_at(self.indptr, self.indices, vertices)
+        return made._reweight(self.weights, turns=turns)
+
     def _counting_streets(self) -> Graph:
         """Return a graph with turns on which open arcs weigh 1, and turns nothing."""
         turns = self.turns

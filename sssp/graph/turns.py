@@ -197,6 +197,18 @@ class Turns:
         sums[closed] = closed_weight(INT64)
         return as_stored(sums)
 
+    @property
+    def cost_something(self) -> bool:
+        """Whether some turn costs something and is not forbidden."""
+        return bool(((self.costs > 0) & (self.costs != closed_weight(self.costs.dtype))).any())
+
+    def paid(self, loads: NDArray[np.float64]) -> float:
+        """Return what turns cost flows on the arcs of the expansion, all together."""
+        if not self.cost_something:
+            return 0.0
+        costs = np.append(self.costs, self.costs.dtype.type(0))[self.expansion.turn_of]
+        return float(np.where(loads > 0, costs, 0) @ loads)
+
     def convert_for(self, weights: np.dtype[Any]) -> Turns:
         """Return the turns with costs that stand beside weights of a dtype: integers or not."""
         if (weights.kind == "f") == (self.costs.dtype.kind == "f"):
@@ -224,6 +236,25 @@ class Turns:
         is_free = self.costs != closed_weight(self.costs.dtype)
         costs, floor = np.where(is_free, 0, self.costs), np.zeros_like(self.floor)
         return replace(self, costs=costs.astype(self.costs.dtype), floor=floor)
+
+    def forbid_at(self, indptr: Array, heads: Array, vertices: Array) -> Turns:
+        """Return the turns of a graph with these arcs where no path may pass some vertices."""
+        is_closed = np.zeros(indptr.size - 1, bool)
+        is_closed[vertices] = True
+        into = np.flatnonzero(is_closed[heads])
+        counts = np.diff(indptr)[heads[into]]
+        out, stays = csr.spread(indptr[heads[into]], counts), ~is_closed[heads[self.into]]
+        turn = np.full(out.size, self.costs.size)
+        never = closed_weight(self.costs.dtype)
+        return _expand_turns(
+            indptr,
+            heads,
+            vars(self)
+            | {"into": np.concatenate([self.into[stays], np.repeat(into, counts)])}
+            | {"out": np.concatenate([self.out[stays], out])}
+            | {"turn": np.concatenate([self.turn[stays], turn])}
+            | {"costs": np.append(self.costs, never)},
+        )
 
     def scale(self, factor: float) -> Turns:
         """Return the turns with whole costs, ``rint(costs * factor)``."""
