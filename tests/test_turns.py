@@ -516,12 +516,16 @@ def test_ends_on_arcs_are_checked(crossing):
     assert out.tolist() == [30, 10]
     assert sssp.shortest_paths(t, 1, targets=[2, 3]).distances.tolist() == [40, 20]
     for error, words, ask in (
-        (TypeError, "sources or source_arcs=: both", lambda: sssp.pairs(t, 0, 1, source_arcs=0)),
-        (TypeError, "targets or target_arcs=: neither", lambda: sssp.pairs(t, 0)),
-        (TypeError, "sources or source_arcs=: neither", lambda: sssp.shortest_paths(t)),
         (
             TypeError,
-            "targets or target_arcs=: both",
+            "source_arcs=, not both",
+            lambda: sssp.pairs(t, 0, 1, source_arcs=0),
+        ),
+        (TypeError, "targets or target_arcs=, not None", lambda: sssp.pairs(t, 0)),
+        (TypeError, "sources or source_arcs=, not None", lambda: sssp.shortest_paths(t)),
+        (
+            TypeError,
+            "targets or target_arcs=, not both",
             lambda: sssp.shortest_paths(t, 0, targets=0, target_arcs=0),
         ),
         (IndexError, "no position of an arc", lambda: sssp.pairs(t, 0, target_arcs=[8])),

@@ -10,13 +10,15 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sssp.calls.placement import Work, place, search_work
 from sssp.engine import thresholds
-from sssp.engine.arc_ends import ArcEnds, as_starts, refuse_both
+from sssp.engine.arc_ends import ArcEnds
 from sssp.engine.check_arguments import (
     as_limit,
     as_network,
     as_out,
+    as_starts,
     as_vertices,
     distinct,
+    refuse_both,
     refuse_negative,
     refuse_unprepared,
 )
@@ -253,31 +255,26 @@ def _transpose(request: Request) -> Request:
 def choose_search(
     user: Any, method: str | Method, known: dict[str, type[Method]] = METHODS
 ) -> tuple[Any, Method]:
-    """Return what is searched in place of the caller's graph or map, and the method."""
-    chosen = choose_method(user._searched, method, known)
-    if user.turns is None or chosen.weighted:
-        return user._searched, chosen
-    return user._counting_streets()._searched, CountingStreets()
+    """Return what is searched in place of the caller's graph or map, and the method.
 
-
-def choose_method(
-    graph: Graph, method: str | Method, known: dict[str, type[Method]] = METHODS
-) -> Method:
-    """Return the caller's method; for ``"auto"`` the fastest on road networks for such weights.
-
-    A hierarchy has methods of its own.
+    That is the caller's method; for ``"auto"`` the fastest on road networks for such weights. A
+    hierarchy has methods of its own.
     """
-    own = graph._methods
+    searched = user if user.turns is None else user._searched
+    own = searched._methods
     if is_auto(method):
         if own is not None:
-            return next(iter(own.values()))()
-        return WITH_NEGATIVE_WEIGHTS if graph._weight_range.least < 0 else FASTEST
-    if own is None:
-        return as_method(method, known)
-    try:
-        return as_method(method, own)
-    except ValueError as error:
-        raise ValueError(f"{error}; of h.graph every method may be asked") from None
+            return searched, next(iter(own.values()))()
+        return searched, WITH_NEGATIVE_WEIGHTS if searched._weight_range.least < 0 else FASTEST
+    if own is not None:
+        try:
+            return searched, as_method(method, own)
+        except ValueError as error:
+            raise ValueError(f"{error}; of h.graph every method may be asked") from None
+    chosen = as_method(method, known)
+    if chosen.weighted or user.turns is None:
+        return searched, chosen
+    return user._counting_streets()._searched, CountingStreets()
 
 
 def _estimate(

@@ -16,8 +16,15 @@ from sssp.calls.shortest_paths import failure
 from sssp.cpu.search.a_star import landmark_bytes
 from sssp.cpu.tree import find_walks, may_tie
 from sssp.engine import thresholds
-from sssp.engine.arc_ends import ArcEnds, as_starts, refuse_both
-from sssp.engine.check_arguments import as_memory_limit, as_network, as_vertices, distinct
+from sssp.engine.arc_ends import ArcEnds
+from sssp.engine.check_arguments import (
+    as_memory_limit,
+    as_network,
+    as_starts,
+    as_vertices,
+    distinct,
+    refuse_both,
+)
 from sssp.engine.device_names import named_device
 from sssp.engine.memory import FEWER_TRIPS, check_memory
 from sssp.engine.narrow import convert_into, narrow

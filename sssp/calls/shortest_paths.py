@@ -185,7 +185,10 @@ def solve_plan(plan: Plan[Request]) -> ShortestPaths:
     NegativeCycleError, DistanceOverflowError, DeviceError
         As `shortest_paths` documents.
     """
-    answer = run_plan(plan.transposed or plan)
+    asked = plan.transposed or plan
+    answer = asked.run()
+    if answer is None:
+        raise failure(asked)
     if plan.transposed is not None:
         answer.distances = answer.distances.T
     graph = plan.network._tree_graph

@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 from sssp.certificate.certify import Certifier, CheckedRow, certify_trees
 from sssp.cpu.search import nearest_labels
 from sssp.cpu.tree_sums import arcs_between, skim_kernel
-from sssp.engine.arc_ends import ArcEnds, as_starts
+from sssp.engine.arc_ends import ArcEnds
+from sssp.engine.check_arguments import as_starts
 from sssp.engine.network import methods_of
 from sssp.engine.request import Request
 from sssp.errors import VerificationError

@@ -10,60 +10,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from sssp.engine.check_arguments import as_vertices
 from sssp.errors import DistanceOverflowError
-from sssp.graph.check_arrays import arc_column
 from sssp.graph.csr import spread
 from sssp.graph.graph import Graph
 from sssp.graph.weights import closed_weight
 from sssp.kernels.dtypes import INT64, unreached
-
-
-def as_starts(
-    user: Any, sources: ArrayLike | None, arcs: ArrayLike | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64] | None, bool]:
-    """Check where trips start.
-
-    Parameters
-    ----------
-    user : Graph or Hierarchy
-        As the caller gave it.
-    sources, arcs : array_like or None
-        Vertices, or arcs after which trips start.
-
-    Returns
-    -------
-    starts : ndarray, int64
-        Vertices of the graph that is searched.
-    arcs : ndarray, int64, or None
-        The arcs, checked.
-    single : bool
-        Whether the caller named one, without an axis.
-    """
-    refuse_both("source", sources, arcs)
-    graph = user._tree_graph
-    expansion = None if graph.turns is None else graph.turns.expansion
-    if arcs is None:
-        vertices, single = as_vertices(sources, user, "source")
-        return vertices if expansion is None else expansion.begin[vertices], None, single
-    places, single = arc_column(arcs, graph.m), np.ndim(arcs) == 0
-    if expansion is None:
-        return graph.indices[places].astype(INT64), places, single
-    if expansion.after is None:
-        raise ValueError(
-            "on a reversed graph with turns no trip starts after an arc: ask the graph itself, "
-            "with target_arcs="
-        )
-    return expansion.after[places], places, single
-
-
-def refuse_both(what: str, vertices: Any, arcs: Any) -> None:
-    """Raise TypeError unless trips have either vertices or arcs at one of their ends."""
-    if (vertices is None) == (arcs is None):
-        given = "neither is" if arcs is None else "both are"
-        raise TypeError(f"give either {what}s or {what}_arcs=: {given} given")
 
 
 class ArcEnds(NamedTuple):
