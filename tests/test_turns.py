@@ -394,6 +394,26 @@ def test_the_certificate_refuses_what_is_wrong(crossing, change):
         sssp.verify(crossing, result)
 
 
+@pytest.mark.parametrize("unit", [1, 0.1], ids=["integers", "floats"])
+def test_the_certificate_of_facilities_heeds_turns(crossing, unit):
+    g = crossing.with_weights(crossing.weights * unit)
+    t = g.with_turns(([0], [1], [INF]))
+    for network in (t, sssp.prepare(t)):
+        right = sssp.nearest(network, [1, 3, 4], k=2)
+        sssp.verify(t, right)
+        right.index[2] = right.index[2, ::-1]  # (as far, in the other order)
+        if unit == 1:
+            with pytest.raises(sssp.VerificationError, match="but with turns the nearest are"):
+                sssp.verify(t, right)
+        else:
+            sssp.verify(t, right, rtol=1e-9)
+        right.index[2, 0] = 0
+        with pytest.raises(sssp.VerificationError, match="vertex 2 is given"):
+            sssp.verify(t, right, rtol=1e-9)
+    with pytest.raises(sssp.VerificationError, match="but with turns the nearest are"):
+        sssp.verify(t, sssp.nearest(g, [1, 3, 4], k=2))
+
+
 def test_a_file_with_turns_of_another_graph_is_refused(crossing, tmp_path):
     from sssp.loaders import read_any, write_arrays
 

@@ -19,6 +19,7 @@ among those of the tail before it on a shortest path; the second says that such 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from copy import copy
 from typing import Any
 
@@ -300,9 +301,14 @@ def certify_facilities(g: Graph, result: NearestFacilities, rtol: float | None) 
     greatest, least_missing, _, tolerance = certifier.bounds(numbers, result.limit, certifier.rtol)
     graph = certifier.graph
     if expansion is not None:
-        asked_for = numbers, index
-        numbers, index = _find_labels(graph, facilities, index.shape[1], result.limit, numbers)
-        _compare_labels(*asked_for, numbers[end], index[end], tolerance)
+        labels, limit, dtype = (numbers, index), result.limit, numbers.dtype
+
+        def reach(place: int) -> NDArray[Any]:
+            alone, _ = _find_labels(graph, facilities[[place]], 1, limit, dtype)
+            return alone[end].ravel()
+
+        numbers, index = _find_labels(graph, facilities, index.shape[1], limit, dtype)
+        _compare_labels(labels, (numbers[end], index[end]), tolerance, reach)
     code, place = _certify_labels_kernel(
         *(graph.indptr, graph.indices, weights, facilities),
         *map(np.ascontiguousarray, (numbers, index)),
@@ -325,37 +331,39 @@ def certify_facilities(g: Graph, result: NearestFacilities, rtol: float | None) 
 
 
 def _find_labels(
-    graph: Graph, facilities: NDArray[np.int64], k: int, limit: float | None, given: NDArray[Any]
+    graph: Graph, facilities: NDArray[np.int64], k: int, limit: float | None, dtype: np.dtype[Any]
 ) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Return the k nearest facilities of every vertex of an expansion, in the dtype of others."""
+    """Return the k nearest facilities of every vertex of an expansion."""
     if graph.least_weight < 0:
         raise ValueError(
             "nearest facilities on a graph with turns are certified where no weight is negative"
         )
-    found = nearest_labels.solve(graph, Request(sources=facilities, limit=limit), k, given.dtype)
-    _require(found is not None, "distances are given that do not fit their dtype")
-    return found[0]  # type: ignore[index]  # it is there
+    found = nearest_labels.solve(graph, Request(sources=facilities, limit=limit), k, dtype)
+    if found is None:
+        raise VerificationError("distances are given that do not fit their dtype")
+    return found[0]
 
 
 def _compare_labels(
-    distances: NDArray[Any],
-    index: NDArray[np.int32],
-    right_distances: NDArray[Any],
-    right_index: NDArray[np.int32],
+    labels: tuple[NDArray[Any], NDArray[np.int32]],
+    right: tuple[NDArray[Any], NDArray[np.int32]],
     tolerance: Any,
+    reach: Callable[[int], NDArray[Any]],
 ) -> None:
-    """Raise unless labels are the right ones, but for order and choice within a tolerance."""
-    there = right_index >= 0
-    wrong = (index >= 0) != there
-    gap = np.subtract(distances, right_distances, out=np.zeros_like(distances), where=there)
+    """Raise unless labels are the right ones, but for order and choice within a tolerance.
+
+    ``reach(i)`` finds the distances of facility i.
+    """
+    (distances, index), (right_distances, right_index) = labels, right
+    differs, wrong = index != right_index, (index >= 0) != (right_index >= 0)
+    both = (right_index >= 0) & ~wrong
+    gap = np.subtract(distances, right_distances, out=np.zeros_like(distances), where=both)
     wrong |= np.abs(gap) > tolerance
     if not tolerance:
-        wrong |= index != right_index
-    # (a facility at another rank is as far, and one that is missing as far as the last)
-    for v, i in np.argwhere((index != right_index) & ~wrong):
-        at = np.flatnonzero(right_index[v] == index[v, i])
-        rank = at[0] if at.size else -1
-        wrong[v, i] = abs(distances[v, i] - right_distances[v, rank]) > tolerance
+        wrong |= differs
+    for place in np.unique(index[differs & ~wrong]):
+        far = np.abs(distances - reach(place)[:, np.newaxis]) > tolerance
+        wrong |= (index == place) & differs & far
     if wrong.any():
         v = int(np.argmax(wrong.any(axis=1)))
         raise VerificationError(
