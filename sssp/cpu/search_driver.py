@@ -357,6 +357,7 @@ class SingleRows(Rows):
         if request.width is not None and request.reduction is not None:
             found.drop_unreached(self.is_target)
         if request.wants_tree and goes_back:
+            scratch.predecessors[0][sources[: reached.size]] = -2
             found.branches = [branches_of(reached, scratch.predecessors[0])]
         elif request.wants_tree:
             self._find_tree(found, sources, scratch)
