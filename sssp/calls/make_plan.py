@@ -91,7 +91,8 @@ def make_plan(
     """
     asked = as_network(g)
     network, chosen = choose_search(asked, method, known)
-    weights = weights_of(network, chosen)
+    # (most calls are spared `weights_of`)
+    weights = network._weight_range if chosen.weighted else weights_of(network, chosen)
     if weights.least < 0:
         refuse_negative(network, chosen)
     starts, arcs, single = as_starts(asked, sources, source_arcs)
