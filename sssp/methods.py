@@ -201,6 +201,13 @@ class BreadthFirst(Method):
 
 
 @dataclass(frozen=True)
+class CountingStreets(DeltaStepping):
+    """What ``breadth-first`` runs on a graph with turns, where some arcs are no streets."""
+
+    name: ClassVar[str] = BreadthFirst.name
+
+
+@dataclass(frozen=True)
 class AStar(Method):
     """Search towards one target, led by landmarks (Goldberg and Harrelson 2005); for trips."""
 

@@ -312,11 +312,21 @@ class Turned:
         return self.costs.get((driven[-1], after), 0) if driven else 0
 
     def distances(self, source: int) -> dict[int, Number]:
-        """Search over what was driven last: as many arcs as the longest way has, less one."""
+        """Return the distances of the vertices that are reached from one."""
+        return self.search((), source)[0]
+
+    def search(
+        self, driven: tuple[int, ...], source: int
+    ) -> tuple[dict[int, Number], dict[int, Number]]:
+        """Search over what was driven last: as many arcs as the longest way has, less one.
+
+        Return the distances of vertices, and those of arcs to their ends, after some arcs.
+        """
         memory = max([2, *map(len, self.ways)]) - 1
         best: dict[int, Number] = {}
         seen: set[tuple[tuple[int, ...], int]] = set()
-        open_states: list[tuple[Number, tuple[int, ...], int]] = [(0, (), source)]
+        open_states: list[tuple[Number, tuple[int, ...], int]] = [(0, driven, source)]
+        on_arcs: dict[int, Number] = {}
         while open_states:
             state = min(open_states)
             open_states.remove(state)
@@ -328,7 +338,8 @@ class Turned:
             for after, (tail, head, weight) in enumerate(self.arcs):
                 if tail == vertex and (step := self.price(driven, after) + weight) < math.inf:
                     open_states.append((far + step, (*driven, after)[-memory:], head))
-        return best
+                    on_arcs[after] = min(on_arcs.get(after, math.inf), far + step)
+        return best, on_arcs
 
     def length(self, way: Sequence[int]) -> Number:
         """Return how long a way over some arcs is, inf if it is none."""

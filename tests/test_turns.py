@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sssp
@@ -134,6 +135,13 @@ def test_every_question_heeds_turns(device, prepared):
             found = sssp.nearest(h, some, **asked)
             distances = np.where(found.reached, found.distances, INF)
             assert (distances[:, 0] == table.min(axis=0)).all()
+            sssp.verify(t, found)
+            if len(some) > 1:
+                two = sssp.nearest(h, some, **asked | {"k": 2})
+                assert (
+                    np.where(two.reached, two.distances, INF) == np.sort(table, axis=0)[:2].T
+                ).all()
+                sssp.verify(t, two)
         back = h.reverse()
         assert (dense(sssp.shortest_paths(back, every, **on)) == expected.T).all()
         assert (dense(sssp.shortest_paths(back, every, output="sparse", **on)) == expected.T).all()
@@ -333,10 +341,6 @@ def test_what_cannot_tell_of_turns_says_so(crossing):
         lambda: sssp.transitive_closure(t),
         lambda: sssp.all_pairs(t, method="floyd-warshall"),
         lambda: sssp.all_pairs(t, method="johnson"),
-        lambda: sssp.shortest_paths(t, 0, method="breadth-first"),
-        lambda: sssp.pairs(t, 0, 1, method="breadth-first"),
-        lambda: sssp.nearest(t, 0, method="breadth-first"),
-        lambda: sssp.verify(t, sssp.nearest(t, 0)),
     ):
         with pytest.raises(ValueError, match="does not know turns"):
             ask()
@@ -390,6 +394,26 @@ def test_the_certificate_refuses_what_is_wrong(crossing, change):
         sssp.verify(crossing, result)
 
 
+@pytest.mark.parametrize("unit", [1, 0.1], ids=["integers", "floats"])
+def test_the_certificate_of_facilities_heeds_turns(crossing, unit):
+    g = crossing.with_weights(crossing.weights * unit)
+    t = g.with_turns(([0], [1], [INF]))
+    for network in (t, sssp.prepare(t)):
+        right = sssp.nearest(network, [1, 3, 4], k=2)
+        sssp.verify(t, right)
+        right.index[2] = right.index[2, ::-1]  # (as far, in the other order)
+        if unit == 1:
+            with pytest.raises(sssp.VerificationError, match="but with turns the nearest are"):
+                sssp.verify(t, right)
+        else:
+            sssp.verify(t, right, rtol=1e-9)
+        right.index[2, 0] = 0
+        with pytest.raises(sssp.VerificationError, match="vertex 2 is given"):
+            sssp.verify(t, right, rtol=1e-9)
+    with pytest.raises(sssp.VerificationError, match="but with turns the nearest are"):
+        sssp.verify(t, sssp.nearest(g, [1, 3, 4], k=2))
+
+
 def test_a_file_with_turns_of_another_graph_is_refused(crossing, tmp_path):
     from sssp.loaders import read_any, write_arrays
 
@@ -430,3 +454,149 @@ def test_named_turns_of_a_reversed_graph_are_loaded_alike_by_trips_and_trees() -
         loads = trips.load_turns(np.ones(36, int)), trees.load_turns(np.ones((6, 6), int))
         assert loads[0].tolist() == loads[1].tolist()
         assert loads[0].any()
+
+
+@every_device
+@pytest.mark.parametrize("prepared", [False, True], ids=["flat", "prepared"])
+@pytest.mark.parametrize("turned", [False, True], ids=["plain", "turns"])
+def test_trips_start_after_arcs_and_end_on_them(device, prepared, turned):
+    def check(drawn: Any) -> None:
+        g, given, driven, _, limit = drawn
+        if not g.m:
+            return
+        if not turned:
+            driven = Turned(driven.arcs, {}, frozenset())
+        t = g.with_turns(**given) if turned else g
+        h = sssp.prepare(t) if prepared else t
+        arcs = np.arange(g.m)
+        on: Any = {"device": device, "limit": limit}
+        searches = [driven.search((), v) for v in range(g.n)]
+        searches += [driven.search((a,), int(g.indices[a])) for a in range(g.m)]
+        table = np.full((g.n + g.m, g.n + g.m), INF)
+        for row, found in zip(table, searches, strict=True):
+            for places in (found[0].items(), ((g.n + b, far) for b, far in found[1].items())):
+                for place, far in places:
+                    row[place] = far if limit is None or far <= limit else INF
+        sides: Any = ("sources", np.arange(g.n), 0), ("source_arcs", arcs, g.n)
+        for start, first, low in sides:
+            for end, last, left in (("targets", sides[0][1], 0), ("target_arcs", arcs, g.n)):
+                right = table[low : low + first.size, left : left + last.size]
+                rows = sssp.shortest_paths(h, **{start: first, end: last}, **on)
+                assert (dense(rows) == right).all()
+                sssp.verify(t, rows)
+                named: Any = {start: int(first[0]), end: int(last[0])}
+                one = sssp.shortest_paths(h, **named, **on)
+                assert one.to_float() == right[0, 0]
+                ends: Any = {start: np.repeat(first, last.size), end: np.tile(last, first.size)}
+                for predecessors in (False, True):
+                    trips = sssp.pairs(h, **ends, predecessors=predecessors, **on)
+                    assert (trips.to_float().reshape(right.shape) == right).all()
+                    sssp.verify(t, trips)
+                check_trips_between_arcs(trips, driven)
+        whole = sssp.shortest_paths(h, source_arcs=arcs, predecessors=True, **on)
+        assert (dense(whole) == table[g.n :, : g.n]).all()
+        sssp.verify(t, whole)
+        near = sssp.shortest_paths(h, source_arcs=arcs, nearest=True, **on)
+        assert (dense(near) == table[g.n :, : g.n].min(axis=0)).all()
+        sssp.verify(t, near)
+
+    draw_and_ask(device, questions(), check, 12)
+
+
+def check_trips_between_arcs(trips: sssp.Trips, driven: Turned) -> None:
+    """Check the paths of trips, and the turns on them, by driving along."""
+    t = trips.graph
+    turning: dict[tuple[int, int], int] = {}
+    for i in np.flatnonzero(trips.reached).tolist():
+        way = trips.path_arcs(i).tolist()
+        if trips.target_arcs is not None:
+            assert way[-1] == trips.target_arcs[i]
+        before = [] if trips.source_arcs is None else [int(trips.source_arcs[i])]
+        assert trips.path(i)[0] == trips.sources[i]
+        whole = sum(
+            driven.price([*before, *way[:k]], arc) + driven.arcs[arc].weight
+            for k, arc in enumerate(way)
+        )
+        assert whole == trips.distances[i]
+        for pair in zip([*before, *way], way if before else way[1:], strict=False):
+            turning[pair] = turning.get(pair, 0) + 1
+    if t.turns is not None:
+        pairs = zip(t.turns.into.tolist(), t.turns.out.tolist(), strict=True)
+        pair_of = dict(zip(t.turns.turn.tolist(), pairs, strict=False))
+        named = [0 if k < 0 else turning.get(pair_of[k], 0) for k in t.turns.row_turn.tolist()]
+        assert trips.load_turns(trips.reached.astype(int)).tolist() == named
+
+
+def test_ends_on_arcs_are_checked(crossing):
+    t = crossing.with_turns(([0], [1], [INF]))
+    a = crossing.arcs([1], [0]).item()
+    out = np.empty(2, np.int32)
+    rows = sssp.shortest_paths(t, source_arcs=a, target_arcs=crossing.arcs([0, 0], [2, 3]), out=out)
+    assert rows.distances is out
+    assert out.tolist() == [30, 10]
+    assert sssp.shortest_paths(t, 1, targets=[2, 3]).distances.tolist() == [40, 20]
+    for error, words, ask in (
+        (
+            TypeError,
+            "source_arcs=, not both",
+            lambda: sssp.pairs(t, 0, 1, source_arcs=0),
+        ),
+        (TypeError, "targets or target_arcs=, not None", lambda: sssp.pairs(t, 0)),
+        (TypeError, "sources or source_arcs=, not None", lambda: sssp.shortest_paths(t)),
+        (
+            TypeError,
+            "targets or target_arcs=, not both",
+            lambda: sssp.shortest_paths(t, 0, targets=0, target_arcs=0),
+        ),
+        (IndexError, "no position of an arc", lambda: sssp.pairs(t, 0, target_arcs=[8])),
+        (
+            ValueError,
+            "sssp.pairs finds the paths",
+            lambda: sssp.shortest_paths(t, 0, target_arcs=0, predecessors=True),
+        ),
+        (
+            ValueError,
+            "ask the graph itself",
+            lambda: sssp.shortest_paths(t.reverse(), source_arcs=0),
+        ),
+        (ValueError, "columns of this table are arcs", lambda: rows.distance(2)),
+    ):
+        with pytest.raises(error, match=words):
+            ask()
+    rows.distances = rows.distances + 1
+    with pytest.raises(sssp.VerificationError):
+        sssp.verify(t, rows)
+
+
+@given(questions())
+def test_breadth_first_search_counts_streets(drawn: Any) -> None:
+    g, options, turned, some, limit = drawn
+    arcs = tuple(arc._replace(weight=1) for arc in turned.arcs)
+    free = {pair: cost if cost == INF else 0 for pair, cost in turned.costs.items()}
+    counted = Turned(arcs, free, turned.ways)
+    expected, t = table_of(counted, g.n), g.with_turns(**options)
+    if limit is not None:
+        expected[expected > limit] = INF
+    asked: Any = {"method": "breadth-first", "limit": limit}
+    every = np.arange(g.n)
+    rows = sssp.shortest_paths(t, every, predecessors=True, **asked)
+    assert rows.method == "breadth-first"
+    assert rows.graph is t
+    trips = sssp.pairs(t, np.repeat(every, g.n), np.tile(every, g.n), predecessors=True, **asked)
+    near = sssp.nearest(t, some, **asked)
+    assert (dense(rows) == expected).all()
+    assert (trips.to_float().reshape(expected.shape) == expected).all()
+    assert (np.where(near.reached, near.distances, INF)[:, 0] == expected[some].min(axis=0)).all()
+    for vertex in np.flatnonzero(rows.reached[0]).tolist():
+        assert rows.path_arcs(vertex).size == expected[0, vertex]
+    results: list[Any] = [rows, trips, near]
+    if g.m:
+        on = sssp.shortest_paths(t, 0, target_arcs=range(g.m), **asked)
+        found = counted.search((), 0)[1]
+        right = [found.get(arc, INF) for arc in range(g.m)]
+        if limit is not None:
+            right = [far if far <= limit else INF for far in right]
+        assert dense(on).tolist() == right
+        results.append(on)
+    for result in results:
+        sssp.verify(t, result)

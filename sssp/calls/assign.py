@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sssp.calls.assignment_result import Assignment, Column, Ways
-from sssp.calls.load import Loader
+from sssp.calls.assignment_result import Assignment, Column
+from sssp.calls.load import Loader, onto_arcs
 from sssp.cpu.frank_wolfe import LEAST_SHARE, conjugate_shares, find_step
 from sssp.cpu.tree_sums import flow_on_input
 from sssp.engine.check_arguments import as_count, as_network, as_vertices
@@ -22,7 +22,7 @@ from sssp.engine.progress import check_progress, progress_bar
 from sssp.graph.check_arrays import arc_column, is_real, number_array
 from sssp.graph.graph import Graph
 from sssp.graph.weights import closed_weight
-from sssp.kernels.dtypes import FLOAT64, INT64
+from sssp.kernels.dtypes import FLOAT64
 from sssp.prepared.hierarchy import Hierarchy
 from sssp.prepared.prepare import prepare
 
@@ -56,9 +56,10 @@ def assign(
     Parameters
     ----------
     g : Graph or Hierarchy
-        The network; its weights do not matter, but what is closed stays closed, and turns that are
-        forbidden (`Graph.with_turns`) stay so; none may cost anything else. A graph is
-        prepared first, if it is a road network, and so is one with closed zones.
+        The network; its weights do not matter, but what is closed stays closed, turns that are
+        forbidden (`Graph.with_turns`) stay so, and others cost what they do, in units of the cost
+        and whatever the flow. A graph is prepared first, if it is a road network, and so is one
+        with closed zones.
     demand : tuple or DataFrame, or mapping of names to such
         Trips, as for `sssp.load`: ``(origins, destinations, volumes)``. With `classes` one for each
         of them, by name, all in the same unit (of cars, say).
@@ -99,9 +100,8 @@ def assign(
         Something is to travel where no path leads.
     ValueError
         Another method; a cost that is negative, NaN, or infinite on a row that carries something; a
-        start that does not carry the demand; classes that are not those of the demand; an
-        undirected row that ends at a closed zone, or of which one direction is closed; turns that
-        cost something and are not forbidden.
+        start that does not carry the demand, or where turns cost something; classes that are not
+        those of the demand; an undirected row of which one direction is closed.
     TypeError
         A cost without one of its methods; another argument is not what it should be.
     VertexError, DeviceError
@@ -136,8 +136,9 @@ def assign(
     options: dict[str, Any] = {"device": device, "threads": threads, "memory_limit": memory_limit}
     options["skips"] = unreached == "skip"
     costs = _Costs(network._tree_graph, cost)
-    ways = _make_ways(network, costs, closed_zones, threads, memory_limit)
-    users = _Users(costs, ways, _by_class(demand, classes), select, options)
+    zones, _ = as_vertices(() if closed_zones is None else closed_zones, network, "zone")
+    searched = _make_network(network, costs, zones, threads, memory_limit)
+    users = _Users(costs, searched, zones, _by_class(demand, classes), select, options)
     x = None if start is None else users.take(start)
     history: list[tuple[float, float, float]] = []
     state: Any = None
@@ -163,6 +164,8 @@ class _Point(NamedTuple):
     """A feasible flow of every class, and the part of it that uses selected rows."""
 
     flows: NDArray[np.float64]  # (classes, rows)
+    #: what all trips pay for turns
+    turning: float = 0.0
     #: the flow that uses selected rows, and of every class its volumes; () without `select`
     picked: tuple[Any, ...] = ()
 
@@ -220,9 +223,9 @@ def _approach(users: _Users, x: _Point | None, method: str) -> Iterator[_State]:
 def _mix(points: tuple[_Point, _Point, _Point], shares: tuple[float, float, float]) -> _Point:
     """Return the sum of points, each times its share."""
     a, b, c = shares
-    parts = zip(*((point.flows, *point.picked) for point in points), strict=True)
-    flows, *picked = (a * x + b * y + c * z for x, y, z in parts)
-    return _Point(flows, tuple(picked))
+    parts = zip(*((point.flows, point.turning, *point.picked) for point in points), strict=True)
+    flows, turning, *picked = (a * x + b * y + c * z for x, y, z in parts)
+    return _Point(flows, turning, tuple(picked))
 
 
 class _Costs:
@@ -230,7 +233,7 @@ class _Costs:
 
     Attributes
     ----------
-    cost : object
+    graph, cost : Graph and object
         The caller's.
     rows : int
         Rows of the input.
@@ -245,7 +248,8 @@ class _Costs:
                     f"cost has no method {name}: sssp.BPR(free, capacity) is one, and so is any "
                     "object with the methods cost, slope and integral of the flow"
                 )
-        self.cost, self.rows, self.closed = cost, graph.input_arcs, _closed_rows(graph)
+        self.graph, self.cost = graph, cost
+        self.rows, self.closed = graph.input_arcs, _closed_rows(graph)
         empty = np.asarray(cost.cost(np.zeros(self.rows)))
         if empty.shape == self.closed.shape:  # (`column` refuses any other)
             self.closed |= np.isposinf(empty)
@@ -272,19 +276,25 @@ class _Users:
     """The classes of a call: demand, extra costs and loaders."""
 
     def __init__(
-        self, costs: _Costs, ways: Ways, parts: dict[str, Any], select: Any, options: dict[str, Any]
+        self,
+        costs: _Costs,
+        network: Graph | Hierarchy,
+        zones: NDArray[np.int64],
+        parts: dict[str, Any],
+        select: Any,
+        options: dict[str, Any],
     ) -> None:
-        self.costs, self.ways = costs, ways
+        self.costs, self.network, self.zones = costs, network, zones
         self.names = list(parts)
         self.selected = None if select is None else arc_column(select, costs.rows)
         self.fixed = [_fixed_column(fixed, costs.rows, name) for name, (_, fixed) in parts.items()]
-        self.demands = [ways.place(as_demand(demand, ways.graph)) for demand, _ in parts.values()]
+        self.demands = [as_demand(demand, costs.graph) for demand, _ in parts.values()]
         self.options = options
         self.loaders = list(map(self.make_loader, self.demands))
 
     def make_loader(self, demand: Demand) -> Loader:
         """Prepare a demand for loading."""
-        return Loader(self.ways.network, demand, progress=False, **self.options)
+        return Loader(self.network, demand, progress=False, **self.options)
 
     def weights(self, times: Column) -> list[Column]:
         """Return the weights of the rows for every class."""
@@ -292,20 +302,22 @@ class _Users:
 
     def load(self, times: Column) -> _Point:
         """Load every class onto shortest paths at given costs."""
-        versions = [self.ways.network.with_weights(rows=own) for own in self.weights(times)]
+        versions = [self.network.with_weights(rows=own) for own in self.weights(times)]
         loaded = map(_load, self.loaders, versions)
-        flows, self.unreached = map(np.array, zip(*loaded, strict=True))
+        flows, self.unreached, turning = map(np.array, zip(*loaded, strict=True))
+        point = _Point(flows, float(turning.sum()))
         if self.selected is None:
-            return _Point(flows)
+            return point
         flow, volumes = np.zeros(self.costs.rows), []
         for version, loader, demand in zip(versions, self.loaders, self.demands, strict=True):
             volumes.append(loader.select(version, self.selected)[0])
             flow += _load(self.make_loader(demand.with_entries(volumes[-1])), version)[0]
-        return _Point(flows, (flow, *volumes))
+        return point._replace(picked=(flow, *volumes))
 
     def besides(self, point: _Point) -> float:
-        """Return the sum of extra costs over all trips."""
-        return sum(float(fixed @ flow) for fixed, flow in zip(self.fixed, point.flows, strict=True))
+        """Return the sum over all trips of extra costs, and of those of turns."""
+        pairs = zip(self.fixed, point.flows, strict=True)
+        return sum((float(fixed @ flow) for fixed, flow in pairs), point.turning)
 
     def paid(self, times: Column, point: _Point) -> float:
         """Return the sum of costs over all trips."""
@@ -321,7 +333,10 @@ class _Users:
         """
         if self.selected is not None:
             raise ValueError("of a start nobody knows which trips use a row: omit start or select")
-        if self.ways.graph._rows_go_both_ways:
+        turns = self.costs.graph.turns
+        if turns is not None and turns.cost_something:
+            raise ValueError("of a start nobody knows what its turns cost: omit start")
+        if self.costs.graph._rows_go_both_ways:
             raise ValueError(
                 "a start needs rows with one direction: make the graph of them with directed=True"
             )
@@ -354,7 +369,7 @@ class _Users:
         ValueError
             The start belongs to another demand.
         """
-        graph = self.ways.network._tree_graph
+        graph = self.costs.graph
         arcs = graph.row_arc
         kept = arcs >= 0
         for name, demand, one, other in zip(
@@ -363,7 +378,9 @@ class _Users:
             more = (one - other)[kept]
             ends = graph.indices[arcs[kept]], graph.tails[arcs[kept]]
             into, out_of = (np.bincount(end, more, graph.n) for end in ends)
-            if np.abs(into - out_of).max(initial=0) > UNBALANCED * demand.total:
+            apart = np.abs(into - out_of)
+            apart[self.zones] += np.abs(into[self.zones])  # (where nothing may pass)
+            if apart.max(initial=0) > UNBALANCED * demand.total:
                 who = f" of {name!r}" if name else ""
                 raise ValueError(
                     f"the start{who} does not carry this demand: other amounts begin or end at "
@@ -378,7 +395,7 @@ class _Users:
         volumes = map(Demand.as_given, self.demands, picked[1:])
         selected: Any = dict(zip(self.names, volumes, strict=False))
         return Assignment(
-            self.ways.graph,
+            self.costs.graph,
             point.total.copy(),
             np.where(self.costs.closed, np.inf, state.times),
             by_class=dict(zip(self.names, point.flows, strict=True)) if named else {},
@@ -389,15 +406,16 @@ class _Users:
             selected=None if not picked else selected if named else selected[EVERYBODY],
             selected_flow=picked[0] if picked else None,
             _history=history,
-            _ways=self.ways,
+            _network=self.network,
             _weights=dict(zip(self.names, self.weights(state.times), strict=True)),
         )
 
 
-def _load(loader: Any, version: Any) -> tuple[Column, float]:
-    """Return the flow of every row of the input, and the unreached volume."""
-    flow, unreached = loader.load(version)
-    return flow_on_input(version._tree_graph, [flow]), unreached
+def _load(loader: Loader, version: Any) -> tuple[Column, float, float]:
+    """Return the flow of every row of the input, the unreached volume, and what turns cost it."""
+    (loads, unreached), graph = loader.load(version), version._tree_graph
+    turning = 0.0 if graph.turns is None else graph.turns.paid(loads)
+    return flow_on_input(graph, [onto_arcs(graph, loads)]), unreached, turning
 
 
 def _by_class(demand: Any, classes: Any) -> dict[str, Any]:
@@ -448,49 +466,19 @@ def _closed_rows(graph: Graph) -> NDArray[np.bool_]:
     return closed
 
 
-def _make_ways(
+def _make_network(
     network: Graph | Hierarchy,
     costs: _Costs,
-    closed_zones: Any,
+    zones: NDArray[np.int64],
     threads: int | None,
     memory_limit: float | None,
-) -> Ways:
+) -> Graph | Hierarchy:
     """Return the network to load on, prepared if it is a road network."""
-    graph = network._tree_graph
-    _refuse_costs_of_turns(graph)
-    end_of = np.arange(graph.n)
-    zones = np.unique(as_vertices([] if closed_zones is None else closed_zones, graph, "zone")[0])
     if zones.size:
-        end_of[zones] = graph.n + np.arange(zones.size)
-        network = _split(graph, end_of, zones.size)
+        network = costs.graph._close_vertices(zones)
     if isinstance(network, Graph):
         empty = np.where(costs.closed, np.inf, costs.column("cost", np.zeros(costs.rows)))
         network = network.with_weights(rows=empty)
         with suppress(ValueError):  # (no road network: it goes by trees)
             network = prepare(network, threads=threads, memory_limit=memory_limit, progress=False)
-    return Ways(graph, network, end_of)
-
-
-def _refuse_costs_of_turns(graph: Graph) -> None:
-    """Refuse turns that cost something and are not forbidden: no row has these costs."""
-    costs = np.zeros(0) if graph.turns is None else graph.turns.costs
-    if ((costs > 0) & (costs < closed_weight(costs.dtype))).any():
-        raise ValueError(
-            "turns must be free or forbidden here: what a turn costs belongs to no row, so that "
-            "gap and objective would leave it out; t.with_turn_costs(...) gives other costs"
-        )
-
-
-def _split(graph: Graph, end_of: NDArray[np.int64], more: int) -> Graph:
-    """Return the graph with the heads of arcs moved to `end_of`; rows keep their numbers."""
-    graph._refuse_turns("closed_zones")
-    if graph._rows_go_both_ways:
-        raise ValueError(
-            "closed_zones need rows with one direction: make the graph of them with directed=True"
-        )
-    # (rows that are no arcs become self-loops, which are dropped as before)
-    tails, heads = np.zeros((2, graph.input_arcs), INT64)
-    rows = np.flatnonzero(graph.row_arc >= 0)
-    arcs = graph.row_arc[rows]
-    tails[rows], heads[rows] = graph.tails[arcs], end_of[graph.indices[arcs]]
-    return Graph.from_arcs(tails, heads, np.zeros(tails.size), graph.n + more)
+    return network

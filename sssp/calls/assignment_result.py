@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.calls.load import load, skim
-from sssp.engine.demand import Demand, as_demand
 from sssp.errors import import_extra
 from sssp.graph.check_arrays import number_array
 
@@ -21,39 +20,6 @@ Column = NDArray[np.float64]
 
 #: columns of `Assignment.history`
 HISTORY = ("gap", "objective", "seconds")
-
-
-@dataclass(frozen=True, eq=False)
-class Ways:
-    """The network to load on: trips to a closed zone end at a second vertex of it.
-
-    Attributes
-    ----------
-    graph : Graph
-        The caller's.
-    network : Graph or Hierarchy
-        The same rows; arcs into a closed zone lead to its second vertex, and none leads on.
-    end_of : ndarray, shape (n,), int64
-        Where trips to each vertex end.
-    """
-
-    graph: Graph
-    network: Graph | Hierarchy
-    end_of: NDArray[np.int64]
-
-    def place(self, asked: Demand) -> Demand:
-        """Move destinations to `end_of`; volumes within a closed zone become 0."""
-        part = asked.with_entries(np.where(self.is_within(asked), 0.0, asked.entries))
-        return part.move(asked.origins, self.end_of[asked.destinations])
-
-    def is_within(self, asked: Demand) -> NDArray[np.bool_]:
-        """Return a mask of the entries of a demand that stay within a closed zone."""
-        table, ends = asked.volumes, asked.destinations
-        origins = asked.origins[:, np.newaxis]
-        if not isinstance(table, np.ndarray):
-            origins, ends = np.repeat(asked.origins, np.diff(table.indptr)), ends[table.indices]
-        within: NDArray[np.bool_] = (origins == ends) & (self.end_of[ends] != ends)
-        return within
 
 
 @dataclass(eq=False, repr=False)
@@ -103,7 +69,7 @@ class Assignment:
     unreached: float
     interrupted: bool
     _history: NDArray[np.float64]
-    _ways: Ways
+    _network: Graph | Hierarchy
     _weights: dict[str, Column]
     selected: Any = None
     selected_flow: Any = None
@@ -145,8 +111,7 @@ class Assignment:
         Returns
         -------
         Flows
-            As of `sssp.load`; with closed zones its `graph` is the one that is searched, and
-            `flow` is by row of the input all the same.
+            As of `sssp.load`; with closed zones its `graph` has them as forbidden turns.
 
         Raises
         ------
@@ -155,8 +120,7 @@ class Assignment:
         UnreachableError, ValueError, TypeError, VertexError
             As `sssp.load` does.
         """
-        placed = self._ways.place(as_demand(demand, self.graph))
-        return load(self._version(name), placed, **options)
+        return load(self._version(name), demand, **options)
 
     def skim(
         self, demand: Any, values: ArrayLike, *, name: str | None = None, **options: Any
@@ -191,18 +155,7 @@ class Assignment:
             rows = self.graph.input_arcs
             raise ValueError(f"values must have shape ({rows},) or ({rows}, c): one a row")
         version = self._version(name)
-        asked = as_demand(demand, self.graph, needs_volumes=False)
-        sums = skim(
-            version, self._ways.place(asked), columns[version._tree_graph.arc_origin], **options
-        )
-        # (on the network that is searched a trip within a closed zone would be a round trip)
-        within = asked.as_given(self._ways.is_within(asked))
-        for part in sums if isinstance(sums, list) else [sums]:
-            if isinstance(part, np.ndarray):
-                part[within] = 0
-            else:
-                part.data[within.data] = 0
-        return sums
+        return skim(version, demand, columns[version._tree_graph.arc_origin], **options)
 
     def _version(self, name: str | None) -> Graph | Hierarchy:
         """Return the network with the weights of a class, or of the only one."""
@@ -211,7 +164,7 @@ class Assignment:
         elif name not in self.by_class:
             names = ", ".join(map(repr, self.by_class)) or "none"
             raise ValueError(f"name must be that of a class, not {name!r}; there are {names}")
-        return self._ways.network.with_weights(rows=self._weights[name])
+        return self._network.with_weights(rows=self._weights[name])
 
     def __repr__(self) -> str:
         ended = ", interrupted" if self.interrupted else ""

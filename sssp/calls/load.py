@@ -113,10 +113,10 @@ def load(
         checked = checked.with_entries(kept)
         selected = checked.as_given(as_volumes(kept, is_integral=checked.is_integral))
         loader = Loader(g, checked, **options)
-    loads, left = loader.load_searched(g)
+    loads, left = loader.load(g)
     loads, by_arc, rest = (
         as_volumes(part, is_integral=checked.is_integral)
-        for part in (loads, _onto_arcs(graph, loads), np.array(lost + left))
+        for part in (loads, onto_arcs(graph, loads), np.array(lost + left))
     )
     return Flows(graph, by_arc, cost_of(loads, graph._searched.weights), rest.item(), selected)
 
@@ -222,7 +222,7 @@ def _as_rows(select: Any, graph: Graph) -> NDArray[Any]:
     return rows
 
 
-def _onto_arcs(graph: Graph, loads: NDArray[np.float64]) -> NDArray[np.float64]:
+def onto_arcs(graph: Graph, loads: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the loads of a graph's arcs, for those of the arcs that are searched."""
     if graph.turns is None:
         return loads
@@ -283,19 +283,14 @@ class Loader:
             number = device_number(named)
             self._swept_there = flow_driver.SweptFlows(demand, number, limit, progress, skips=skips)
 
-    def load(self, version: Graph | Hierarchy) -> tuple[NDArray[np.float64], float]:
-        """Return the flow on every arc, shape (m,), and the volume that leads nowhere.
+    def load(self, version: Any) -> tuple[NDArray[np.float64], float]:
+        """Return the flow on every arc that is searched, and the volume that leads nowhere.
 
         Parameters
         ----------
         version : Graph or Hierarchy
             The network that the loader was made for, or one with other weights on its arcs.
         """
-        loads, left = self.load_searched(version)
-        return _onto_arcs(version._tree_graph, loads), left
-
-    def load_searched(self, version: Any) -> tuple[NDArray[np.float64], float]:
-        """Return the flow on every arc that is searched, those of turns among them; see `load`."""
         searched = version._searched
         swept = self._swept or self._swept_there
         found: tuple[NDArray[np.float64], float] | None = swept and swept.load(searched)

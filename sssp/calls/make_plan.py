@@ -10,12 +10,15 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sssp.calls.placement import Work, place, search_work
 from sssp.engine import thresholds
+from sssp.engine.arc_ends import ArcEnds
 from sssp.engine.check_arguments import (
     as_limit,
     as_network,
     as_out,
+    as_starts,
     as_vertices,
     distinct,
+    refuse_both,
     refuse_negative,
     refuse_unprepared,
 )
@@ -26,10 +29,18 @@ from sssp.engine.progress import check_progress
 from sssp.engine.reductions import Reduction
 from sssp.engine.request import Request
 from sssp.engine.threads import check_threads
-from sssp.graph.check_arrays import as_flag
+from sssp.graph.check_arrays import arc_column, as_flag
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, WeightRange, distance_dtype
-from sssp.methods import METHODS, BellmanFord, DeltaStepping, Method, as_method, is_auto
+from sssp.methods import (
+    METHODS,
+    BellmanFord,
+    CountingStreets,
+    DeltaStepping,
+    Method,
+    as_method,
+    is_auto,
+)
 
 if TYPE_CHECKING:
     from sssp.prepared.hierarchy import Hierarchy
@@ -40,9 +51,11 @@ FASTEST, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()
 
 def make_plan(
     g: Graph | Hierarchy,
-    sources: ArrayLike,
+    sources: ArrayLike | None,
     *,
     targets: ArrayLike | None = None,
+    source_arcs: ArrayLike | None = None,
+    target_arcs: ArrayLike | None = None,
     nearest: bool = False,
     limit: float | None = None,
     method: str | Method = "auto",
@@ -64,8 +77,8 @@ def make_plan(
 
     Parameters
     ----------
-    g, sources, targets, nearest, limit, method, device, predecessors, dtype, output, out
-    threads, memory_limit, stream, progress
+    g, sources, targets, source_arcs, target_arcs, nearest, limit, method, device, predecessors
+    dtype, output, out, threads, memory_limit, stream, progress
         As of `sssp.shortest_paths`, which documents the errors too.
     reduction : Reduction, optional
     advice : str
@@ -77,14 +90,15 @@ def make_plan(
         The methods that the caller takes, by name.
     """
     asked = as_network(g)
-    network = asked if asked.turns is None else asked._searched
-    chosen = choose_method(network, method, known)
-    weights = weights_of(network, chosen)
+    network, chosen = choose_search(asked, method, known)
+    # (most calls are spared `weights_of`)
+    weights = network._weight_range if chosen.weighted else weights_of(network, chosen)
     if weights.least < 0:
         refuse_negative(network, chosen)
-    vertices, single = as_vertices(sources, asked, "source")
+    starts, arcs, single = as_starts(asked, sources, source_arcs)
     request = Request(
-        sources=vertices,
+        sources=starts,
+        source_arcs=arcs,
         single=single,
         nearest=as_flag(nearest, "nearest"),
         predecessors=as_flag(predecessors, "predecessors"),
@@ -94,10 +108,8 @@ def make_plan(
         threads=check_threads(threads),
         progress=None if progress is None else check_progress(progress),
     )
-    if targets is not None:
-        request.targets, request.single_target = as_vertices(targets, asked, "target")
-        if reduction is not None:
-            request.targets = distinct(request.targets)
+    if targets is not None or target_arcs is not None:
+        _ask_ends(request, asked, network, targets, target_arcs, weighted=chosen.weighted)
     if out is not None or dtype is not None:
         request.given_out, request.dtype = as_out(out, dtype, weights.dtype)
     if limit is not None:
@@ -110,9 +122,9 @@ def make_plan(
     if out is not None:
         request.out = _as_matrix(out, request, asked.n)
     if network is not asked:
-        _ask_expansion(request, asked._tree_graph, chosen)
+        _ask_expansion(request, asked._tree_graph)
     transposed = None
-    if from_either_end and targets is not None and _is_shorter(network, chosen, request):
+    if from_either_end and request.targets is not None and _is_shorter(network, chosen, request):
         transposed = _transpose(request)
     work = None
     if device == "auto" and request.rows * (network.n + network.m) > thresholds.NOT_ESTIMATED:
@@ -123,7 +135,7 @@ def make_plan(
 
 
 def make_request(
-    user: Graph,
+    network: Graph,
     method: Method,
     sources: NDArray[np.int64],
     limit: float | None,
@@ -136,17 +148,14 @@ def make_request(
 
     Parameters
     ----------
-    user : Graph or Hierarchy
-        As the caller gave it; with turns its expansion is searched.
+    network : Graph or Hierarchy
+        What is searched.
     sources : ndarray, int64
         Vertices of the graph that is searched.
     **more
         Fields of the request.
     """
-    network = user._searched
     refuse_negative(network, method)
-    if network is not user and not method.weighted:
-        user._tree_graph._refuse_turns(f"method={method.name!r}")
     weights = weights_of(network, method).dtype
     asked = distance_dtype(dtype, weights)
     request = Request(
@@ -162,15 +171,15 @@ def make_request(
     return request
 
 
-def _ask_expansion(request: Request, graph: Graph, method: Method) -> None:
+def _ask_expansion(request: Request, graph: Graph) -> None:
     """Turn a question about a graph with turns into one about its expansion."""
     expansion = graph.turns.expansion  # type: ignore[union-attr]  # it has turns
-    if not method.weighted:
-        graph._refuse_turns(f"method={method.name!r}")
     whole = request.targets is None
     if request.output == "device" and request.predecessors:
         graph._refuse_turns("a tree that stays on a device")
-    request.asked, request.sources = graph, expansion.begin[request.sources]
+    request.asked = graph
+    if request.arc_ends is not None:
+        return
     if request.targets is not None:
         request.targets = expansion.end[request.targets]
     elif request.reduction is not None:
@@ -190,6 +199,33 @@ def _ask_expansion(request: Request, graph: Graph, method: Method) -> None:
         weights = np.zeros((expansion.vertex_of.size, reduction.columns), own.dtype)
         weights[expansion.end] = own
         request.reduction = replace(reduction, vertex_weights=weights)
+
+
+def _ask_ends(
+    request: Request,
+    user: Graph,
+    network: Graph,
+    targets: ArrayLike | None,
+    arcs: ArrayLike | None,
+    *,
+    weighted: bool,
+) -> None:
+    """Ask for vertices alone, or for the tails of arcs on which the rows of a request end."""
+    refuse_both("target", targets, arcs)
+    if arcs is None:
+        request.targets, request.single_target = as_vertices(targets, user, "target")
+        if request.reduction is not None:
+            request.targets = distinct(request.targets)
+        return
+    if request.predecessors or request.nearest or request.output != "host":
+        raise ValueError(
+            "target_arcs gives a table on the host: omit predecessors=, nearest= and output=; "
+            "sssp.pairs finds the paths of trips to arcs"
+        )
+    request.single_target = np.ndim(arcs) == 0
+    graphs, places = (user._tree_graph, network._tree_graph), arc_column(arcs, user.m)
+    request.arc_ends = ArcEnds.of(*graphs, places, weighted=weighted)
+    request.targets = request.arc_ends.tails
 
 
 def _is_shorter(network: Graph, method: Method, request: Request) -> bool:
@@ -217,24 +253,29 @@ def _transpose(request: Request) -> Request:
     return replace(request, sources=request.targets, targets=request.sources, out=out)
 
 
-def choose_method(
-    graph: Graph, method: str | Method, known: dict[str, type[Method]] = METHODS
-) -> Method:
-    """Return the caller's method; for ``"auto"`` the fastest on road networks for such weights.
+def choose_search(
+    user: Any, method: str | Method, known: dict[str, type[Method]] = METHODS
+) -> tuple[Any, Method]:
+    """Return what is searched in place of the caller's graph or map, and the method.
 
-    A hierarchy has methods of its own.
+    That is the caller's method; for ``"auto"`` the fastest on road networks for such weights. A
+    hierarchy has methods of its own.
     """
-    own = graph._methods
+    searched = user if user.turns is None else user._searched
+    own = searched._methods
     if is_auto(method):
         if own is not None:
-            return next(iter(own.values()))()
-        return WITH_NEGATIVE_WEIGHTS if graph._weight_range.least < 0 else FASTEST
-    if own is None:
-        return as_method(method, known)
-    try:
-        return as_method(method, own)
-    except ValueError as error:
-        raise ValueError(f"{error}; of h.graph every method may be asked") from None
+            return searched, next(iter(own.values()))()
+        return searched, WITH_NEGATIVE_WEIGHTS if searched._weight_range.least < 0 else FASTEST
+    if own is not None:
+        try:
+            return searched, as_method(method, own)
+        except ValueError as error:
+            raise ValueError(f"{error}; of h.graph every method may be asked") from None
+    chosen = as_method(method, known)
+    if chosen.weighted or user.turns is None:
+        return searched, chosen
+    return user._counting_streets()._searched, CountingStreets()
 
 
 def _estimate(
@@ -285,12 +326,16 @@ def _check_form(request: Request) -> None:
         raise ValueError("output='sparse' holds all reached vertices: omit targets= and out=")
 
 
-def _as_matrix(out: NDArray[Any], request: Request, n: int) -> NDArray[Any]:
-    """View `out` as (rows, columns), with the axes that the call has dropped."""
+def _as_matrix(out: NDArray[Any], request: Request, n: int) -> NDArray[Any] | None:
+    """View `out` as (rows, columns), with the axes that the call has dropped; None: not yet."""
     rows = () if request.single or request.nearest else (request.sources.size,)
-    shape = rows if request.single_target else (*rows, request.columns(n))
+    ends = request.arc_ends
+    columns = request.columns(n) if ends is None else ends.arcs.size
+    shape = rows if request.single_target else (*rows, columns)
     if out.shape != shape:
         raise ValueError(f"out has shape {out.shape}; the distances of this call have {shape}")
+    if ends is not None:
+        return None  # (distances of arcs follow from those that are searched)
     matrix = np.asarray(out)
     if request.single_target:
         matrix = matrix[..., np.newaxis]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from sssp.calls.make_plan import choose_method, make_request
+from sssp.calls.make_plan import choose_search, make_request
 from sssp.calls.placement import place
 from sssp.calls.shortest_paths import failure, run_plan
 from sssp.cpu.search.nearest_labels import Table, empty_table, leads_on, merge_kernel, solve
@@ -118,7 +118,7 @@ def nearest(
     [[1, 0], [0, 1], [0, 1], [0, 1]]
     """
     user_network = as_network(g)
-    network = user_network._searched
+    network, chosen = choose_search(user_network, method)
     if direction not in ("from", "to"):
         raise ValueError(f"direction must be 'from' or 'to', not {direction!r}")
     places, _ = as_vertices(facilities, user_network, "facility")
@@ -127,7 +127,8 @@ def nearest(
     most = thresholds.FACILITIES_SWEPT if prepared else thresholds.FACILITIES_SEARCHED
     few = limit is None and places.size <= most * count
     by_labels = named_device(device) in ("auto", "cpu") and not few and network.least_weight >= 0
-    chosen = Dijkstra() if is_auto(method) and by_labels else choose_method(network, method)
+    if is_auto(method) and by_labels:
+        chosen = Dijkstra()
     starts, wanted = places, None
     if user_network.turns is not None:
         expansion = user_network.turns.expansion
@@ -137,7 +138,7 @@ def nearest(
         starts = begin[places]
     advice = UNPREPARED if prepared and not isinstance(chosen, Dijkstra) else ""
     options = limit, dtype, threads, progress
-    request = make_request(user_network, chosen, starts, *options, advice=advice)
+    request = make_request(network, chosen, starts, *options, advice=advice)
     asked = request.dtype
     if isinstance(chosen, Dijkstra):
         network = network._tree_graph

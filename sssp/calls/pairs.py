@@ -10,22 +10,31 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from sssp.calls.make_plan import choose_method, make_request
+from sssp.calls.make_plan import choose_search, make_request
 from sssp.calls.placement import named_devices, place, search_work, trip_work
 from sssp.calls.shortest_paths import failure
 from sssp.cpu.search.a_star import landmark_bytes
 from sssp.cpu.tree import find_walks, may_tie
 from sssp.engine import thresholds
-from sssp.engine.check_arguments import as_memory_limit, as_network, as_vertices, distinct
+from sssp.engine.arc_ends import ArcEnds
+from sssp.engine.check_arguments import (
+    as_memory_limit,
+    as_network,
+    as_starts,
+    as_vertices,
+    distinct,
+    refuse_both,
+)
 from sssp.engine.device_names import named_device
 from sssp.engine.memory import FEWER_TRIPS, check_memory
-from sssp.engine.narrow import convert_into
+from sssp.engine.narrow import convert_into, narrow
 from sssp.engine.network import open_part, reversed_graph
 from sssp.engine.outputs import join_walks
 from sssp.engine.plan import Plan, is_symmetric, merge_answers, run_placed, weights_of
 from sssp.engine.request import Answer, Request, Walks
 from sssp.graph.arc_orders import unsigned_arcs
-from sssp.graph.check_arrays import as_flag
+from sssp.graph.check_arrays import arc_column, as_flag
+from sssp.graph.csr import spread
 from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, largest_distance, unreached
 from sssp.methods import METHODS, TRIP_METHODS, AStar, Method, is_auto
 from sssp.results.trip_results import Trips
@@ -42,9 +51,11 @@ TRIP_BYTES = 80
 
 def pairs(
     g: Graph | Hierarchy,
-    sources: ArrayLike,
-    targets: ArrayLike,
+    sources: ArrayLike | None = None,
+    targets: ArrayLike | None = None,
     *,
+    source_arcs: ArrayLike | None = None,
+    target_arcs: ArrayLike | None = None,
     limit: float | None = None,
     method: str | Method = "auto",
     device: str | Sequence[str] = "auto",
@@ -63,6 +74,12 @@ def pairs(
     sources, targets : int, or array_like of int, shape (p,)
         The ends of the trips, in their order. An int stands for as many as the other side has.
         Duplicates are kept; empty is allowed.
+    source_arcs, target_arcs : int, or array_like of int, shape (p,), optional
+        In place of `sources` or `targets`: arcs, as positions in ``graph.indices``
+        (`Graph.arcs`). A trip starts after its source arc, whose weight does not count, and drives
+        to the end of its target arc, whose weight counts; so do the turns from the one and to the
+        other (`Graph.with_turns`). From an arc to itself leads a round trip. Paths begin at the
+        head of the source arc, and end with the target arc.
     limit : float, optional
         Greatest distance of interest, inclusive.
     method : str or Method
@@ -116,14 +133,26 @@ def pairs(
     ([10, 5, 5], [0, 1, 2])
     """
     user = as_network(g)
-    network = user._searched
-    chosen = choose_method(network, method, METHODS | TRIP_METHODS)
-    starts, ends = _ends(user, sources, targets)
-    if user.turns is not None:
-        starts, ends = user.turns.expansion.begin[starts], user.turns.expansion.end[ends]
-    more = {"advice": FEWER_TRIPS, "reserved_bytes": TRIP_BYTES * starts.size}
+    network, chosen = choose_search(user, method, METHODS | TRIP_METHODS)
+    starts, source_arcs, one_start = as_starts(user, sources, source_arcs)
+    ends, one_end = _as_ends(user, targets, target_arcs)
+    if one_start != one_end:
+        starts, ends = (side.copy() for side in np.broadcast_arrays(starts, ends))
+    if starts.size != ends.size:
+        raise ValueError(
+            f"{starts.size} sources and {ends.size} targets: a trip has one of each; for all "
+            "distances between them call shortest_paths(g, sources, targets=targets)"
+        )
+    more: dict[str, Any] = {}
+    if source_arcs is not None:
+        more["source_arcs"] = np.broadcast_to(source_arcs, starts.shape)
+    if target_arcs is not None:
+        graphs = user._tree_graph, network._tree_graph
+        ends_on = ArcEnds.of(*graphs, ends, weighted=chosen.weighted)
+        starts, ends, more["arc_ends"] = np.repeat(starts, ends_on.counts), ends_on.tails, ends_on
+    more |= {"advice": FEWER_TRIPS, "reserved_bytes": TRIP_BYTES * starts.size}
     more["predecessors"] = as_flag(predecessors, "predecessors")
-    request = make_request(user, chosen, starts, limit, dtype, threads, progress, **more)
+    request = make_request(network, chosen, starts, limit, dtype, threads, progress, **more)
     call = _Call(user._tree_graph, network, starts, ends, request, chosen)
     call.refuse_too_many(device, memory_limit)
     if isinstance(chosen, AStar) and not call.finds_paths():
@@ -137,20 +166,15 @@ def pairs(
     return call.answer()
 
 
-def _ends(
-    network: Graph, sources: ArrayLike, targets: ArrayLike
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Check the ends of the trips, and give both sides the same length."""
-    starts, one_start = as_vertices(sources, network, "source")
-    ends, one_end = as_vertices(targets, network, "target")
-    if one_start != one_end:
-        starts, ends = (side.copy() for side in np.broadcast_arrays(starts, ends))
-    if starts.size != ends.size:
-        raise ValueError(
-            f"{starts.size} sources and {ends.size} targets: a trip has one of each; for all "
-            "distances between them call shortest_paths(g, sources, targets=targets)"
-        )
-    return starts, ends
+def _as_ends(
+    user: Graph, targets: ArrayLike | None, arcs: ArrayLike | None
+) -> tuple[NDArray[np.int64], bool]:
+    """Check where trips end: vertices of the graph that is searched, or arcs of the user's."""
+    refuse_both("target", targets, arcs)
+    if arcs is not None:
+        return arc_column(arcs, user.m), np.ndim(arcs) == 0
+    ends, single = as_vertices(targets, user, "target")
+    return ends if user.turns is None else user.turns.expansion.end[ends], single
 
 
 class _Groups(NamedTuple):
@@ -337,18 +361,44 @@ class _Call:
             expansion = self.user_graph.turns.expansion
             starts, ends = expansion.vertex_of[starts], expansion.vertex_of[ends]
             walks = None if walks is None else _user_walks(expansion, walks)
+        distances, walk_of, arc_ends = answer.distances[trip_of], trip_of, request.arc_ends
+        if arc_ends is not None:
+            totals, least = arc_ends.reach(distances[np.newaxis], request.limit)
+            chosen = arc_ends.choose(totals[0], least[0])
+            trip_of = walk_of = np.arange(answer.distances.size)[trip_of][chosen]
+            distances, starts = narrow(least[0], request.dtype), starts[arc_ends.firsts[:-1]]
+            ends = self.user_graph.indices[arc_ends.arcs].astype(INT64)
+            if walks is not None:
+                is_there = distances != unreached(distances.dtype)
+                walks, walk_of = _lengthen(walks, walk_of, ends, is_there), np.arange(ends.size)
         return Trips(
             self.user_graph,
             starts,
             ends,
-            answer.distances[trip_of],
+            distances,
             limit=self.request.limit,
+            source_arcs=request.source_arcs,
+            target_arcs=None if arc_ends is None else arc_ends.arcs,
             walks=walks,
-            walk_of=trip_of,
+            walk_of=walk_of,
             method="+".join(names),
             device=answer.device,
             stats={name: values[trip_of] for name, values in answer.stats.items()},
         )
+
+
+def _lengthen(
+    walks: Walks, walk_of: NDArray[Any], ends: NDArray[np.int64], is_there: NDArray[np.bool_]
+) -> Walks:
+    """Return a path for each trip, that of `walk_of` and one more vertex; none where none is."""
+    counts = np.where(is_there, np.diff(walks.firsts)[walk_of], 0)
+    firsts = np.concatenate([[0], np.cumsum(counts + is_there)])
+    vertices = np.empty(firsts[-1], INDEX)
+    is_last = np.zeros(firsts[-1], np.bool_)
+    is_last[firsts[1:][is_there] - 1] = True
+    vertices[is_last] = ends[is_there]
+    vertices[~is_last] = walks.vertices[spread(walks.firsts[walk_of], counts)]
+    return Walks(firsts, vertices)
 
 
 def _user_walks(expansion: Expansion, walks: Walks) -> Walks:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sssp.calls.make_plan import make_plan
 from sssp.engine.cycles import error_of
-from sssp.engine.narrow import convert_into
+from sssp.engine.narrow import convert_into, narrow
 from sssp.engine.plan import Plan, overflow_error
 from sssp.engine.request import Answer, Request
 from sssp.methods import Method
@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
 def shortest_paths(
     g: Graph | Hierarchy,
-    sources: ArrayLike,
+    sources: ArrayLike | None = None,
     *,
     targets: ArrayLike | None = None,
+    source_arcs: ArrayLike | None = None,
+    target_arcs: ArrayLike | None = None,
     nearest: bool = False,
     limit: float | None = None,
     method: str | Method = "auto",
@@ -52,6 +54,12 @@ def shortest_paths(
     targets : int, or array_like of int, shape (t,), optional
         Vertices of interest: the search stops when all are settled, and `distances` has one
         column a target. Predecessors are kept as far as paths to the targets need them.
+    source_arcs : int, or array_like of int, shape (k,), optional
+        In place of `sources`: arcs, as positions in ``graph.indices`` (`Graph.arcs`), after which
+        to start. Their weights do not count, but the turns from them do (`Graph.with_turns`).
+    target_arcs : int, or array_like of int, shape (t,), optional
+        In place of `targets`: arcs to drive to the end of. Their weights count, and the turns to
+        them; from an arc to itself leads a round trip. Distances alone: `sssp.pairs` has paths.
     nearest : bool
         One search from all sources together: distances to the nearest of them, shape (n,), and
         `origin`, the source that is nearest (the smallest of several; of a source itself).
@@ -150,6 +158,8 @@ def shortest_paths(
             g,
             sources,
             targets=targets,
+            source_arcs=source_arcs,
+            target_arcs=target_arcs,
             nearest=nearest,
             limit=limit,
             method=method,
@@ -175,11 +185,17 @@ def solve_plan(plan: Plan[Request]) -> ShortestPaths:
     NegativeCycleError, DistanceOverflowError, DeviceError
         As `shortest_paths` documents.
     """
-    answer = run_plan(plan.transposed or plan)
+    asked = plan.transposed or plan
+    answer = asked.run()
+    if answer is None:
+        raise failure(asked)
     if plan.transposed is not None:
         answer.distances = answer.distances.T
     graph = plan.network._tree_graph
     kind, request = ShortestPaths, plan.request
+    if request.arc_ends is not None:
+        _, least = request.arc_ends.reach(answer.distances, request.limit)
+        answer.distances = narrow(least, request.dtype)
     if request.asked is not None:
         kind, graph = TurnedPaths, request.asked
     result = kind(graph, request, answer, method=plan.method.name, device=answer.device)

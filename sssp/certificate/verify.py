@@ -19,19 +19,27 @@ among those of the tail before it on a shortest path; the second says that such 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sssp.certificate.certify import Certifier, CheckedRow, certify_trees
+from sssp.cpu.search import nearest_labels
 from sssp.cpu.tree_sums import arcs_between, skim_kernel
+from sssp.engine.arc_ends import ArcEnds
+from sssp.engine.check_arguments import as_starts
 from sssp.engine.network import methods_of
+from sssp.engine.request import Request
 from sssp.errors import VerificationError
-from sssp.graph.check_arrays import is_real, is_sparse
+from sssp.graph.check_arrays import arc_column, is_real, is_sparse
 from sssp.graph.graph import Graph
 from sssp.graph.weights import closed_weight
 from sssp.kernels.dtypes import INDEX, INT64, unreached
 from sssp.kernels.jit import njit
+from sssp.methods import BreadthFirst, DeltaStepping
 from sssp.results.check_result import check_form
 from sssp.results.facilities import NearestFacilities
 from sssp.results.trees import ShortestPaths
@@ -96,27 +104,48 @@ def verify(
         )
     if g.turns is None and isinstance(result, TurnedPaths):
         raise VerificationError("the result is that of a graph with turns, and g has none")
+    if g.turns is not None and result.method == BreadthFirst.name:
+        g, result = g._counting_streets(), copy(result)
+        result.method = DeltaStepping.name  # (on these weights)
     if isinstance(result, Trips):
         certify_trips(g, result, rtol)
     elif isinstance(result, NearestFacilities):
         certify_facilities(g, result, rtol)
     else:
-        certify_trees(*((g, result) if g.turns is None else _on_expansion(g, result)), rtol)
+        plain = g.turns is None and result.target_arcs is None
+        certify_trees(*((g, result) if plain else _on_searched(g, result)), rtol)
 
 
-def _on_expansion(g: Graph, result: ShortestPaths) -> tuple[Graph, ShortestPaths]:
-    """Return the expansion of a graph with turns, and what a result says of it."""
-    assert g.turns is not None
-    expansion = g.turns.expansion
+def _searched_ends(
+    g: Graph, result: ShortestPaths | Trips
+) -> tuple[Graph, NDArray[np.int64], NDArray[np.int64]]:
+    """Return the graph on which a result is certified, and its sources and targets there."""
+    by_vertex, after, on = result.sources, result.source_arcs, result.target_arcs
+    for arcs, vertices in ((after, by_vertex), (on, result.targets)):
+        _require(
+            arcs is None or (g.indices[arc_column(arcs, g.m)] == vertices).all(),
+            "sources and targets are not the heads of their arcs",
+        )
+    sources, _, _ = as_starts(g, by_vertex if after is None else None, after)
+    if on is not None:
+        ends = ArcEnds.of(g, g._searched, on, weighted=result.method != BreadthFirst.name)
+        extended = ends.extend(g._searched)
+        return extended, sources, np.arange(g._searched.n, extended.n)
+    targets = np.arange(g.n) if result.targets is None else result.targets
+    return g._searched, sources, targets if g.turns is None else g.turns.expansion.end[targets]
+
+
+def _on_searched(g: Graph, result: ShortestPaths) -> tuple[Graph, ShortestPaths]:
+    """Return the graph that was searched in place of g, and what a result says of it."""
     inside = getattr(result, "_inside", None)
     if inside is None:  # (its rows are those of targets)
         check_form(g, result)
         inside = object.__new__(ShortestPaths)
-        inside.__dict__.update(result.__dict__)
-        targets = expansion.end if result.targets is None else expansion.end[result.targets]
-        inside.graph, inside.predecessors, inside.targets = g._searched, None, targets
-        inside.sources = expansion.begin[result.sources]
-        return g._searched, inside
+        inside.__dict__.update(result.__dict__, predecessors=None)
+        inside.graph, inside.sources, inside.targets = _searched_ends(g, result)
+        return inside.graph, inside
+    assert g.turns is not None
+    expansion = g.turns.expansion
     distances, own = result.distances, inside.distances
     if inside.targets is None:
         own = own[:, expansion.end] if is_sparse(own) else own[..., expansion.end]
@@ -126,6 +155,8 @@ def _on_expansion(g: Graph, result: ShortestPaths) -> tuple[Graph, ShortestPaths
         and np.array_equal(result.reached.shape, own.shape)
         and same
     )
+    inside = copy(inside)
+    inside.method = result.method
     _require(right, "the result and its ways over the expansion are not those of one call")
     return g._searched, inside
 
@@ -245,7 +276,6 @@ def _certify_labels_kernel(
 
 def certify_facilities(g: Graph, result: NearestFacilities, rtol: float | None) -> None:
     """Raise `VerificationError` unless `result` holds the k nearest facilities of every vertex."""
-    g._refuse_turns("the certificate of nearest facilities")
     facilities, distances, index = result.facilities, result.distances, result.index
     _require(
         facilities.dtype == INT64 and facilities.ndim == 1, "facilities must be int64 vertices"
@@ -260,11 +290,25 @@ def certify_facilities(g: Graph, result: NearestFacilities, rtol: float | None) 
         ((index < 0) == (distances == unreached(distances.dtype))).all(),
         "index must be -1 just where there is no distance",
     )
-    asked = g.reverse() if result.direction == "to" else g
+    expansion = None if g.turns is None else g.turns.expansion
+    asked = g._searched.reverse() if result.direction == "to" else g._searched
+    if expansion is not None:
+        ends = expansion.begin, expansion.end
+        begin, end = ends if result.direction == "from" else ends[::-1]
+        facilities = begin[facilities]
     certifier = Certifier(asked, result, rtol)
     numbers, weights = certifier.operands(distances)
     greatest, least_missing, _, tolerance = certifier.bounds(numbers, result.limit, certifier.rtol)
     graph = certifier.graph
+    if expansion is not None:
+        labels, limit, dtype = (numbers, index), result.limit, numbers.dtype
+
+        def reach(place: int) -> NDArray[Any]:
+            alone, _ = _find_labels(graph, facilities[[place]], 1, limit, dtype)
+            return alone[end].ravel()
+
+        numbers, index = _find_labels(graph, facilities, index.shape[1], limit, dtype)
+        _compare_labels(labels, (numbers[end], index[end]), tolerance, reach)
     code, place = _certify_labels_kernel(
         *(graph.indptr, graph.indices, weights, facilities),
         *map(np.ascontiguousarray, (numbers, index)),
@@ -274,7 +318,7 @@ def certify_facilities(g: Graph, result: NearestFacilities, rtol: float | None) 
     if code == RIGHT:
         return
     vertex = int(graph.indices[place]) if code == INCOMPLETE else int(place)
-    given = f"vertex {vertex} is given the facilities {index[vertex]} at {distances[vertex]}"
+    given = f"vertex {vertex} is given the facilities {index[vertex]} at {numbers[vertex]}"
     reason = {
         BAD_NUMBER: "a position or a distance is none, or is beyond the limit",
         DISORDER: "they are not ascending by distance and position, each once",
@@ -286,34 +330,75 @@ def certify_facilities(g: Graph, result: NearestFacilities, rtol: float | None) 
     raise VerificationError(f"{given}, but {reason}")
 
 
+def _find_labels(
+    graph: Graph, facilities: NDArray[np.int64], k: int, limit: float | None, dtype: np.dtype[Any]
+) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Return the k nearest facilities of every vertex of an expansion."""
+    if graph.least_weight < 0:
+        raise ValueError(
+            "nearest facilities on a graph with turns are certified where no weight is negative"
+        )
+    found = nearest_labels.solve(graph, Request(sources=facilities, limit=limit), k, dtype)
+    if found is None:
+        raise VerificationError("distances are given that do not fit their dtype")
+    return found[0]
+
+
+def _compare_labels(
+    labels: tuple[NDArray[Any], NDArray[np.int32]],
+    right: tuple[NDArray[Any], NDArray[np.int32]],
+    tolerance: Any,
+    reach: Callable[[int], NDArray[Any]],
+) -> None:
+    """Raise unless labels are the right ones, but for order and choice within a tolerance.
+
+    ``reach(i)`` finds the distances of facility i.
+    """
+    (distances, index), (right_distances, right_index) = labels, right
+    differs, wrong = index != right_index, (index >= 0) != (right_index >= 0)
+    both = (right_index >= 0) & ~wrong
+    gap = np.subtract(distances, right_distances, out=np.zeros_like(distances), where=both)
+    wrong |= np.abs(gap) > tolerance
+    if not tolerance:
+        wrong |= differs
+    for place in np.unique(index[differs & ~wrong]):
+        far = np.abs(distances - reach(place)[:, np.newaxis]) > tolerance
+        wrong |= (index == place) & differs & far
+    if wrong.any():
+        v = int(np.argmax(wrong.any(axis=1)))
+        raise VerificationError(
+            f"vertex {v} is given the facilities {index[v]} at {distances[v]}, but with turns the "
+            f"nearest are {right_index[v]} at {right_distances[v]}"
+        )
+
+
 def certify_trips(g: Graph, result: Trips, rtol: float | None) -> None:
     """Raise `VerificationError` unless every trip has its distance, and its path that length."""
-    searched, shape = g._searched, (len(result),)
+    shape = (len(result),)
     for name in ("sources", "targets"):
         vertices = getattr(result, name)
         _require(vertices.dtype == INT64 and vertices.shape == shape, f"{name} must be int64, 1-D")
         _require(((vertices >= 0) & (vertices < g.n)).all(), f"{name} must be vertices")
     _require(result.distances.shape == shape, "distances must have one number a trip")
+    searched, sources, targets = _searched_ends(g, result)
     certifier = Certifier(searched, result, rtol)
-    sources, targets = result.sources, result.targets
-    if g.turns is not None:
-        sources, targets = g.turns.expansion.begin[sources], g.turns.expansion.end[targets]
     order = np.argsort(sources, kind="stable")
     for trips in np.split(order, np.flatnonzero(np.diff(sources[order])) + 1):
         if trips.size:
             row = CheckedRow(int(trips[0]), sources[trips[:1]], result.distances[trips])
             certifier.certify_targets(row, targets[trips], result.limit)
     if result.has_paths:
-        _certify_paths(g, certifier, result)
+        _certify_paths(g, certifier, result, sources)
 
 
 @njit
-def _follow_kernel(
-    indptr, arc_of, indices, weights, closed, begin, firsts, vertices, arcs, lengths
-):
-    """Add up paths over the expansion; return the first with a turn that is forbidden, or -1."""
+def _follow_kernel(indptr, arc_of, indices, weights, closed, begin, firsts, arcs, lengths):
+    """Add up paths over the expansion; return the first with a turn that is forbidden, or -1.
+
+    Path i begins at vertex ``begin[i]`` of it.
+    """
     for i in range(lengths.size):
-        at = begin[vertices[firsts[i]]] if firsts[i] < firsts[i + 1] else 0
+        at = begin[i]
         for step in range(firsts[i] + 1, firsts[i + 1]):
             arc, end = indptr[at], indptr[at + 1]
             while arc < end and (arc_of[arc] != arcs[step] or weights[arc] == closed):
@@ -325,7 +410,9 @@ def _follow_kernel(
     return -1
 
 
-def _certify_paths(asked: Graph, certifier: Certifier, result: Trips) -> None:
+def _certify_paths(
+    asked: Graph, certifier: Certifier, result: Trips, sources: NDArray[np.int64]
+) -> None:
     """Raise unless every path leads from its source to its target, at its distance."""
     walks = result._require_walks()
     g = certifier.graph if asked.turns is None else asked
@@ -336,6 +423,8 @@ def _certify_paths(asked: Graph, certifier: Certifier, result: Trips) -> None:
     wrong = (walks.vertices[firsts[at]] != result.sources[at]) | (
         walks.vertices[ends[at] - 1] != result.targets[at]
     )
+    if result.target_arcs is not None:
+        wrong |= walks.vertices[ends[at] - 2] != asked.tails[result.target_arcs[at]]
     if wrong.any():
         trip = int(at[np.argmax(wrong)])
         raise VerificationError(
@@ -360,9 +449,11 @@ def _certify_paths(asked: Graph, certifier: Certifier, result: Trips) -> None:
         expansion, searched = asked.turns.expansion, asked._searched
         weights = searched.weights_as(numbers.dtype)
         closed = closed_weight(weights.dtype)
+        begin = np.zeros(lengths.size, INT64)
+        begin[result._walk_of] = sources
         lost = _follow_kernel(
             expansion.indptr, expansion.arc_of, expansion.indices, weights, closed,
-            expansion.begin, *walks, arcs, lengths,
+            begin, walks.firsts, arcs, lengths,
         )  # fmt: skip
         if lost >= 0:
             trip = int(np.argmax(result._walk_of == lost))

@@ -44,7 +44,7 @@ from sssp.engine.overflow import OverflowTest
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Request
 from sssp.engine.workers import POLL_SECONDS, Pool
-from sssp.graph.arc_orders import unsigned_arcs
+from sssp.graph.arc_orders import ArcsByHead, arcs_by_head, unsigned_arcs
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.locks import make_lock
@@ -305,9 +305,22 @@ class SingleRows(Rows):
         self._pool: _ScratchPool = graph._shared("cpu scratch", _ScratchPool)
 
     @cached_property
+    def is_target(self) -> NDArray[np.bool_]:
+        """Whether a vertex is one of the targets."""
+        assert self.request.targets is not None
+        found = np.zeros(self.graph.n, np.bool_)
+        found[self.request.targets] = True
+        return found
+
+    @cached_property
     def arcs(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]:
         """The arcs that searches and trees go along."""
         return unsigned_arcs(self.graph, self.dtype)
+
+    @cached_property
+    def arcs_by_head(self) -> ArcsByHead:
+        """The same arcs by head."""
+        return arcs_by_head(self.graph, self.dtype)
 
     @property
     def worker_bytes(self) -> int:
@@ -341,8 +354,11 @@ class SingleRows(Rows):
         request, sources = self.request, self.sources_of(rows.start)
         self.counts[:, rows.start] = scratch.counters[: len(self.counts)]
         found = HostRows(rows, request.targets_of(rows.start), distances, [reached])
+        if request.width is not None and request.reduction is not None:
+            found.drop_unreached(self.is_target)
         if request.wants_tree and goes_back:
-            found.branches = [branches_of(np.sort(reached), scratch.predecessors[0])]
+            scratch.predecessors[0][sources[: reached.size]] = -2
+            found.branches = [branches_of(reached, scratch.predecessors[0])]
         elif request.wants_tree:
             self._find_tree(found, sources, scratch)
         elif request.predecessors:
@@ -359,24 +375,35 @@ class SingleRows(Rows):
         """Complete a search: origins and predecessors."""
         distances, reached = found.distances[0], found.reached_vertices[0]
         final = self.bound
-        if found.targets is not None and found.targets.size and self.graph.least_weight >= 0:
+        targets = found.targets
+        takes_branches = targets is not None and self._never_ties
+        if targets is not None and not takes_branches and self.graph.least_weight >= 0:
             # (over negative arcs a path may pass through vertices farther away than its end, so
             # then all the row is needed, and the search has completed it)
-            farthest = distances[found.targets].max()
+            farthest = distances[targets].max(initial=0)
             final = farthest if farthest < self.unseen else final
         tree = Tree(self.graph, self.arcs, sources, distances, reached, final)
         if self.request.nearest:
             found.origin = tree.origins()
         if not self.request.predecessors:
             return
-        if found.targets is not None and self._branches_suffice(tree):
-            found.branches = [tree.branches(found.targets, scratch.predecessors[0])]
+        if targets is not None and (takes_branches or self._branches_suffice(tree)):
+            by_head = self.arcs_by_head
+            found.branches = [tree.branches(targets, scratch.predecessors[0], by_head)]
         else:
             place = self.form.tree_place(found.rows)
             found.predecessors = scratch.predecessors if place is None else place
             if place is not None:
                 place[0].fill(-1)
             tree.predecessors(found.origin, found.predecessors[0], self.request.fewest_arcs)
+
+    @cached_property
+    def _never_ties(self) -> bool:
+        """Whether paths to targets can be found without the tree, however far they lead."""
+        request = self.request
+        if request.nearest or request.fewest_arcs:
+            return False
+        return not may_tie(self.graph, self.unseen, self.dtype)
 
     def _branches_suffice(self, tree: Tree) -> bool:
         """Return whether paths to the targets can be found without the whole tree."""

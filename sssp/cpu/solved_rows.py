@@ -99,7 +99,7 @@ class HostRows:
     ----------
     rows : range
         Which rows of the request.
-    targets : ndarray, int64, or None
+    targets : ndarray of integers, or None
         The columns that the request wants; None: all.
     distances : ndarray, shape (rows, n), any strides
     reached : list of ndarray, int32
@@ -115,13 +115,19 @@ class HostRows:
     """
 
     rows: range
-    targets: NDArray[np.int64] | None
+    targets: NDArray[Any] | None
     distances: NDArray[Any]
     reached_vertices: list[NDArray[np.int32]]
     predecessors: NDArray[np.int32] | None = None
     branches: list[tuple[NDArray[np.int32], NDArray[np.int32]]] | None = None
     origin: NDArray[np.int32] | None = None
     walks: Walks | None = None
+
+    def drop_unreached(self, is_target: NDArray[np.bool_]) -> None:
+        """Leave out the targets of the only row that it does not reach, where it reaches few."""
+        if self._are_few(0):
+            (reached,) = self.reached_vertices
+            self.targets = np.sort(reached[is_target[reached]])
 
     def copy_distances(self, out: NDArray[Any]) -> None:
         """Write the columns that the request wants, unless they were found in place."""

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from sssp.engine.check_arguments import distinct
 from sssp.engine.cycles import rounding
 from sssp.engine.request import Walks
-from sssp.graph.arc_orders import arcs_by_head
+from sssp.graph.arc_orders import ArcsByHead, arcs_by_head
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.jit import njit
@@ -196,13 +196,31 @@ def may_tie(graph: Graph, farthest: Any, dtype: np.dtype[Any]) -> bool:
     return not (least > 0 and least >= farthest * np.finfo(dtype).eps)
 
 
+@njit
+def _cut_kernel(predecessors, vertices, tails):
+    """Move the predecessors of some vertices to `tails`; many vertices are put in order first."""
+    if vertices.size * MANY > predecessors.size:
+        place = 0
+        for vertex in range(predecessors.size):
+            if predecessors[vertex] != -1:
+                vertices[place] = vertex
+                place += 1
+    for i in range(vertices.size):
+        tails[i] = max(predecessors[vertices[i]], -1)
+        predecessors[vertices[i]] = -1
+
+
 def branches_of(
     vertices: NDArray[np.int32], predecessors: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return vertices and their predecessors, which are -1 again afterwards."""
-    tails = predecessors[vertices]
-    reset(predecessors, vertices, -1)
-    tails[tails == -2] = -1
+    """Return vertices, ascending, and their predecessors, which are -1 again afterwards.
+
+    They are all that have some, but for the source, whose predecessor is -2.
+    """
+    are_few = vertices.size * MANY <= predecessors.size
+    vertices = np.sort(vertices) if are_few else vertices.copy()
+    tails = np.empty_like(vertices)
+    _cut_kernel(predecessors, vertices, tails)
     return vertices, tails
 
 
@@ -260,7 +278,7 @@ class Tree:
         return origin
 
     def branches(
-        self, targets: NDArray[np.int64], predecessors: NDArray[np.int32]
+        self, targets: NDArray[np.int64], predecessors: NDArray[np.int32], by_head: ArcsByHead
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return the vertices on the paths to some targets, ascending, and their predecessors.
 
@@ -269,6 +287,8 @@ class Tree:
         targets : ndarray, shape (t,), int64
         predecessors : ndarray, shape (n,), int32
             Scratch: -1 everywhere, and again on return.
+        by_head : ArcsByHead
+            The arcs of the graph, in the dtype of the distances.
 
         Notes
         -----
@@ -278,10 +298,10 @@ class Tree:
         dtype = self.distances.dtype
         vertices = np.empty(self.reached.size, INDEX)
         count = _branches_kernel(
-            *arcs_by_head(self.graph, dtype), targets, self.distances, unreached(dtype),
+            *by_head, targets, self.distances, unreached(dtype),
             predecessors, vertices,
         )  # fmt: skip
-        return branches_of(np.sort(vertices[:count]), predecessors)
+        return branches_of(vertices[:count], predecessors)
 
     def predecessors(
         self,

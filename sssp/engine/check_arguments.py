@@ -15,7 +15,7 @@ from sssp.engine.memory import physical_memory
 from sssp.engine.reductions import REDUCTIONS, Reduction
 from sssp.engine.request import Request
 from sssp.errors import NegativeWeightError, VertexError
-from sssp.graph.check_arrays import is_integer, is_real, number_array, refuse_mask
+from sssp.graph.check_arrays import arc_column, is_integer, is_real, number_array, refuse_mask
 from sssp.graph.graph import Graph
 from sssp.graph.labels import label_hint
 from sssp.kernels.dtypes import FLOAT64, INT64, distance_dtype
@@ -107,6 +107,58 @@ def as_vertices(value: Any, graph: Graph, what: str) -> tuple[NDArray[np.int64],
         outside = np.flatnonzero((vertices < 0) | (vertices >= graph.n))
         raise VertexError(_no_vertex(vertices[outside[0]], graph, what))
     return vertices.astype(INT64, copy=True), single
+
+
+def as_starts(
+    user: Any, sources: Any, arcs: Any
+) -> tuple[NDArray[np.int64], NDArray[np.int64] | None, bool]:
+    """Check where trips start.
+
+    Parameters
+    ----------
+    user : Graph or Hierarchy
+        As the caller gave it.
+    sources, arcs : array_like or None
+        Vertices, or arcs after which trips start.
+
+    Returns
+    -------
+    starts : ndarray, int64
+        Vertices of the graph that is searched.
+    arcs : ndarray, int64, or None
+        The arcs, checked.
+    single : bool
+        Whether the caller named one, without an axis.
+
+    Raises
+    ------
+    TypeError, VertexError, IndexError
+        As `as_vertices`; no arcs of this graph; both are given, or neither.
+    ValueError
+        Arcs of a reversed graph with turns.
+    """
+    turns = user.turns
+    if arcs is None and sources is not None:
+        vertices, single = as_vertices(sources, user, "source")
+        return vertices if turns is None else turns.expansion.begin[vertices], None, single
+    refuse_both("source", sources, arcs)
+    graph = user._tree_graph
+    places, single = arc_column(arcs, graph.m), np.ndim(arcs) == 0
+    if turns is None:
+        return graph.indices[places].astype(INT64), places, single
+    if turns.expansion.after is None:
+        raise ValueError(
+            "on a reversed graph with turns no trip starts after an arc: ask the graph itself, "
+            "with target_arcs="
+        )
+    return turns.expansion.after[places], places, single
+
+
+def refuse_both(what: str, vertices: Any, arcs: Any) -> None:
+    """Raise TypeError unless trips have either vertices or arcs at one of their ends."""
+    if (vertices is None) == (arcs is None):
+        wrong = "None for both" if arcs is None else "both"
+        raise TypeError(f"give either {what}s or {what}_arcs=, not {wrong}")
 
 
 def distinct(vertices: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -18,6 +18,7 @@ from sssp.engine.reductions import Reduction
 from sssp.kernels.dtypes import largest_distance
 
 if TYPE_CHECKING:
+    from sssp.engine.arc_ends import ArcEnds
     from sssp.graph.graph import Graph
 
 
@@ -76,6 +77,10 @@ class Request(Resources):
         searched has more: the targets, or without targets its first vertices.
     asked : Graph or None
         The user's graph, if it has turns: sources and targets are vertices of its expansion.
+    source_arcs : ndarray, shape (k,), int64, or None
+        The arcs of the user's graph after which the sources are.
+    arc_ends : ArcEnds or None
+        The arcs on which the caller ends; `targets` are their tails.
     target_offsets : ndarray, shape (k + 1,), int64, or None
         Of trips: source i is asked for ``targets[target_offsets[i]:target_offsets[i + 1]]`` alone,
         and the answer is one row of t distances, with the paths there instead of trees. None:
@@ -118,6 +123,8 @@ class Request(Resources):
     targets: NDArray[np.int64] | None = None
     width: int | None = None
     asked: Graph | None = None
+    source_arcs: NDArray[np.int64] | None = None
+    arc_ends: ArcEnds | None = None
     target_offsets: NDArray[np.int64] | None = None
     limit: int | float | None = None
     dtype: np.dtype[Any] | None = None

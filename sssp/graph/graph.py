@@ -53,7 +53,7 @@ from sssp.graph.weights import (
     scale_weights,
     weight_column,
 )
-from sssp.kernels.dtypes import INDEX, WeightRange, distance_dtype
+from sssp.kernels.dtypes import INDEX, INT32, WeightRange, distance_dtype
 from sssp.kernels.locks import make_lock
 from sssp.loaders import write_arrays
 
@@ -1320,6 +1320,25 @@ class Graph:
         naming = Naming(self, by_row=not check_arrays.as_flag(arcs, "arcs"))
         turns = make_turns(naming, table, cost, u_turns, ways)
         return self._reweight(self.weights, turns=turns)
+
+    def _close_vertices(self, vertices: Array) -> Graph:
+        """Return the graph where paths begin and end at some vertices, but pass none of them."""
+        made = self.with_turns() if self.turns is None else self
+        assert made.turns is not None
+        turns = made.turns.forbid_at(self.indptr, self.indices, vertices)
+        return made._reweight(self.weights, turns=turns)
+
+    def _counting_streets(self) -> Graph:
+        """Return a graph with turns on which open arcs weigh 1, and turns nothing."""
+        turns = self.turns
+        assert turns is not None
+
+        def build() -> Graph:
+            is_open = self.weights != closed_weight(self.weights.dtype)
+            weights = np.where(is_open, 1, closed_weight(INT32)).astype(INT32)
+            return self._reweight(weights, turns=turns.without_costs())
+
+        return self._cached("streets", build)
 
     def without_turns(self) -> Graph:
         """Return the graph on which every turn is free; itself if they are."""

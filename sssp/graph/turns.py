@@ -57,6 +57,8 @@ class Expansion:
         Which of the user's vertices have copies.
     street : ndarray of int64, an entry a vertex
         The same number for the copies of both directions of a street, else numbers of their own.
+    after : ndarray of int64, an entry an arc of the user's graph, or None
+        Where one is after an arc; a reversed one does not know.
     rows_come_first : bool
         Whether trips end at the first n vertices, in order; those of a reversed one do not.
     structure : dict
@@ -72,6 +74,7 @@ class Expansion:
     end: NDArray[np.int64]
     split: NDArray[np.bool_]
     street: NDArray[np.int64]
+    after: NDArray[np.int64] | None
     rows_come_first: bool = True
     structure: dict[str, Any] = field(default_factory=dict)
 
@@ -109,6 +112,7 @@ class Expansion:
             turn_of=self.turn_of[order],
             begin=self.end,
             end=self.begin,
+            after=None,
             rows_come_first=bool((self.begin == np.arange(self.n)).all()),
             structure={},
         )
@@ -193,6 +197,18 @@ class Turns:
         sums[closed] = closed_weight(INT64)
         return as_stored(sums)
 
+    @property
+    def cost_something(self) -> bool:
+        """Whether some turn costs something and is not forbidden."""
+        return bool(((self.costs > 0) & (self.costs != closed_weight(self.costs.dtype))).any())
+
+    def paid(self, loads: NDArray[np.float64]) -> float:
+        """Return what turns cost flows on the arcs of the expansion, all together."""
+        if not self.cost_something:
+            return 0.0
+        costs = np.append(self.costs, self.costs.dtype.type(0))[self.expansion.turn_of]
+        return float(np.where(loads > 0, costs, 0) @ loads)
+
     def convert_for(self, weights: np.dtype[Any]) -> Turns:
         """Return the turns with costs that stand beside weights of a dtype: integers or not."""
         if (weights.kind == "f") == (self.costs.dtype.kind == "f"):
@@ -214,6 +230,31 @@ class Turns:
         costs = self.costs.copy()
         costs[: self.floor.size] = _raise_to_rows(self.floor, column, self.link_row, self.link_turn)
         return replace(self, costs=costs)
+
+    def without_costs(self) -> Turns:
+        """Return the turns that are forbidden; all others are free."""
+        is_free = self.costs != closed_weight(self.costs.dtype)
+        costs, floor = np.where(is_free, 0, self.costs), np.zeros_like(self.floor)
+        return replace(self, costs=costs.astype(self.costs.dtype), floor=floor)
+
+    def forbid_at(self, indptr: Array, heads: Array, vertices: Array) -> Turns:
+        """Return the turns of a graph with these arcs where no path may pass some vertices."""
+        is_closed = np.zeros(indptr.size - 1, bool)
+        is_closed[vertices] = True
+        into = np.flatnonzero(is_closed[heads])
+        counts = np.diff(indptr)[heads[into]]
+        out, stays = csr.spread(indptr[heads[into]], counts), ~is_closed[heads[self.into]]
+        turn = np.full(out.size, self.costs.size)
+        never = closed_weight(self.costs.dtype)
+        return _expand_turns(
+            indptr,
+            heads,
+            vars(self)
+            | {"into": np.concatenate([self.into[stays], np.repeat(into, counts)])}
+            | {"out": np.concatenate([self.out[stays], out])}
+            | {"turn": np.concatenate([self.turn[stays], turn])}
+            | {"costs": np.append(self.costs, never)},
+        )
 
     def scale(self, factor: float) -> Turns:
         """Return the turns with whole costs, ``rint(costs * factor)``."""
@@ -755,8 +796,9 @@ def _expand(indptr: Array, heads: Array, fields: dict[str, Any]) -> Expansion:
     both = alone[here] & alone[there]
     street[there[both]] = here[both]
     return Expansion(
-        first_arcs, indices, arc_of, turn_of, vertex_of, begin, np.arange(n), split, street
-    )
+        first_arcs, indices, arc_of, turn_of, vertex_of, begin, np.arange(n), split, street,
+        place[: heads.size],
+    )  # fmt: skip
 
 
 def _offsets(counts: Array) -> Array:

@@ -54,6 +54,9 @@ class ShortestPaths:
         Whether the call named one source, not a sequence; then results lack the first axis.
     targets : ndarray, shape (t,), int64, or None
         The targets; None: all vertices.
+    source_arcs, target_arcs : ndarray, int64, or None
+        The arcs after which the rows start and on which they end, where the call named arcs: then
+        `sources` and `targets` are their heads.
     limit : int, float or None
         The greatest distance of interest, inclusive.
     nearest : bool
@@ -82,6 +85,10 @@ class ShortestPaths:
         self.sources = request.sources
         self.single = request.single
         self.targets = request.targets
+        self.source_arcs, self.target_arcs = request.source_arcs, None
+        if request.arc_ends is not None:
+            self.target_arcs = request.arc_ends.arcs
+            self.targets = graph.indices[self.target_arcs].astype(np.int64)
         self.limit = request.limit
         self.nearest = request.nearest
         self.method = method
@@ -868,6 +875,8 @@ class ShortestPaths:
     def _column(self, vertex: int) -> int:
         if self.targets is None:
             return vertex
+        if self.target_arcs is not None:
+            raise ValueError("the columns of this table are arcs: r.target_arcs says which")
         columns = np.flatnonzero(self.targets == vertex)
         if columns.size == 0:
             raise VertexError(

@@ -43,6 +43,9 @@ class Trips:
         The graph that was searched.
     sources, targets : ndarray, shape (p,), int64
         The ends of every trip.
+    source_arcs, target_arcs : ndarray, shape (p,), int64, or None
+        The arcs after which the trips start and on which they end, where the call named arcs: then
+        `sources` and `targets` are their heads.
     limit : int, float or None
         The greatest distance of interest, inclusive.
     distances : ndarray, shape (p,)
@@ -60,6 +63,8 @@ class Trips:
     distances: NDArray[Any]
     _: KW_ONLY
     limit: int | float | None
+    source_arcs: NDArray[np.int64] | None = None
+    target_arcs: NDArray[np.int64] | None = None
     walks: InitVar[Walks | None]
     walk_of: InitVar[NDArray[np.int64]]
     method: str
@@ -344,7 +349,12 @@ class Trips:
         """Return for every vertex of the paths the turn to the arc that leads there, or -1."""
         turns, arcs, m = self.graph.turns, self._path_arcs(walks), self.graph.m
         assert turns is not None
-        before = np.roll(arcs, 1)  # (of sources no arc is known)
+        driven = arcs
+        if self.source_arcs is not None:
+            driven, has_path = arcs.copy(), self.reached
+            # (those after which the search stands in the same place differ in no turn with a name)
+            driven[walks.firsts[self._walk_of[has_path]]] = self.source_arcs[has_path]
+        before = np.roll(driven, 1)  # (of source vertices no arc is known)
         keys = turns.into.astype(np.int64) * m + turns.out
         wanted = before * m + arcs
         place = np.searchsorted(keys, wanted)

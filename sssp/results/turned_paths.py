@@ -47,7 +47,8 @@ class TurnedPaths(ShortestPaths):
         if origin is not None:
             own = np.append(expansion.vertex_of, -1)
             origin = own[origin[columns]].astype(origin.dtype)
-        targets = None if request.width is not None else request.targets
+        no_vertices = request.width is not None or request.arc_ends is not None
+        targets = None if no_vertices else request.targets
         named = replace(
             request,
             sources=expansion.vertex_of[request.sources],

@@ -16,7 +16,7 @@ import sssp
 from sssp.calls import assign as assigning
 from sssp.datasets import find
 from tests import naive
-from tests.strategies import graph_of, networks
+from tests.strategies import graph_of, networks, turned_graphs
 
 #: the two ways of `two_ways`: one row, and two rows behind each other
 FREE, CAPACITY = np.array([10.0, 4.0, 4.0]), np.array([100.0, 50.0, 50.0])
@@ -326,10 +326,57 @@ def test_no_trip_takes_a_forbidden_turn(prepared):
     a = sssp.assign(sssp.prepare(t) if prepared else t, ONE, linear(), gap=1e-9)
     assert a.flow.tolist() == [400, 0, 0]
     assert a.gap == 0
-    with pytest.raises(ValueError, match="free or forbidden"):
-        sssp.assign(two_ways().with_turns(([1], [2], [3])), ONE, linear())
-    with pytest.raises(ValueError, match="closed_zones does not know turns"):
-        sssp.assign(t, ONE, linear(), closed_zones=[1])
+
+
+@pytest.mark.parametrize("prepared", [True, False])
+def test_a_turn_costs_what_a_row_would(prepared):
+    t = two_ways().with_turns(([1], [2], [3]))
+    network = sssp.prepare(t) if prepared else t
+    a = sssp.assign(network, ONE, linear(), gap=1e-9, select=[2])
+    b = sssp.assign(two_ways(), ONE, linear(), classes=None, gap=1e-9)
+    c = sssp.assign(two_ways(), {"all": ONE}, linear(), classes={"all": [0, 0, 3.0]}, gap=1e-9)
+    assert a.flow == pytest.approx(c.flow)
+    assert a.flow[2] < b.flow[2]
+    assert (a.total, a.objective) == pytest.approx((c.total, c.objective))
+    assert a.total == pytest.approx(a.times @ a.flow + 3 * a.flow[2])
+    assert a.selected == pytest.approx(a.flow[2])
+    with pytest.raises(ValueError, match="what its turns cost"):
+        sssp.assign(t, ONE, linear(), start=a)
+
+
+@settings(max_examples=20, deadline=None)
+@given(drawn=turned_graphs(), data=st.data())
+def test_at_equilibrium_with_turns_all_pay_the_least(drawn, data):
+    g, options, _ = drawn
+    assume(g.m)
+    t = g.with_turns(**options)
+    ends = np.arange(g.n)
+    closed = data.draw(st.lists(st.sampled_from(ends.tolist()), max_size=2))
+    cost = sssp.BPR(np.ones(g.input_arcs), 10.0)
+    shut = t._close_vertices(np.array(closed, int))
+    reached = sssp.shortest_paths(shut, ends).reached
+    volumes = np.where(reached, ends[:, None] + 2.0, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        a = sssp.assign(
+            t, (ends, ends, volumes), cost, closed_zones=closed, gap=1e-6, iterations=300
+        )
+    searched = shut.with_weights(rows=np.where(np.isinf(a.times), np.inf, a.times))
+    least = (sssp.shortest_paths(searched, ends).to_float()[reached] * volumes[reached]).sum()
+    assert a.total - least == pytest.approx(a.gap * a.total, abs=1e-6 * max(a.total, 1))
+    assert a.skim((ends, ends), a.times)[~reached].min(initial=np.inf) == np.inf
+
+
+def test_closed_zones_of_undirected_rows_are_not_passed():
+    rows = [0, 1, 0], [1, 2, 2]
+    g = sssp.Graph.from_arcs(*rows, [1, 1, 5], directed=False)
+    cost = sssp.BPR([1.0, 1.0, 5.0], 100.0)
+    demand = [0, 0, 1], [2, 1, 1], [4.0, 3.0, 2.0]
+    assert sssp.assign(g, demand, cost).flow.tolist() == [7, 4, 0]
+    a = sssp.assign(g, demand, cost, closed_zones=[1])
+    assert a.flow.tolist() == [3, 0, 4]
+    assert a.load(demand).flow.tolist() == [3, 0, 4]
+    assert a.skim(demand, [1, 10, 100]).tolist() == [100, 1, 0]
 
 
 def test_nothing_to_carry_is_carried():
@@ -355,7 +402,6 @@ UNDIRECTED = sssp.Graph.from_arcs([0, 0, 1], [2, 1, 2], [1, 1, 1], directed=Fals
         (ValueError, "'cars', but the demand is of 'vans'", {"demand": {"vans": ONE}, **FOR_CARS}),
         (ValueError, "row 1 costs class 'cars' -1", {**CARS, "classes": {"cars": [0, -1, 0]}}),
         (ValueError, r"shape \(3,\)", {**CARS, "classes": {"cars": [0, 1]}}),
-        (ValueError, "one direction", {"g": UNDIRECTED, "closed_zones": [0]}),
         (ValueError, "one direction", {"g": UNDIRECTED, "start": [0, 0, 0]}),
         (ValueError, r"start must have shape \(3,\)", {"start": [0, 0]}),
         (ValueError, "hold flows of '', not of 'cars'", {"start": {"cars": [0, 0, 0]}}),

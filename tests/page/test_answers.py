@@ -64,6 +64,30 @@ def test_traffic_makes_streets_of_a_class_longer(answers):
     assert_right(answers, replace(question, closed=(9,)), slower.without_arcs(arcs[arcs >= 0]))
 
 
+@pytest.mark.parametrize("prepare", [lambda t: t, sssp.prepare], ids=["flat", "prepared"])
+def test_turns_are_heeded(prepare):
+    t = GRAPH.with_turns(u_turns=np.inf, cost=np.arange(pairs_of(GRAPH)) % 900)
+    answers = Answers(prepare(t), StreetMap(t))
+    arcs = answers.map.arcs[9]
+    for question, graph in (
+        (MapRequest((7,), 100), t),
+        (MapRequest((7, 250), 100, closed=(9,)), t.without_arcs(arcs[arcs >= 0])),
+    ):
+        assert_right(answers, question, graph)
+        route = answers.route(question)
+        right = sssp.pairs(graph, route["source"], 100, predecessors=True)
+        assert (
+            route["distance"]
+            == sssp.shortest_paths(graph, question.sources).distances[:, 100].min()
+        )
+        assert route["vertices"] == right.path(0).tolist()
+        assert answers.certificate(question)["vertices"] == GRAPH.n
+
+
+def pairs_of(g: sssp.Graph) -> int:
+    return int(np.diff(g.indptr)[g.indices].sum())
+
+
 def test_traffic_leaves_closed_arcs_closed():
     closed = GRAPH.without_arcs([0, 1, 2])
     floats = GRAPH.with_weights(GRAPH.weights / 7).without_arcs([0, 1, 2])

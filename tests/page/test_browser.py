@@ -417,9 +417,11 @@ def test_a_phone_has_everything_in_reach(chromium, server):
             assert box["x"] + box["width"] <= PHONE["width"]
 
 
-def test_a_file_needs_no_server(chromium, tmp_path):
+@pytest.mark.parametrize("turns", [False, True], ids=["plain", "turns"])
+def test_a_file_needs_no_server(chromium, tmp_path, turns):
     path = tmp_path / "town.html"
-    r = sssp.shortest_paths(GRAPH, 7, predecessors=True)
+    g = GRAPH.with_turns(u_turns=np.inf) if turns else GRAPH
+    r = sssp.shortest_paths(g, 7, predecessors=True)
     r.explore(path=path, unit="m", name="A town")
     with window(chromium) as page:
         asked: list[str] = []

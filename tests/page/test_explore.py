@@ -100,6 +100,24 @@ def test_a_file_holds_everything(tmp_path):
     assert np.abs(found - r.distances).max() <= head["result"]["step"]
 
 
+def test_a_file_holds_the_ways_of_turns(tmp_path):
+    t = GRAPH.with_turns(u_turns=np.inf, cost=lambda angles: np.where(angles > 45, 900, 0))
+    for graph in (t, t.reverse()):
+        r = sssp.shortest_paths(graph, [3, 7], predecessors=True)
+        r.explore(row=1, path=tmp_path / "town.html")
+        _, arrays = map_in(tmp_path / "town.html")
+        for target in (300 - 1, 12, 7):
+            at, way = arrays["predecessors"][arrays["ends"][target]], [target]
+            while at >= 0:
+                if arrays["vertex_of"][at] != way[-1]:
+                    way.append(int(arrays["vertex_of"][at]))
+                at = arrays["predecessors"][at]
+            assert way[::-1] == r.path(target, 1).tolist()
+    with r.explore(network=sssp.prepare(r.graph), open_browser=False) as page:
+        head, _ = map_of(page.address)
+        assert head["result"]["reached"] == GRAPH.n
+
+
 def test_files_of_other_results(tmp_path):
     path = tmp_path / "page.html"
     limited = sssp.shortest_paths(GRAPH, [5, 7], limit=9000, output="sparse")

@@ -112,9 +112,14 @@ def write_page(
     facts, values = _encode_row(result, index)
     streets = StreetMap(result.graph)
     arrays = {**streets.arrays(), "values": values}
-    if result.predecessors is not None:
-        tree = dense_row(result.predecessors, index, result.rows, -1)
-        arrays["predecessors"] = tree.astype(np.int32)
+    if result.has_paths:
+        # (with turns the tree is one over the expansion)
+        tree = getattr(result, "_inside", result).predecessors
+        arrays["predecessors"] = dense_row(tree, index, result.rows, -1)
+        if result.graph.turns is not None:
+            expansion = result.graph.turns.expansion
+            arrays["vertex_of"] = expansion.vertex_of.astype(np.int32)
+            arrays["ends"] = expansion.end.astype(np.int32)
     head = _describe(result.graph, streets, name, Unit(unit, 1.0), METRES)
     head |= {"result": facts, "standalone": True, **_list_labels(result.graph)}
     text = _embed(pack(head, arrays))

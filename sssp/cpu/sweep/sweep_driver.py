@@ -114,9 +114,9 @@ def _stays_near(
     prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> bool:
     """Sweep the first row to see whether the limit ends rows long before all vertices."""
-    if request.limit is None or request.targets is not None:
+    if request.limit is None or (request.targets is not None and request.width is None):
         return False
-    probe = replace(request, sources=request.sources[:1], output="sparse", reduction=None, out=None)
+    probe = Request(sources=request.sources[:1], limit=request.limit, output="sparse")
     answer = _SweptRows(prepared, probe, method, dtype).run()
     return answer is not None and answer.stats["swept"][0] <= thresholds.NEAR * prepared.n
 

@@ -107,13 +107,15 @@ class OneResult {
 
   /** Walk back along the tree. */
   async route({ target }) {
-    const { predecessors, values, positions } = this.arrays;
+    // (with turns the tree is over copies of crossings, and says whose and where routes end)
+    const { predecessors, values, positions, vertex_of: own, ends } = this.arrays;
     const label = this.label(target);
     if (values[target] === UNREACHED) return { reached: false, labels: [null, label] };
     const vertices = [target];
     let length = 0;
-    for (let v = predecessors[target]; v >= 0; v = predecessors[v]) {
-      const u = vertices.at(-1);
+    for (let at = predecessors[ends ? ends[target] : target]; at >= 0; at = predecessors[at]) {
+      const u = vertices.at(-1), v = own ? own[at] : at;
+      if (u === v) continue;  // (where a route ends)
       length += Math.hypot(positions[2 * u] - positions[2 * v], positions[2 * u + 1] - positions[2 * v + 1]);
       vertices.push(v);
     }

@@ -1,0 +1,130 @@
+"""Trips that start after an arc or end on one, in place of a vertex.
+
+After an arc is a vertex of the graph that is searched: the head, or with turns the copy of it that
+the arc leads to. On an arc is none: with turns several arcs of the expansion stand for it, behind
+other turns. Its distance is the least of those of their tails and what they weigh.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.errors import DistanceOverflowError
+from sssp.graph.csr import spread
+from sssp.graph.graph import Graph
+from sssp.graph.weights import closed_weight
+from sssp.kernels.dtypes import INT64, unreached
+
+
+class ArcEnds(NamedTuple):
+    """Arcs on which trips end.
+
+    Attributes
+    ----------
+    arcs : ndarray, shape (t,), int64
+        Arcs of the user's graph.
+    places : ndarray, shape (c,), int64
+        Arcs of the graph that is searched: those that stand for each of `arcs`, one at least.
+    firsts : ndarray, shape (t + 1,), int64
+        Those of ``arcs[i]`` are ``places[firsts[i]:firsts[i + 1]]``.
+    tails : ndarray, shape (c,), int64
+        Their tails.
+    weights : ndarray, shape (c,)
+        Their weights.
+    """
+
+    arcs: NDArray[np.int64]
+    places: NDArray[np.int64]
+    firsts: NDArray[np.int64]
+    tails: NDArray[np.int64]
+    weights: NDArray[Any]
+
+    @classmethod
+    def of(
+        cls, graph: Graph, searched: Graph, arcs: NDArray[np.int64], *, weighted: bool
+    ) -> ArcEnds:
+        """Find what stands for some arcs of the user's graph in the one that is searched.
+
+        Parameters
+        ----------
+        weighted : bool
+            Whether an open arc has its weight, and not 1.
+        """
+        places = arcs
+        firsts = np.arange(arcs.size + 1)
+        if graph.turns is not None:
+            arc_of = graph.turns.expansion.arc_of
+            is_asked = np.zeros(graph.m + 1, np.bool_)
+            is_asked[arcs] = True
+            found = np.flatnonzero(is_asked[arc_of])
+            found = found[np.argsort(arc_of[found], kind="stable")]
+            low, high = (np.searchsorted(arc_of[found], arcs, side) for side in ("left", "right"))
+            firsts = np.concatenate(([0], np.cumsum(high - low)))
+            places = found[spread(low, high - low)]
+        weights = searched.weights[places]
+        if not weighted:
+            weights = np.where(weights == closed_weight(weights.dtype), weights, 1)
+        return cls(arcs, places, firsts, searched.tails[places].astype(INT64), weights)
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many arcs stand for each."""
+        return np.diff(self.firsts)
+
+    def reach(
+        self, distances: NDArray[Any], limit: float | None
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the distances of the arcs.
+
+        Parameters
+        ----------
+        distances : ndarray, shape (rows, c)
+            Of `tails`.
+        limit : float, optional
+
+        Returns
+        -------
+        totals : ndarray, shape (rows, c)
+            Of `places`; int64 or the dtype of float distances.
+        least : ndarray, shape (rows, t)
+            The least of each.
+
+        Raises
+        ------
+        DistanceOverflowError
+            A sum does not fit int64.
+        """
+        missing, closed = unreached(distances.dtype), closed_weight(self.weights.dtype)
+        leads = (distances != missing) & (self.weights != closed)
+        wide = INT64 if distances.dtype.kind == "i" else distances.dtype
+        more = np.where(self.weights == closed, 0, self.weights).astype(wide)
+        totals = np.where(leads, distances, 0).astype(wide) + more
+        if wide == INT64 and (leads & (more > 0) & (totals < distances)).any():
+            raise DistanceOverflowError("the distance of a target arc does not fit int64")
+        if limit is not None:
+            leads &= totals <= limit
+        totals = np.where(leads, totals, unreached(totals.dtype))
+        if not self.arcs.size:
+            return totals, totals
+        return totals, np.minimum.reduceat(totals, self.firsts[:-1], axis=1)
+
+    def choose(self, totals: NDArray[Any], least: NDArray[Any]) -> NDArray[np.int64]:
+        """Return which of `places` each arc is reached by, given one row of `reach`: the first."""
+        best = np.flatnonzero(totals == np.repeat(least, self.counts))
+        chosen: NDArray[np.int64] = best[np.searchsorted(best, self.firsts[:-1])]
+        return chosen
+
+    def extend(self, searched: Graph) -> Graph:
+        """Return the searched graph with a vertex for each of `arcs`, to which alone it leads."""
+        is_open = self.weights != closed_weight(self.weights.dtype)
+        kept = searched.without_closed_arcs()
+        own = np.repeat(np.arange(self.arcs.size), self.counts)
+        return Graph.from_arcs(
+            np.concatenate([kept.tails, self.tails[is_open]]),
+            np.concatenate([kept.indices, searched.n + own[is_open]]),
+            np.concatenate([kept.weights, self.weights[is_open]]),
+            searched.n + self.arcs.size,
+        )
