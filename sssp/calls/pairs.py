@@ -118,7 +118,7 @@ def pairs(
     user = as_network(g)
     network = user._searched
     chosen = choose_method(network, method, METHODS | TRIP_METHODS)
-    starts, ends = _ends(user, sources, targets)
+    starts, ends = ends_of_trips(user, sources, targets)
     if user.turns is not None:
         starts, ends = user.turns.expansion.begin[starts], user.turns.expansion.end[ends]
     more = {"advice": FEWER_TRIPS, "reserved_bytes": TRIP_BYTES * starts.size}
@@ -137,7 +137,7 @@ def pairs(
     return call.answer()
 
 
-def _ends(
+def ends_of_trips(
     network: Graph, sources: ArrayLike, targets: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Check the ends of the trips, and give both sides the same length."""
@@ -336,7 +336,7 @@ class _Call:
         if self.user_graph.turns is not None:
             expansion = self.user_graph.turns.expansion
             starts, ends = expansion.vertex_of[starts], expansion.vertex_of[ends]
-            walks = None if walks is None else _user_walks(expansion, walks)
+            walks = None if walks is None else user_walks(expansion, walks)
         return Trips(
             self.user_graph,
             starts,
@@ -351,7 +351,7 @@ class _Call:
         )
 
 
-def _user_walks(expansion: Expansion, walks: Walks) -> Walks:
+def user_walks(expansion: Expansion, walks: Walks) -> Walks:
     """Return paths over an expansion as those over the user's vertices."""
     stays = expansion.are_steps(walks.vertices)
     before = np.concatenate([[0], np.cumsum(stays)])
