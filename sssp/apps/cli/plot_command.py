@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, help="colour bands that end there, inclusive, in units of the weights"
     )
     arguments.add_limit(parser, help="leave grey what lies farther than this")
-    parser.add_argument("--unit", default="", help="of the weights, for the legend, such as min")
+    arguments.add_unit(parser)
     text = "the part to draw, in degrees (default all that is reached)"
     parser.add_argument(
         "--extent",
@@ -92,6 +92,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _draw_result(g: sssp.Graph, sources: Any, targets: Any, options: argparse.Namespace) -> Axes:
+    unit = arguments.take_unit(options)
     limit = options.limits[-1] if options.limits else options.limit
     asked = {"nearest": True, "limit": limit, "predecessors": targets is not None}
     result, _ = search(g, options, sssp.shortest_paths, sources, **asked)
@@ -99,7 +100,10 @@ def _draw_result(g: sssp.Graph, sources: Any, targets: Any, options: argparse.Na
     if targets is not None and not result.reached[target]:
         [name] = arguments.label_vertices(g, targets)
         raise sssp.UnreachableError(f"no path leads to {shorten(str(name))}: there is none to draw")
-    style: dict[str, Any] = {"extent": options.extent, "unit": options.unit}
+    style: dict[str, Any] = {"extent": options.extent, "unit": unit.name}
+    # (from here on in the unit that is shown)
+    if unit.size != 1:
+        result.distances, result.limit = unit.of(result.to_float()), None
     if options.limits:
-        return result.plot_isochrones(options.limits, **style)
+        return result.plot_isochrones([unit.of(limit) for limit in options.limits], **style)
     return result.plot(path_to=target, **style)

@@ -28,15 +28,23 @@ from sssp.methods import METHODS, Method
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sssp.apps.page.answers import Unit
+
 
 BUILT_IN = "road-like"
 GRAPH_HELP = (
-    "a .gr or .sssp file, one of OpenStreetMap (porto.osm.pbf, for a car in seconds; "
-    "porto.osm.pbf:foot or :bicycle,metres), the name of a graph in the folder SSSP_DATA, or "
+    "a .gr or .sssp file, a table or layer of arcs as convert writes, one of OpenStreetMap "
+    "(porto.osm.pbf, for a car in seconds; porto.osm.pbf:foot or :bicycle,metres), the name of a "
+    "graph in the folder SSSP_DATA, or "
     f"{BUILT_IN}:N for a built-in one of N vertices"
 )
 #: endings that a graph's name goes without
-SUFFIXES = {".gr", ".sssp", ".osm", ".pbf", ".gz", ".xz", ".bz2"}
+SUFFIXES = {
+    *(".gr", ".sssp", ".osm", ".pbf", ".gz", ".xz", ".bz2"),
+    *(".csv", ".parquet", ".geojson", ".gpkg"),
+}
+#: endings of files with a row or a line an arc
+ARC_TABLES = (".csv", ".parquet", ".geojson", ".gpkg")
 #: how names of OpenStreetMap files end
 OSM_NAME = re.compile(r"\.(pbf|osm(\.(gz|xz|bz2))?)$", re.IGNORECASE)
 #: values of options that are not numbers, beside texts
@@ -87,6 +95,11 @@ class NamedGraph:
     size: int = 0
     roads: tuple[str, ...] = ()
 
+    @property
+    def is_table(self) -> bool:
+        """Whether it is a file with a row or a line an arc."""
+        return self.path is not None and self.path.suffix.lower() in ARC_TABLES
+
     def load(self, coordinates: Path | None = None) -> sssp.Graph:
         """Read or make the graph.
 
@@ -101,11 +114,20 @@ class NamedGraph:
             return sssp.road_like(self.size)
         if self.roads:
             return sssp.read_osm(self.path, *self.roads)  # type: ignore[arg-type]  # (checked there)
+        if self.is_table:
+            from sssp.apps.terminal.graph_tables import read_graph_table
+
+            if coordinates is not None:
+                raise ValueError(
+                    f"{self.name}: --coordinates are for .gr files; a .geojson or .gpkg file has "
+                    "its own"
+                )
+            return read_graph_table(self.path)
         return sssp.read_graph(self.path, coordinates=coordinates)
 
     def load_network(self, coordinates: Path | None = None) -> sssp.Graph | sssp.Hierarchy:
         """Read or make the graph, or the prepared map if the file holds one; raises as `load`."""
-        if self.path is None or self.roads:
+        if self.path is None or self.roads or self.is_table:
             return self.load(coordinates)
         from sssp.prepared.prepare import read_network
 
@@ -271,6 +293,39 @@ def add_limit(parser: argparse.ArgumentParser, *, help: str) -> None:
 def add_limits(parser: argparse.ArgumentParser, *, required: bool = False, help: str) -> None:
     """Declare ``--limits``, those of bands."""
     parser.add_argument("--limits", type=_limits, required=required, metavar="A,B,...", help=help)
+
+
+def add_unit(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--unit``."""
+    text = "give limits and show distances in this unit, N of the weights each, such as min=60"
+    parser.add_argument("--unit", type=unit, metavar="NAME=N", help=text)
+
+
+def unit(text: str) -> Unit:
+    """Turn ``NAME=N`` into a unit; ``NAME`` alone is that of the weights."""
+    from sssp.apps.page.answers import Unit
+
+    name, _, size = text.partition("=")
+    try:
+        # (a unit without a name is as wrong as one of size 0)
+        return Unit(name, positive_number("a size")(size or "1" if name else "0"))
+    except ArgumentTypeError:
+        raise ArgumentTypeError(f"{text!r} is not NAME=N, as min=60") from None
+
+
+def take_unit(options: argparse.Namespace) -> Unit:
+    """Return the unit of a command, after bringing its limits into that of the weights."""
+    from sssp.apps.page.answers import Unit
+
+    shown: Unit = options.unit or Unit("", 1.0)
+    if shown.size != 1:
+        for name in ("limit", "limits"):
+            given = getattr(options, name, None)
+            if isinstance(given, list):
+                options.limits = [limit * shown.size for limit in given]
+            elif given is not None:
+                options.limit = given * shown.size
+    return shown
 
 
 def _distance(text: str) -> int | float:
