@@ -76,6 +76,22 @@ MOST_ARCS = 1_000_000
 SIDE, NOTEBOOK_DOTS_PER_INCH, LETTERS = 4.0, 100, 8
 
 
+class Unit(NamedTuple):
+    """The unit that is shown: `size` units of the weights (or lengths) are one `name`."""
+
+    name: str
+    size: float
+
+    def of(self, distances: Any) -> Any:
+        """Return distances, in units of the weights, in this one."""
+        return distances if self.size == 1 else distances / self.size
+
+    def text(self, distance: float) -> str:
+        """Return a distance as people read it."""
+        number = distance if self.size == 1 else f"{distance / self.size:.6g}"
+        return f"{number} {self.name}" if self.name else str(number)
+
+
 @njit
 def _clip(start, step, least, most, begin, end):
     """Cut the part of ``start + t * step`` within bounds out of ``begin <= t <= end``.

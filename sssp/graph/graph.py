@@ -776,6 +776,11 @@ class Graph:
 
     @overload
     def nearest_vertex(
+        self, lon: Any, *, distance: bool = False, max_distance: float | None = None
+    ) -> Any: ...
+
+    @overload
+    def nearest_vertex(
         self, lon: float, lat: float, *, max_distance: float | None = None
     ) -> int: ...
 
@@ -802,7 +807,7 @@ class Graph:
     def nearest_vertex(
         self,
         lon: ArrayLike,
-        lat: ArrayLike,
+        lat: ArrayLike | None = None,
         *,
         distance: bool = False,
         max_distance: float | None = None,
@@ -812,7 +817,8 @@ class Graph:
         Parameters
         ----------
         lon, lat : float or array_like of float
-            Longitude and latitude in degrees; they are broadcast against each other.
+            Longitude and latitude in degrees; they are broadcast against each other. Or a GeoSeries
+            (GeoDataFrame) of points alone, in any reference system that it knows.
         distance : bool, default False
             Return the distance too.
         max_distance : float, optional
@@ -864,7 +870,7 @@ class Graph:
             raise ValueError(f"this graph has no coordinates; {HOW_TO_LOCATE}")
         if self.n == 0:
             raise ValueError("a graph without vertices has no nearest one")
-        points = points_of(lon, lat)
+        points = points_of(*(frames.points_in(lon) if lat is None else (lon, lat)))
         sphere = self._shared("sphere", lambda: Sphere(coordinates))
         sphere.warn_if_far(points, stacklevel=3)
         vertices, metres = sphere.nearest(points, np.inf if max_distance is None else max_distance)

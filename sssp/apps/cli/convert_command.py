@@ -21,8 +21,8 @@ from time import perf_counter
 from typing import Any
 
 import sssp
+from sssp.apps.cli.graph_tables import ONE_WAY, read_graph_table
 from sssp.apps.terminal import arguments
-from sssp.apps.terminal.graph_tables import ONE_WAY
 from sssp.apps.terminal.interrupt import raise_interrupts
 from sssp.apps.terminal.outcome import name_in_errors, on_one_line
 from sssp.apps.terminal.output import NOWHERE, Output, add_output, choose_output, output_path
@@ -73,7 +73,10 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("name one file to write, behind that to read or with -o")
     options.output = options.to or options.output
     output, places = choose_output(options), options.coordinates_output
-    g = options.graph.load(options.coordinates)
+    if options.graph.is_table and options.coordinates is None:
+        g = read_graph_table(options.graph.path)
+    else:
+        g = options.graph.load(options.coordinates)
     if places is not None:
         arguments.require_coordinates(g)
     if options.scale is not None:

@@ -26,7 +26,7 @@ from sssp.apps.terminal.table_files import write_lines, write_table
 from sssp.apps.terminal.vertices import add_vertices, find_vertices, require_vertices, search
 
 if TYPE_CHECKING:
-    from sssp.apps.page.answers import Unit
+    from sssp.graph.drawing import Unit
 
 SUMMARY = "find what is reached within limits"
 EXAMPLES = """examples:

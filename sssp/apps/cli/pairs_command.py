@@ -25,7 +25,7 @@ from sssp.apps.terminal.vertices import add_max_distance, find_in_table, search
 from sssp.methods import METHODS, TRIP_METHODS
 
 if TYPE_CHECKING:
-    from sssp.apps.page.answers import Unit
+    from sssp.graph.drawing import Unit
 
 SUMMARY = "find the paths of trips, each with its own two ends"
 EXAMPLES = """examples:

@@ -31,7 +31,7 @@ from sssp.apps.terminal.vertices import add_vertices, find_ends, require_vertice
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sssp.apps.page.answers import Unit
+    from sssp.graph.drawing import Unit
 
 SUMMARY = "find shortest paths in a graph file"
 EXAMPLES = """examples:

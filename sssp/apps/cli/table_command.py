@@ -29,7 +29,7 @@ from sssp.apps.terminal.output import STDOUT, add_output, choose_output
 from sssp.apps.terminal.table_files import write_table
 
 if TYPE_CHECKING:
-    from sssp.apps.page.answers import Unit
+    from sssp.graph.drawing import Unit
 
 SUMMARY = "write a table of distances, sources by targets"
 EXAMPLES = """examples:

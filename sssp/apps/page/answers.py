@@ -136,22 +136,6 @@ FEWEST_VERSIONS, MOST_VERSIONS = 2, 16
 LABEL = 60
 
 
-class Unit(NamedTuple):
-    """The unit that is shown: `size` units of the weights (or lengths) are one `name`."""
-
-    name: str
-    size: float
-
-    def of(self, distances: Any) -> Any:
-        """Return distances, in units of the weights, in this one."""
-        return distances if self.size == 1 else distances / self.size
-
-    def text(self, distance: float) -> str:
-        """Return a distance as people read it."""
-        number = distance if self.size == 1 else f"{distance / self.size:.6g}"
-        return f"{number} {self.name}" if self.name else str(number)
-
-
 class MapAnswer(NamedTuple):
     """Distances in 16 bits, and how to read them.
 

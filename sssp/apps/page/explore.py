@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 
 from sssp import Graph, Hierarchy, ShortestPaths
-from sssp.apps.page.answers import Answers, Unit, encode
+from sssp.apps.page.answers import Answers, encode
 from sssp.apps.page.server import LOOPBACK, PageServer
 from sssp.apps.page.street_map import StreetMap, pack
+from sssp.graph.drawing import Unit
 from sssp.loaders._files import replaced_file
 from sssp.results.row_access import dense_row
 

@@ -22,20 +22,19 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import sssp
 from sssp.apps.terminal.outcome import USAGE_ERROR, tell
-from sssp.errors import VertexError, plain_digits, quote
+from sssp.errors import GraphFormatError, VertexError, plain_digits, quote
 from sssp.methods import METHODS, Method
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sssp.apps.page.answers import Unit
+    from sssp.graph.drawing import Unit
 
 
 BUILT_IN = "road-like"
 GRAPH_HELP = (
-    "a .gr or .sssp file, a table or layer of arcs as convert writes, one of OpenStreetMap "
-    "(porto.osm.pbf, for a car in seconds; porto.osm.pbf:foot or :bicycle,metres), the name of a "
-    "graph in the folder SSSP_DATA, or "
+    "a .gr or .sssp file, one of OpenStreetMap (porto.osm.pbf, for a car in seconds; "
+    "porto.osm.pbf:foot or :bicycle,metres), the name of a graph in the folder SSSP_DATA, or "
     f"{BUILT_IN}:N for a built-in one of N vertices"
 )
 #: endings that a graph's name goes without
@@ -115,14 +114,10 @@ class NamedGraph:
         if self.roads:
             return sssp.read_osm(self.path, *self.roads)  # type: ignore[arg-type]  # (checked there)
         if self.is_table:
-            from sssp.apps.terminal.graph_tables import read_graph_table
-
-            if coordinates is not None:
-                raise ValueError(
-                    f"{self.name}: --coordinates are for .gr files; a .geojson or .gpkg file has "
-                    "its own"
-                )
-            return read_graph_table(self.path)
+            raise GraphFormatError(
+                f"a table or layer of arcs: sssp convert {self.path} -o {self.name}.sssp makes a "
+                "graph of it"
+            )
         return sssp.read_graph(self.path, coordinates=coordinates)
 
     def load_network(self, coordinates: Path | None = None) -> sssp.Graph | sssp.Hierarchy:
@@ -303,7 +298,7 @@ def add_unit(parser: argparse.ArgumentParser) -> None:
 
 def unit(text: str) -> Unit:
     """Turn ``NAME=N`` into a unit; ``NAME`` alone is that of the weights."""
-    from sssp.apps.page.answers import Unit
+    from sssp.graph.drawing import Unit
 
     name, _, size = text.partition("=")
     try:
@@ -315,7 +310,7 @@ def unit(text: str) -> Unit:
 
 def take_unit(options: argparse.Namespace) -> Unit:
     """Return the unit of a command, after bringing its limits into that of the weights."""
-    from sssp.apps.page.answers import Unit
+    from sssp.graph.drawing import Unit
 
     shown: Unit = options.unit or Unit("", 1.0)
     if shown.size != 1:
