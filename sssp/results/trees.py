@@ -717,6 +717,8 @@ class ShortestPaths:
         name: str = "",
         port: int = 0,
         open_browser: bool | None = None,
+        credit: str = "",
+        flows: ArrayLike | None = None,
     ) -> Any:
         """Open the result as a page in a browser: a map that answers clicks.
 
@@ -742,6 +744,10 @@ class ShortestPaths:
         open_browser : bool, optional
             Whether to open a browser; by default everywhere but in a notebook, which shows the
             page in a frame.
+        credit : str
+            Whose data is shown; by default what the graph's file says.
+        flows : array_like, shape (m,), optional
+            On every arc, as `Flows.by_arc` of `sssp.load`: streets are as wide as their flow.
 
         Returns
         -------
@@ -765,7 +771,7 @@ class ShortestPaths:
         """
         # (by name, for pages ask for more shortest paths, and that is above results)
         page = import_module("sssp.apps.page.explore")
-        asked = {"unit": unit, "name": name, "row": row}
+        asked = {"unit": unit, "name": name, "row": row, "credit": credit, "flows": flows}
         if path is not None:
             return page.write_page(self, path, **asked)
         return page.open_page(self, network, port=port, open_browser=open_browser, **asked)

@@ -17,6 +17,7 @@ falls on them. Each area covers the one before.
 from __future__ import annotations
 
 import argparse
+import math
 from typing import TYPE_CHECKING, Any
 
 import sssp
@@ -77,7 +78,12 @@ def run(options: argparse.Namespace) -> int:
         arguments.require_coordinates(g)
     sources = find_vertices(g, options.sources, "source", options.max_distance)
     result, how = search(
-        g, options, sssp.shortest_paths, sources.vertices, nearest=True, limit=options.limits[-1]
+        g,
+        options,
+        sssp.shortest_paths,
+        sources.vertices,
+        nearest=True,
+        limit=math.ceil(options.limits[-1]),
     )
     limits = np.array(options.limits)
     if options.areas:

@@ -51,6 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--paths", action="store_true", help="write the vertices on the way, too")
     add_max_distance(parser)
+    text = "prepare the map first, which pays from some hundreds of trips on"
+    parser.add_argument("--prepare", action="store_true", help=text)
     arguments.add_search(parser, METHODS | TRIP_METHODS)
     arguments.add_limit(parser, help="leave empty what lies farther than this")
     arguments.add_unit(parser)
@@ -70,14 +72,17 @@ def run(options: argparse.Namespace) -> int:
                 f"there is a column {name} already, which this command writes: rename it",
                 path=table.path,
             )
-    g = options.graph.load(options.coordinates)
+    network = options.graph.load_network(options.coordinates)
+    if options.prepare and isinstance(network, sssp.Graph):
+        network = sssp.prepare(network)
+    g = network._tree_graph
     if output.format in DRIVERS:
         arguments.require_coordinates(g)
     farthest = options.max_distance
     ends = [find_in_table(g, table, role, [role], farthest, f"{role}_") for role in ENDS]
     draws = output.format in DRIVERS
     asked = {"limit": options.limit, "predecessors": options.paths or draws}
-    trips, how = search(g, options, sssp.pairs, *(end.vertices for end in ends), **asked)
+    trips, how = search(network, options, sssp.pairs, *(end.vertices for end in ends), **asked)
     if draws:
         lines = trips.to_geodataframe()
         lines[DISTANCE] = unit.of(lines[DISTANCE])

@@ -9,6 +9,7 @@ The graph needs coordinates. A .png file has 200 dots an inch, .svg and .pdf fil
 from __future__ import annotations
 
 import argparse
+import math
 from typing import TYPE_CHECKING, Any
 
 import sssp
@@ -93,7 +94,8 @@ def _check(options: argparse.Namespace) -> None:
 
 def _draw_result(g: sssp.Graph, sources: Any, targets: Any, options: argparse.Namespace) -> Axes:
     unit = arguments.take_unit(options)
-    limit = options.limits[-1] if options.limits else options.limit
+    # (a limit of integers is one)
+    limit = math.ceil(options.limits[-1]) if options.limits else options.limit
     asked = {"nearest": True, "limit": limit, "predecessors": targets is not None}
     result, _ = search(g, options, sssp.shortest_paths, sources, **asked)
     target = None if targets is None else int(targets[0])

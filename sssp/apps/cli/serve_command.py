@@ -46,6 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--distances", type=arguments.find_graph, metavar="FILE", help=text)
     text = "of --distances, N of its weights each, such as km=1000"
     parser.add_argument("--distance-unit", type=arguments.unit, metavar="NAME=N", help=text)
+    text = "whose data is shown, if the file does not say it"
+    parser.add_argument("--credit", default="", metavar="TEXT", help=text)
     text = f"where to listen; 0: any that is free (default {PORT})"
     parser.add_argument("--port", type=_port, default=PORT, metavar="N", help=text)
     text = "listen at another address of this machine, for others to open (default 127.0.0.1)"
@@ -70,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
         server = make_server(
             network, name=options.graph.name, unit=options.unit or PLAIN, lengths=lengths,
             length_unit=options.distance_unit or PLAIN, device=options.device,
-            host=options.host, port=options.port,
+            host=options.host, port=options.port, credit=options.credit,
         )  # fmt: skip
     with server:
         if server.is_open:

@@ -48,6 +48,8 @@ def make_server(
     host: str = LOOPBACK,
     port: int = 0,
     result: dict[str, Any] | None = None,
+    credit: str = "",
+    flows: NDArray[Any] | None = None,
 ) -> PageServer:
     """Return a server for a map with coordinates, which listens but does not answer yet.
 
@@ -68,12 +70,16 @@ def make_server(
         As of `PageServer`.
     result : dict, optional
         What the page shows first: ``facts`` and array ``values``.
+    credit : str
+        Whose data is shown, if not what the graph's file says.
+    flows : ndarray, shape (m,), optional
+        On every arc: streets are as wide.
     """
     graph = network._tree_graph
     streets = StreetMap(graph, lengths)
     measured = METRES if lengths is None else length_unit
-    head = _describe(network, streets, name, unit, measured)
-    arrays = streets.arrays()
+    head = _describe(network, streets, name, unit, measured, credit)
+    arrays = streets.arrays(flows)
     if result is not None:
         head["result"] = result["facts"]
         arrays["values"] = result["values"]
@@ -90,6 +96,7 @@ def open_page(
     name: str,
     port: int,
     open_browser: bool | None,
+    **shown: Any,
 ) -> OpenPage:
     """Serve a result; as `ShortestPaths.explore`."""
     if network is not None and getattr(network, "_tree_graph", None) is not result.graph:
@@ -97,26 +104,33 @@ def open_page(
             "network= must be the prepared map of this result's graph: sssp.prepare(r.graph)"
         )
     facts, values = _encode_row(result, result._row(row))
-    shown = {"facts": facts, "values": values}
+    shown["result"] = {"facts": facts, "values": values}
     server = make_server(
-        network or result.graph, name=name, unit=Unit(unit, 1.0), port=port, result=shown
+        network or result.graph, name=name, unit=Unit(unit, 1.0), port=port, **shown
     )
     in_notebook = "ipykernel" in sys.modules
     return OpenPage(server, open_browser=not in_notebook if open_browser is None else open_browser)
 
 
 def write_page(
-    result: ShortestPaths, path: str | PathLike[str], *, row: SupportsIndex, unit: str, name: str
+    result: ShortestPaths,
+    path: str | PathLike[str],
+    *,
+    row: SupportsIndex,
+    unit: str,
+    name: str,
+    credit: str = "",
+    flows: NDArray[Any] | None = None,
 ) -> Path:
     """Write the page with everything in one file; as `ShortestPaths.explore`."""
     index = result._row(row)
     facts, values = _encode_row(result, index)
     streets = StreetMap(result.graph)
-    arrays = {**streets.arrays(), "values": values}
+    arrays = {**streets.arrays(flows), "values": values}
     if result.predecessors is not None:
         tree = dense_row(result.predecessors, index, result.rows, -1)
         arrays["predecessors"] = tree.astype(np.int32)
-    head = _describe(result.graph, streets, name, Unit(unit, 1.0), METRES)
+    head = _describe(result.graph, streets, name, Unit(unit, 1.0), METRES, credit)
     head |= {"result": facts, "standalone": True, **_list_labels(result.graph)}
     text = _embed(pack(head, arrays))
     with replaced_file(path) as stream:
@@ -194,7 +208,12 @@ class OpenPage:
 
 
 def _describe(
-    network: Graph | Hierarchy, streets: StreetMap, name: str, unit: Unit, length_unit: Unit
+    network: Graph | Hierarchy,
+    streets: StreetMap,
+    name: str,
+    unit: Unit,
+    length_unit: Unit,
+    credit: str,
 ) -> dict[str, Any]:
     """Return the facts that the page needs beside the arrays."""
     return {
@@ -205,7 +224,8 @@ def _describe(
         "length": length_unit._asdict() | {"straight": streets.straight},
         "prepared": isinstance(network, Hierarchy),
         "classes": streets.classes,
-        "attribution": network._tree_graph.about.get("attribution"),
+        "middle": [*streets.middle],
+        "attribution": credit or network._tree_graph.about.get("attribution"),
     }
 
 

@@ -266,7 +266,7 @@ def _point(text: str) -> Point:
 
 
 def search(
-    g: sssp.Graph,
+    g: sssp.Graph | sssp.Hierarchy,
     options: argparse.Namespace,
     call: Callable[..., Found],
     *arguments: Any,
@@ -274,7 +274,7 @@ def search(
 ) -> tuple[Found, str]:
     """Call a search with the method and device of a command; return its result and how it ran."""
     start = perf_counter()
-    with name_negatives(g):
+    with name_negatives(g._tree_graph):
         result: Any = call(g, *arguments, method=options.method, device=options.device, **keywords)
     seconds = perf_counter() - start
     return result, f"{result.method} on {result.device}, {seconds:.3f} s with compilation, if any"
