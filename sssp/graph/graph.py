@@ -1498,6 +1498,8 @@ class Graph:
         extent: Sequence[float] | None = None,
         color: Any = "0.2",
         linewidth: float | None = None,
+        title: str = "",
+        credit: str | None = None,
     ) -> Axes:
         """Draw the network.
 
@@ -1511,6 +1513,10 @@ class Graph:
         color : a colour of Matplotlib, default a dark grey
         linewidth : float, optional
             In points; by default thinner the more lines there are.
+        title : str
+            Above the map.
+        credit : str, optional
+            Whose data is drawn, in small letters below; by default what the graph's file says.
 
         Returns
         -------
@@ -1537,7 +1543,7 @@ class Graph:
         """
         from sssp.graph.drawing import draw_network
 
-        return draw_network(self, ax, extent, color, linewidth)
+        return draw_network(self, ax, extent, color, linewidth, title, self._credit(credit))
 
     def plot_flows(
         self,
@@ -1548,6 +1554,8 @@ class Graph:
         cmap: Any = None,
         max_width: float | None = None,
         unit: str = "",
+        title: str = "",
+        credit: str | None = None,
     ) -> Axes:
         """Draw flows as width and darkness of lines, with a legend.
 
@@ -1565,6 +1573,8 @@ class Graph:
             Width of the greatest flow, in points; by default 6.
         unit : str
             For the legend, such as ``"vehicles"``.
+        title, credit : str
+            As `plot`.
 
         Returns
         -------
@@ -1580,7 +1590,12 @@ class Graph:
         """
         from sssp.graph.drawing import draw_flows
 
-        return draw_flows(self, flow, ax, extent, cmap, max_width, unit)
+        texts = title, self._credit(credit)
+        return draw_flows(self, flow, ax, extent, cmap, max_width, unit, *texts)
+
+    def _credit(self, given: str | None) -> str:
+        """Return whose data this is, as given or else as the file says."""
+        return str(self.about.get("attribution", "") if given is None else given)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the graph to a ``.sssp`` file, which `read_graph` reads fastest.

@@ -524,6 +524,8 @@ class ShortestPaths:
         cmap: Any = None,
         linewidth: float | None = None,
         unit: str = "",
+        title: str = "",
+        credit: str | None = None,
     ) -> Axes:
         """Draw the network coloured by distance, and a shortest path on top.
 
@@ -540,6 +542,10 @@ class ShortestPaths:
             part, which is hard to see on white.
         unit : str
             Of the weights, for the scale of colours, such as ``"min"``.
+        title : str
+            Above the map.
+        credit : str, optional
+            Whose data is drawn, in small letters below; by default what the graph's file says.
 
         Returns
         -------
@@ -561,7 +567,8 @@ class ShortestPaths:
 
         row, distances = self._distances_to_all(row)
         path = None if path_to is None else self.path(path_to, row)
-        style = Style(ax, extent, cmap, linewidth, unit)
+        texts = title, self.graph._credit(credit)
+        style = Style(ax, extent, cmap, linewidth, unit, *texts)
         return draw_distances(self.graph, distances, self._sources_of(row), path, style)
 
     def plot_isochrones(
@@ -574,6 +581,8 @@ class ShortestPaths:
         cmap: Any = None,
         linewidth: float | None = None,
         unit: str = "",
+        title: str = "",
+        credit: str | None = None,
     ) -> Axes:
         """Draw the network in bands of distance, with a legend.
 
@@ -589,6 +598,8 @@ class ShortestPaths:
             From the narrowest band to the widest, as `plot`.
         unit : str
             Of the weights, for the legend, such as ``"min"``.
+        title, credit : str
+            As of `plot`.
 
         Returns
         -------
@@ -609,7 +620,8 @@ class ShortestPaths:
 
         row, distances = self._distances_to_all(row)
         bands = check_limits(limits, self.limit)
-        style = Style(ax, extent, cmap, linewidth, unit)
+        texts = title, self.graph._credit(credit)
+        style = Style(ax, extent, cmap, linewidth, unit, *texts)
         return draw_isochrones(self.graph, distances, self._sources_of(row), bands, style)
 
     def isochrone_areas(

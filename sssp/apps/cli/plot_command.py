@@ -55,6 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dpi", type=arguments.whole_number(1), default=DOTS_PER_INCH, metavar="N", help=text
     )
+    parser.add_argument("--title", default="", metavar="TEXT", help="above the map")
+    text = "whose data is drawn, below the map (default what the file says)"
+    parser.add_argument("--credit", metavar="TEXT", help=text)
     arguments.add_search(parser)
     add_output(parser, PICTURES, required=True)
 
@@ -71,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
     if targets is not None and targets.size != 1:
         raise ValueError("one path is drawn: name one target")
     if sources is None:
-        axes = g.plot(extent=options.extent)
+        axes = g.plot(extent=options.extent, title=options.title, credit=options.credit)
     else:
         axes = _draw_result(g, sources, targets, options)
     try:
@@ -102,7 +105,8 @@ def _draw_result(g: sssp.Graph, sources: Any, targets: Any, options: argparse.Na
     if targets is not None and not result.reached[target]:
         [name] = arguments.label_vertices(g, targets)
         raise sssp.UnreachableError(f"no path leads to {shorten(str(name))}: there is none to draw")
-    style: dict[str, Any] = {"extent": options.extent, "unit": unit.name}
+    style = {name: getattr(options, name) for name in ("extent", "title", "credit")}
+    style["unit"] = unit.name
     # (from here on in the unit that is shown)
     if unit.size != 1:
         result.distances, result.limit = unit.of(result.to_float()), None

@@ -225,7 +225,7 @@ def _describe(
         "prepared": isinstance(network, Hierarchy),
         "classes": streets.classes,
         "middle": [*streets.middle],
-        "attribution": credit or network._tree_graph.about.get("attribution"),
+        "attribution": network._tree_graph._credit(credit or None),
     }
 
 
