@@ -443,7 +443,7 @@ def draw_flows(
     *texts: str,
 ) -> Axes:
     """Draw flows as line widths over a network in grey; as `Graph.plot_flows`."""
-    flows = _check_flows(flow, graph.input_arcs)
+    on_arcs = flows_on_arcs(graph, flow)
     widest = check_width(max_width) or MOST_FLOW_WIDTH
     if cmap is None:  # from grey to the darkest of viridis
         viridis = import_extra("matplotlib", "plot").colormaps["viridis"]
@@ -452,9 +452,6 @@ def draw_flows(
         colors = scale_of_distances(cmap)
     arcs, twins = street_arcs(graph)
     streets = Streets(graph.tails[arcs], graph.indices[arcs])
-    # rows that lost to a parallel one count too
-    kept = graph.row_arc >= 0
-    on_arcs = np.bincount(graph.row_arc[kept], flows[kept], graph.m)
     on_streets = on_arcs[arcs]
     on_streets[twins >= 0] += on_arcs[twins[twins >= 0]]
 
@@ -480,6 +477,14 @@ def draw_flows(
     shades = [colors(load / greatest) for load in shown]
     drawn.legend(shades, line_widths, [amount(load, unit) for load in shown])
     return drawn.ax
+
+
+def flows_on_arcs(graph: Any, flow: ArrayLike) -> Array:
+    """Return the flows of rows of the input as those of arcs; an undirected row has one arc."""
+    flows = _check_flows(flow, graph.input_arcs)
+    # rows that lost to a parallel one count too
+    kept = graph.row_arc >= 0
+    return np.bincount(graph.row_arc[kept], flows[kept], graph.m)
 
 
 def _check_flows(flow: ArrayLike, rows: int) -> NDArray[np.float64]:

@@ -758,8 +758,9 @@ class ShortestPaths:
             page in a frame.
         credit : str
             Whose data is shown; by default what the graph's file says.
-        flows : array_like, shape (m,), optional
-            On every arc, as `Flows.by_arc` of `sssp.load`: streets are as wide as their flow.
+        flows : array_like, shape (input arcs,), optional
+            On every row of the input, as `Flows.flow`, `Assignment.flow` and `load` have them:
+            streets are as wide as their flow.
 
         Returns
         -------

@@ -328,8 +328,8 @@ def test_places_are_found_by_coordinates(page):
 
 
 def test_flows_make_streets_wide(chromium):
-    flows = np.zeros(GRAPH.m)
-    flows[::4] = 5
+    flows = np.zeros(GRAPH.input_arcs)
+    flows[::2] = 5
     ink = []
     for options in ({}, {"flows": flows, "credit": "Our survey"}):
         with serving(PREPARED, **options) as busy, window(chromium) as shown:

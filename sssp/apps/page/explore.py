@@ -20,7 +20,7 @@ from sssp import Graph, Hierarchy, ShortestPaths
 from sssp.apps.page.answers import Answers, encode
 from sssp.apps.page.server import LOOPBACK, PageServer
 from sssp.apps.page.street_map import StreetMap, pack
-from sssp.graph.drawing import Unit
+from sssp.graph.drawing import Unit, flows_on_arcs
 from sssp.loaders._files import replaced_file
 from sssp.results.row_access import dense_row
 
@@ -72,14 +72,14 @@ def make_server(
         What the page shows first: ``facts`` and array ``values``.
     credit : str
         Whose data is shown, if not what the graph's file says.
-    flows : ndarray, shape (m,), optional
-        On every arc: streets are as wide.
+    flows : array_like, shape (input arcs,), optional
+        On every row of the input: streets are as wide.
     """
     graph = network._tree_graph
     streets = StreetMap(graph, lengths)
     measured = METRES if lengths is None else length_unit
     head = _describe(network, streets, name, unit, measured, credit)
-    arrays = streets.arrays(flows)
+    arrays = streets.arrays(None if flows is None else flows_on_arcs(graph, flows))
     if result is not None:
         head["result"] = result["facts"]
         arrays["values"] = result["values"]
@@ -126,7 +126,8 @@ def write_page(
     index = result._row(row)
     facts, values = _encode_row(result, index)
     streets = StreetMap(result.graph)
-    arrays = {**streets.arrays(flows), "values": values}
+    on_arcs = None if flows is None else flows_on_arcs(result.graph, flows)
+    arrays = {**streets.arrays(on_arcs), "values": values}
     if result.predecessors is not None:
         tree = dense_row(result.predecessors, index, result.rows, -1)
         arrays["predecessors"] = tree.astype(np.int32)

@@ -105,20 +105,9 @@ class StreetMap:
         }
         if flows is not None:
             # (-1 for no arc is the last entry)
-            both = np.append(check_flows(flows, self.arc_class.size), 0)[self.arcs].sum(axis=1)
+            both = np.append(flows, 0)[self.arcs].sum(axis=1)
             sent["flows"] = np.rint(255 * both / (both.max(initial=0) or 1)).astype(np.uint8)
         return sent
-
-
-def check_flows(flows: Any, arcs: int) -> Array:
-    """Return flows, a finite number from 0 on for every arc."""
-    numbers = np.asarray(flows, np.float64)
-    if numbers.shape != (arcs,) or not ((numbers >= 0) & (numbers < np.inf)).all():
-        raise ValueError(
-            f"flows must be finite and 0 or more, one an arc: shape ({arcs},), as by_arc of "
-            f"sssp.load, not {numbers.shape}"
-        )
-    return numbers
 
 
 def pack(head: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
