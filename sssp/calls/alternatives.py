@@ -52,6 +52,8 @@ LOCALITY = 0.25
 #: of its weight, by which an arc gets longer each time that a route has it; searches at most, and
 #: how often parts of what they find are replaced
 PENALTY, SEARCHES, STRAIGHTENINGS = 0.4, 3, 4
+#: distances from which on sums of longer arcs might not fit int64
+LONGEST = 1 << 56
 #: of floats: differences of rounding
 ROUNDING = 1e-9
 
@@ -327,7 +329,9 @@ def _routes_over_plateaus(corridor: _Corridor, least: float) -> Iterator[NDArray
     order = np.argsort((from_source + to_target - long)[ends], kind="stable")
     for end in ends[order].tolist():
         way = [*_walk(before, end)[::-1], *_walk(behind, end)[1:]]
-        if len(set(way)) == len(way):
+        # (rounding may leave a part of it just outside the limit)
+        is_whole = from_source[way[0]] == 0 == to_target[way[-1]]
+        if is_whole and len(set(way)) == len(way):
             yield near[way]
 
 
@@ -353,7 +357,10 @@ def _routes_by_penalties(
     below : number
         Parts of a route that are shorter are shortest paths.
     """
-    to_target, streets = corridor.to_target, corridor.streets(network._tree_graph)
+    to_target = corridor.to_target
+    if to_target.max() >= LONGEST:
+        return
+    streets = corridor.streets(network._tree_graph)
     tails, heads, weights = streets.tails, streets.indices, streets.weights
     # by how much farther the way to the target is over an arc (sums of floats are rounded); and
     # a little, for a search over arcs of no length takes longer

@@ -12,6 +12,8 @@ from sssp.errors import GraphFormatError, import_extra
 
 #: the column that tells whether a line of a map is one arc, or two that lead both ways
 ONE_WAY = "oneway"
+#: what stands there for both ways, in any case
+BOTH_WAYS = {"false", "no", "0", "none", "nan", ""}
 
 
 def read_graph_table(path: Path) -> sssp.Graph:
@@ -45,7 +47,8 @@ def read_graph_table(path: Path) -> sssp.Graph:
     if lines is not None:
         coordinates = np.empty((labels.size, 2))
         coordinates[ends] = np.stack([lines[:, :2], lines[:, 2:]])
-        both = np.equal(table.columns.get(table.find(ONE_WAY) or "", [False] * weights.size), False)
+        one_way = table.columns.get(table.find(ONE_WAY) or "", [False] * weights.size)
+        both = np.array([str(value).lower() in BOTH_WAYS for value in one_way], np.bool_)
         directed = not both.all()
         if directed:
             ends = np.append(ends, ends[::-1, both], axis=1)
