@@ -54,14 +54,9 @@ def read_graph_table(path: Path) -> sssp.Graph:
             ends = np.append(ends, ends[::-1, both], axis=1)
             weights = np.append(weights, weights[both])
     return sssp.Graph.from_arcs(
-        ends[0],
-        ends[1],
-        weights,
-        n=labels.size,
-        directed=directed,
-        coordinates=coordinates,
+        ends[0], ends[1], weights, n=labels.size, directed=directed, coordinates=coordinates,
         labels=labels,
-    )
+    )  # fmt: skip
 
 
 def _as_labels(names: list[Any]) -> Any:
@@ -91,8 +86,7 @@ def _read_geojson(path: Path) -> tuple[FileTable, Any]:
 
 
 def _read_layer(path: Path) -> tuple[FileTable, Any]:
-    geopandas = import_extra("geopandas", "geo")
-    shapely = import_extra("shapely", "geo")
+    geopandas, shapely = (import_extra(name, "geo") for name in ("geopandas", "shapely"))
     import numpy as np
 
     frame = geopandas.read_file(path).to_crs(4326)

@@ -16,14 +16,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import sssp
-from sssp.apps.terminal.arguments import (
-    add_graph,
-    add_limit,
-    add_search,
-    add_unit,
-    label_vertices,
-    take_unit,
-)
+from sssp.apps.terminal import arguments
 from sssp.apps.terminal.output import NOWHERE, add_output, choose_output
 from sssp.apps.terminal.table_files import write_table
 from sssp.apps.terminal.vertices import add_vertices, find_ends, require_vertices, search
@@ -50,12 +43,12 @@ FORMATS = ("csv", "npz", "parquet")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    add_graph(parser)
+    arguments.add_graph(parser)
     add_vertices(parser, "source", help="where the paths start")
     add_vertices(parser, "target", help="print distance and path to this vertex only")
-    add_search(parser)
-    add_limit(parser, help="leave out what lies farther than this")
-    add_unit(parser)
+    arguments.add_search(parser)
+    arguments.add_limit(parser, help="leave out what lies farther than this")
+    arguments.add_unit(parser)
     parser.add_argument(
         "--predecessors", action="store_true", help="write the tree to the output file too"
     )
@@ -65,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Solve, write the answer to a file if asked for, and print a summary."""
     require_vertices(options, "source")
-    output, unit = choose_output(options), take_unit(options)
+    output, unit = choose_output(options), arguments.take_unit(options)
     g = options.graph.load(options.coordinates)
     sources, targets, lines = find_ends(g, options)
     trees = options.predecessors or targets is not None
@@ -86,10 +79,10 @@ def _describe_farthest(result: sssp.ShortestPaths, unit: Unit) -> Iterator[str]:
     import numpy as np
 
     g = result.graph
-    sources = label_vertices(g, result.sources)
+    sources = arguments.label_vertices(g, result.sources)
     for row, source in enumerate(sources):
         reached = result.reached[row]
-        vertices = label_vertices(g, np.flatnonzero(reached))
+        vertices = arguments.label_vertices(g, np.flatnonzero(reached))
         distances = result.distances[row][reached]
         farthest = distances.argmax()
         count = f"reached {vertices.size:,} of {g.n:,} vertices"
@@ -104,8 +97,8 @@ def _describe_paths(result: sssp.ShortestPaths, unit: Unit) -> Iterator[str]:
     """Say the distance and the path from every source to every target."""
     g, targets = result.graph, result.targets
     assert targets is not None
-    names = label_vertices(g, targets)
-    for row, source in enumerate(label_vertices(g, result.sources)):
+    names = arguments.label_vertices(g, targets)
+    for row, source in enumerate(arguments.label_vertices(g, result.sources)):
         start = "" if result.rows == 1 else f"source {source}, "
         for name, target in zip(names, targets, strict=True):
             distance = result.distance(target, row)
@@ -129,12 +122,12 @@ def _columns(
         vertices, source = columns[reached], result.sources[row]
         block = {}
         if result.rows > 1:
-            block["source"] = label_vertices(g, np.full(vertices.size, source))
-        block["vertex"] = label_vertices(g, vertices)
+            block["source"] = arguments.label_vertices(g, np.full(vertices.size, source))
+        block["vertex"] = arguments.label_vertices(g, vertices)
         block["distance"] = unit.of(result.distances[row][reached])
         if predecessors:
             tails = _tails(result, row, vertices)
-            block["predecessor"] = label_vertices(g, np.where(tails < 0, source, tails))
+            block["predecessor"] = arguments.label_vertices(g, np.where(tails < 0, source, tails))
         yield block
 
 

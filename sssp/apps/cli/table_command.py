@@ -16,15 +16,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import sssp
-from sssp.apps.terminal import vertices
-from sssp.apps.terminal.arguments import (
-    add_graph,
-    add_limit,
-    add_search,
-    add_unit,
-    label_vertices,
-    take_unit,
-)
+from sssp.apps.terminal import arguments, vertices
 from sssp.apps.terminal.output import STDOUT, add_output, choose_output
 from sssp.apps.terminal.table_files import write_table
 
@@ -49,7 +41,7 @@ BLOCK_CELLS = 1 << 26
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    add_graph(parser)
+    arguments.add_graph(parser)
     vertices.add_vertices(parser, "source", help="where paths start")
     vertices.add_vertices(parser, "target", help="where paths end")
     text = (
@@ -60,16 +52,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--wide", action="store_true", help="a row a source and a column a target, as a matrix"
     )
-    add_search(parser)
-    add_limit(parser, help="leave empty what lies farther than this")
-    add_unit(parser)
+    arguments.add_search(parser)
+    arguments.add_limit(parser, help="leave empty what lies farther than this")
+    arguments.add_unit(parser)
     add_output(parser, FORMATS, default=STDOUT)
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the table, and print a summary."""
     vertices.require_vertices(options, "source", "target")
-    output, unit = choose_output(options), take_unit(options)
+    output, unit = choose_output(options), arguments.take_unit(options)
     g = options.graph.load(options.coordinates)
     asked = options.max_distance, options.id
     sources = vertices.find_vertices(g, options.sources, "source", *asked, allow_none=True)
@@ -126,7 +118,8 @@ def _list_columns(
     import numpy as np
 
     sources, targets = (
-        label_vertices(g, end.vertices) if end.names is None else end.names for end in ends
+        arguments.label_vertices(g, end.vertices) if end.names is None else end.names
+        for end in ends
     )
     names = [str(name) for name in targets.tolist()] if wide else []
     if wide and len({"source", *names}) <= len(names):

@@ -37,13 +37,10 @@ GRAPH_HELP = (
     "porto.osm.pbf:foot or :bicycle,metres), the name of a graph in the folder SSSP_DATA, or "
     f"{BUILT_IN}:N for a built-in one of N vertices"
 )
-#: endings that a graph's name goes without
-SUFFIXES = {
-    *(".gr", ".sssp", ".osm", ".pbf", ".gz", ".xz", ".bz2"),
-    *(".csv", ".parquet", ".geojson", ".gpkg"),
-}
 #: endings of files with a row or a line an arc
-ARC_TABLES = (".csv", ".parquet", ".geojson", ".gpkg")
+ARC_TABLES = {".csv", ".parquet", ".geojson", ".gpkg"}
+#: endings that a graph's name goes without
+SUFFIXES = {".gr", ".sssp", ".osm", ".pbf", ".gz", ".xz", ".bz2"} | ARC_TABLES
 #: how names of OpenStreetMap files end
 OSM_NAME = re.compile(r"\.(pbf|osm(\.(gz|xz|bz2))?)$", re.IGNORECASE)
 #: values of options that are not numbers, beside texts
@@ -313,13 +310,10 @@ def take_unit(options: argparse.Namespace) -> Unit:
     from sssp.graph.drawing import Unit
 
     shown: Unit = options.unit or Unit("", 1.0)
-    if shown.size != 1:
-        for name in ("limit", "limits"):
-            given = getattr(options, name, None)
-            if isinstance(given, list):
-                options.limits = [limit * shown.size for limit in given]
-            elif given is not None:
-                options.limit = given * shown.size
+    if shown.size != 1 and getattr(options, "limit", None) is not None:
+        options.limit *= shown.size
+    if shown.size != 1 and getattr(options, "limits", None) is not None:
+        options.limits = [limit * shown.size for limit in options.limits]
     return shown
 
 
