@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sssp import Graph
 from sssp.graph.drawing import street_arcs
-from sssp.graph.sphere import EARTH_RADIUS, HOW_TO_LOCATE, require_degrees
+from sssp.graph.sphere import EARTH_RADIUS, HOW_TO_LOCATE, mercator, require_degrees
 
 Array = NDArray[Any]
 
@@ -134,14 +134,8 @@ def pack(head: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
 
 def _project(coordinates: Array, middle: tuple[float, float]) -> NDArray[np.float32]:
     """Return points in degrees as metres from the middle; `page.js` does the same."""
-    if not len(coordinates):
-        return np.empty((0, 2), np.float32)
-    lon = coordinates[:, 0]
-    lat = np.radians(np.clip(coordinates[:, 1], -MOST_LATITUDE, MOST_LATITUDE))
-    origin = np.radians(middle[1])
-    scale = EARTH_RADIUS * np.cos(origin)
-    northing = np.arctanh(np.sin(lat)) - np.arctanh(np.sin(origin))
-    metres = np.stack([np.radians(lon - middle[0]), northing], axis=1) * scale
+    inside = np.clip(coordinates, (-np.inf, -MOST_LATITUDE), (np.inf, MOST_LATITUDE))
+    metres = (mercator(inside) - mercator(np.array([middle]))) * np.cos(np.radians(middle[1]))
     projected: NDArray[np.float32] = metres.astype(np.float32)
     return projected
 
