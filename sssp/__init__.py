@@ -25,6 +25,7 @@ __version__ = "0.1.0"
 _NAMES = {
     "apps.jobs.job": "run",
     "calls.all_pairs": "all_pairs transitive_closure",
+    "calls.departures": "times_by_departure",
     "calls.alternatives": "alternatives",
     "calls.assign": "assign",
     "calls.assignment_result": "Assignment",

@@ -11,6 +11,7 @@ from sssp.calls.alternatives import alternatives as alternatives
 from sssp.calls.assign import assign as assign
 from sssp.calls.assignment_result import Assignment as Assignment
 from sssp.calls.betweenness import betweenness as betweenness
+from sssp.calls.departures import times_by_departure as times_by_departure
 from sssp.calls.load import load as load
 from sssp.calls.load import skim as skim
 from sssp.calls.many_sources import iter_blocks as iter_blocks

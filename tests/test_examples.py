@@ -33,7 +33,10 @@ EXAMPLES = ROOT / "docs" / "examples"
 PAGES = written_pages()
 NEW_YORK = ("USA-road-d.NY.gr.gz", "USA-road-t.NY.gr.gz", "USA-road-d.NY.co.gz")
 #: files that blocks need, by what they say
-FILES = {"new-york": NEW_YORK, "sioux-falls": ("SiouxFalls_net.tntp", "SiouxFalls_trips.tntp")}
+FILES = {"new-york": NEW_YORK} | {
+    need: (f"{name}_net.tntp", f"{name}_trips.tntp")
+    for need, name in (("sioux-falls", "SiouxFalls"), ("chicago", "ChicagoSketch"))
+}
 #: what is no module to import
 SPECIAL = {*FILES, "porto", "gpu", "slow"}
 
@@ -230,7 +233,7 @@ def test_links_lead_to_files_that_are_there(page: Path) -> None:
 def test_a_notebook_runs_and_shows_what_it_says(
     notebook: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for need in ("matplotlib", "new-york", "pandas"):
+    for need in ("matplotlib", notebook.stem, "pandas"):
         provide(need, monkeypatch)
     namespace: dict[str, Any] = {"__name__": "__main__"}
     for cell in cells_of(notebook):
@@ -246,11 +249,30 @@ def test_a_notebook_runs_and_shows_what_it_says(
             assert_printed(repr(shown), cell.shown, cell.code)
 
 
+@pytest.mark.parametrize(
+    ("network", "ids"),
+    [
+        pytest.param([], "'X00000' to 'X01999'", id="town"),
+        pytest.param(NEW_YORK, "'X00000' to", id="new-york", marks=pytest.mark.slow),
+    ],
+)
 def test_an_analysts_day_goes_without_a_number_translated_by_hand(
+    network: list[str],
+    ids: str,
+    folder: Path,
     capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    pytest.importorskip("geopandas", reason="GeoPandas is not installed")
+    geopandas = pytest.importorskip("geopandas", reason="GeoPandas is not installed")
+    if network:
+        provide("new-york", monkeypatch)
+        network = ["USA-road-t.NY", "USA-road-d.NY"]
+    monkeypatch.setattr(sys, "argv", ["analysts_day.py", *network])
     runpy.run_path(str(EXAMPLES / "analysts_day.py"), run_name="__main__")
     printed = capsys.readouterr().out
-    for told in ("labels 'X00000' to 'X01999'", "home", "hospital", "LINESTRING", "take longer"):
+    for told in (f"labels {ids}", "home", "hospital", "LINESTRING", "take longer", "rush"):
         assert told in printed
+    rows = {name: len(geopandas.read_file(f"{name}.gpkg")) for name in ("reach", "trips")}
+    assert rows == {"reach": 3, "trips": 200}
+    areas = geopandas.read_file("service_areas.gpkg")
+    assert areas.is_valid.all()

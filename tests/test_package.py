@@ -69,6 +69,7 @@ DOCUMENTED = {
     "set_threads",
     "shortest_paths",
     "skim",
+    "times_by_departure",
     "transitive_closure",
     "verify",
 }

@@ -380,3 +380,32 @@ def test_without_matplotlib_the_extra_is_named(
             monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(sssp.MissingExtraError, match=r'matplotlib.* pip install "sssp\[plot\]"'):
         picture(cross())
+
+
+def test_pictures_have_a_scale_a_title_and_whose_data_it_is(pyplot: Any) -> None:
+    g = sssp.road_like(200, seed=1)
+    tree = sssp.shortest_paths(g, 0, predecessors=True)
+    for axes in (
+        g.plot(title="A town", credit="Our survey"),
+        g.plot_flows(np.ones(g.input_arcs), title="A town", credit="Our survey"),
+        tree.plot(title="A town", credit="Our survey"),
+        tree.plot_isochrones([900, 2000], title="A town", credit="Our survey"),
+        sssp.nearest(g, [0, 5]).plot(title="A town", credit="Our survey"),
+    ):
+        texts = [text.get_text() for text in axes.texts]
+        assert axes.get_title(loc="left") == "A town"
+        assert "Our survey" in texts
+        [scale] = [text for text in texts if text.endswith("m")]
+        # a kilometre north is 1 / 111.195 degrees, and the map is a good two of them wide
+        west, east = axes.get_xlim()
+        number, unit = scale.split()
+        km = float(number) * (1 if unit == "km" else 0.001)
+        assert 0.08 < km / ((east - west) * 111.195) <= 0.25
+        along: Any = axes.lines[_bar_of(axes)].get_xdata()
+        assert np.ptp(along) * (east - west) * 111.195 == pytest.approx(km, rel=0.01)
+    assert g.plot().texts[-1].get_text().endswith("m")
+
+
+def _bar_of(axes: Any) -> int:
+    """Return which line is the bar of the scale: the one in parts of the axes."""
+    return next(i for i, line in enumerate(axes.lines) if line.get_transform() == axes.transAxes)

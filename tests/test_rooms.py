@@ -93,7 +93,13 @@ INSIDE = {
         "loaders._files",
         "results.row_access",
     },
-    "terminal": {"graph.extras", "graph.sphere", "loaders._files", "prepared.prepare"},
+    "terminal": {
+        "graph.drawing",
+        "graph.extras",
+        "graph.sphere",
+        "loaders._files",
+        "prepared.prepare",
+    },
 }
 #: the baselines of papers, and the tables that set our figures beside published ones
 PAPERS = "sssp.bench.papers"

@@ -26,6 +26,7 @@ MADE_OF = {
     "SECURITY.md": "security.md",
     "CITATION.cff": "CITATION.cff",
     "docs/examples/new-york.ipynb": "examples/new-york.md",
+    "docs/examples/chicago.ipynb": "examples/chicago.md",
 }
 ORIGIN = {page: origin for origin, page in MADE_OF.items()}
 LINK = re.compile(r"(\]\(|(?:src|href)=\")([^)\s\"]+)")

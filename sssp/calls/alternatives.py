@@ -6,19 +6,26 @@ first tree, along it, and on by the second is a route of which every part that d
 whole plateau is a shortest path. So routes over long plateaus are what a driver would call
 sensible (A. H. Jones, Choice Routing, 2005; I. Abraham, D. Delling, A. V. Goldberg and R. F.
 Werneck, Alternative routes in road networks, 2010, section 3).
+
+Where plateaus are few, the arcs of the routes that are known are made longer, and the shortest path
+of what lies within the stretch is found anew, some times over (R. Bader, J. Dees, R. Geisberger and
+P. Sanders, Alternative route graphs in road networks, 2011, section 4.2). Arcs weigh there what
+they lead away from the target by, so that such a search settles little beside its path.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sssp.calls.pairs import pairs
+from sssp.calls.pairs import ends_of_trips, pairs, user_walks
 from sssp.calls.shortest_paths import shortest_paths
+from sssp.cpu.tree import Tree
 from sssp.cpu.tree_sums import arcs_between
 from sssp.engine.check_arguments import as_count, as_network
 from sssp.engine.narrow import narrow
@@ -28,17 +35,27 @@ from sssp.engine.request import Walks
 from sssp.engine.threads import check_threads
 from sssp.engine.workers import ordered_map
 from sssp.errors import NegativeWeightError
+from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.check_arrays import is_real
+from sssp.graph.csr import spread
+from sssp.graph.graph import Graph
+from sssp.graph.weights import closed_weight
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64
 from sssp.results.trip_results import Alternatives
 
 if TYPE_CHECKING:
-    from sssp.graph.graph import Graph
     from sssp.prepared.hierarchy import Hierarchy
     from sssp.results.trees import ShortestPaths
 
 #: of the shortest distance: parts of a route that are no longer are shortest paths
 LOCALITY = 0.25
+#: of its weight, by which an arc gets longer each time that a route has it; searches at most, and
+#: how often parts of what they find are replaced
+PENALTY, SEARCHES, STRAIGHTENINGS = 0.4, 3, 4
+#: distances from which on sums of longer arcs might not fit int64
+LONGEST = 1 << 56
+#: of floats: differences of rounding
+ROUNDING = 1e-9
 
 
 class _Route(NamedTuple):
@@ -57,6 +74,62 @@ class _Route(NamedTuple):
     arcs: NDArray[np.int64]
     length: Any
     sharing: float
+
+
+class _Corridor(NamedTuple):
+    """The vertices over which a way from a source to a target is within a limit, ascending.
+
+    Attributes
+    ----------
+    vertices : ndarray, shape (k,)
+        Of the graph.
+    place : ndarray, shape (n,), int32
+        Where a vertex of the graph stands among them; -1: nowhere.
+    from_source, to_target : ndarray, shape (k,)
+        Distances.
+    before, behind : ndarray, shape (k,), int32
+        The place of the next vertex on the way back to the source, and on that to the target; -1
+        for none.
+    """
+
+    vertices: NDArray[np.int64]
+    place: NDArray[np.int32]
+    from_source: NDArray[Any]
+    to_target: NDArray[Any]
+    before: NDArray[np.int32]
+    behind: NDArray[np.int32]
+
+    @classmethod
+    def between(cls, there: ShortestPaths, back: ShortestPaths, limit: float) -> _Corridor:
+        """Return the corridor of the searches from a source and, against the arcs, to a target."""
+        # (a limit may be infinite)
+        near = np.flatnonzero(there.reached & back.reached)
+        ways = [_widen(search.distances[near]) for search in (there, back)]
+        close = sum(ways) <= limit
+        near = near[close]
+        place = np.full(there.graph.n, -1, INDEX)
+        place[near] = np.arange(near.size)
+        trees = []
+        for search in (there, back):
+            graph, distances = search.graph.without_closed_arcs(), search.distances
+            arcs = unsigned_arcs(graph, distances.dtype)
+            final = distances[near].max(initial=0)
+            tree = Tree(graph, arcs, search.sources, distances, near.astype(INDEX), final)
+            tails = np.full(graph.n, -1, INDEX)
+            tree.predecessors(None, tails)
+            tails = tails[near]
+            trees.append(np.where(tails < 0, -1, place[tails]))
+        return cls(near, place, *(way[close] for way in ways), *trees)
+
+    def streets(self, graph: Graph) -> Graph:
+        """Return the arcs between these vertices."""
+        firsts, degrees = graph.indptr[self.vertices], np.diff(graph.indptr)[self.vertices]
+        arcs = spread(firsts, degrees)
+        heads = self.place[graph.indices[arcs]]
+        inside = (heads >= 0) & (graph.weights[arcs] != closed_weight(graph.weights.dtype))
+        tails = np.repeat(np.arange(self.vertices.size), degrees)[inside]
+        weights = graph.weights[arcs[inside]]
+        return Graph.from_arcs(tails, heads[inside], weights, n=self.vertices.size)
 
 
 def alternatives(
@@ -92,15 +165,15 @@ def alternatives(
     -------
     Alternatives
         `Trips` with paths, trip by trip, at most `k` each: the shortest first, then those that
-        leave their plateau least. A trip without a path has none. A trip may have fewer than
-        `k`, for what is not good is left out.
+        leave their plateau least, then those by longer arcs. A trip without a path has none. A
+        trip may have fewer than `k`, for what is not good is left out.
 
     Raises
     ------
     VertexError, TypeError
         As `sssp.pairs`.
     ValueError
-        Another argument is not what it should be; the graph has turns.
+        Another argument is not what it should be.
     NegativeWeightError
         A negative weight.
 
@@ -113,10 +186,12 @@ def alternatives(
     -----
     Every route but the first is locally optimal: each of its parts that weighs less than a
     quarter of the shortest distance is a shortest path, so that nobody takes a detour to come back
-    to the same street. Of several shortest paths between two vertices each tree knows one, so that
-    in a grid of equal streets there may be few plateaus.
+    to the same street. Routes over plateaus come first (`sssp.calls.alternatives`); where these are
+    fewer than `k`, up to three searches follow, in which the arcs of known routes are longer. Turns
+    are heeded, and what they cost is a part of the weight.
 
-    Two trees a trip, as far as `stretch` allows, and O(vertices reached) for the plateaus.
+    Two trees a trip, as far as `stretch` allows, O(vertices reached) for the plateaus, and the
+    searches among the vertices that a route may have.
 
     Examples
     --------
@@ -128,21 +203,25 @@ def alternatives(
     >>> [ways.path(i).tolist() for i in range(len(ways))], ways.stretch.round(2).tolist()
     ([[0, 1, 2, 3], [0, 5, 4, 3]], [1.0, 1.08])
     """
-    network, count = as_network(g), as_count(k, "k")
-    network._tree_graph._refuse_turns("alternatives")
-    for name, value, least, most in (("stretch", stretch, 1, np.inf), ("sharing", sharing, 0, 1)):
-        if not is_real(value):
-            raise TypeError(f"{name} must be a number, not {value!r}")
-        if not least <= value <= most:
-            raise ValueError(f"{name} must be {least} to {most}, not {value!r}")
-    if network.least_weight < 0:
+    user, count = as_network(g), as_count(k, "k")
+    _check_shares(stretch, sharing)
+    if user.least_weight < 0:
         raise NegativeWeightError(
-            f"this graph has a weight of {network.least_weight}: alternatives need weights of 0 or "
+            f"this graph has a weight of {user.least_weight}: alternatives need weights of 0 or "
             "more"
         )
     workers, shown = check_threads(threads), check_progress(progress)
-    trips = pairs(g, sources, targets, predecessors=True, threads=workers, progress=False)
-    back = reversed_graph(network)
+    starts, ends = ends_of_trips(user, sources, targets)
+    # (one with turns has routes over its expansion)
+    network, turns = user._searched, user.turns
+    if turns is not None:
+        starts, ends = turns.expansion.begin[starts], turns.expansion.end[ends]
+    trips = pairs(network, starts, ends, predecessors=True, threads=workers, progress=False)
+    graph = trips.graph
+    # (a sweep adds floats up in another order than paths, whose arcs are to be told by their sums)
+    is_float = graph.weights.dtype.kind == "f"
+    searched = graph if is_float else network
+    reversed_ = reversed_graph(searched)
     found: list[list[_Route]] = []
 
     def find(trip: int) -> list[_Route]:
@@ -154,10 +233,15 @@ def alternatives(
         if count == 1 or least == 0:
             return routes
         limit = stretch * least
-        ask = partial(shortest_paths, predecessors=True, limit=limit, threads=1, progress=False)
-        ends = ask(g, path[0], device="cpu"), ask(back, path[-1], device="cpu")
-        for vertices in _routes_over_plateaus(*ends, limit, LOCALITY * least):
-            route = _judge(trips.graph, vertices, routes)
+        reach = limit * (1 + ROUNDING) if is_float else limit
+        ask = partial(shortest_paths, limit=reach, threads=1, progress=False, device="cpu")
+        corridor = _Corridor.between(ask(searched, path[0]), ask(reversed_, path[-1]), reach)
+        least *= LOCALITY
+        for way in chain(
+            _routes_over_plateaus(corridor, least),
+            _routes_by_penalties(network, corridor, routes, least),
+        ):
+            route = _judge(graph, way, routes)
             # (what has all in common is the same route)
             if route.length <= limit and route.sharing <= sharing and route.sharing < 1:
                 routes.append(route)
@@ -180,10 +264,13 @@ def alternatives(
         np.append(0, np.cumsum(sizes, dtype=INT64)),
         np.concatenate([np.empty(0, INDEX), *(route.vertices for route in chosen)]).astype(INDEX),
     )
+    if turns is not None:
+        starts, ends = turns.expansion.vertex_of[starts], turns.expansion.vertex_of[ends]
+        walks = user_walks(turns.expansion, walks)
     return Alternatives(
-        trips.graph,
-        trips.sources[pair],
-        trips.targets[pair],
+        user._tree_graph,
+        starts[pair],
+        ends[pair],
         narrow(lengths, None),
         limit=None,
         walks=walks,
@@ -197,52 +284,155 @@ def alternatives(
     )
 
 
+def _check_shares(stretch: Any, sharing: Any) -> None:
+    for name, value, least, most in (("stretch", stretch, 1, np.inf), ("sharing", sharing, 0, 1)):
+        if not is_real(value):
+            raise TypeError(f"{name} must be a number, not {value!r}")
+        if not least <= value <= most:
+            raise ValueError(f"{name} must be {least} to {most}, not {value!r}")
+
+
 def _judge(graph: Graph, vertices: NDArray[Any], earlier: list[_Route]) -> _Route:
     """Measure a route, beside those that are chosen already."""
     arcs = arcs_between(graph, vertices[:-1], vertices[1:])
-    weights = graph.weights[arcs].astype(INT64 if graph.weights.dtype.kind == "i" else FLOAT64)
+    weights = _widen(graph.weights[arcs])
     length = weights.sum().item()
     common = max(weights[np.isin(arcs, route.arcs)].sum().item() for route in earlier)
     return _Route(vertices, arcs, length, common / length if length else 1.0)
 
 
-def _routes_over_plateaus(
-    there: ShortestPaths, back: ShortestPaths, limit: float, least: float
-) -> Iterator[NDArray[Any]]:
+def _widen(weights: NDArray[Any]) -> NDArray[Any]:
+    """Return weights as what their sums are counted in."""
+    return weights.astype(INT64 if weights.dtype.kind == "i" else FLOAT64)
+
+
+def _routes_over_plateaus(corridor: _Corridor, least: float) -> Iterator[NDArray[Any]]:
     """Yield the routes over plateaus, those first that go the shortest way beside their plateau.
 
     Parameters
     ----------
-    there, back : ShortestPaths
-        From the source; from the target, against the arcs.
-    limit : number
-        The greatest length of a route.
+    corridor : _Corridor
     least : number
         The least length of a plateau.
     """
-    near = np.flatnonzero(there.reached & back.reached)
-    wide = np.promote_types(there.distances.dtype, INT64)
-    from_source, to_target = (tree.distances[near].astype(wide) for tree in (there, back))
-    close = from_source + to_target <= limit
-    near, from_source, to_target = near[close], from_source[close], to_target[close]
-    # the vertex before each one that the other tree comes from as well
-    before = there.predecessors[near]
-    shared = (before >= 0) & (back.predecessors[before] == near)
-    place = np.full(there.graph.n, -1, INDEX)
-    place[near] = np.arange(near.size)
-    first = np.where(shared, place[before], np.arange(near.size))
-    # (rounding may leave it just outside the limit)
-    first = np.where(first < 0, np.arange(near.size), first)
+    near, _, from_source, to_target, before, behind = corridor
+    every = np.arange(near.size)
+    shared = (before >= 0) & (behind[before] == every)
+    first = np.where(shared, before, every)
     while not np.array_equal(further := first[first], first):
         first = further
     long = from_source - from_source[first]
     goes_on = np.zeros(near.size, np.bool_)
-    goes_on[place[before[shared]]] = True
+    goes_on[before[shared]] = True
     ends = np.flatnonzero(~goes_on & (long >= least))
     # what a route has beside its plateau
     order = np.argsort((from_source + to_target - long)[ends], kind="stable")
-    for end in ends[order]:
-        vertex = near[end].item()
-        way = np.append(there.path(vertex), back.path(vertex)[-2::-1])
-        if np.unique(way).size == way.size:
-            yield way
+    for end in ends[order].tolist():
+        way = [*_walk(before, end)[::-1], *_walk(behind, end)[1:]]
+        # (rounding may leave a part of it just outside the limit)
+        is_whole = from_source[way[0]] == 0 == to_target[way[-1]]
+        if is_whole and len(set(way)) == len(way):
+            yield near[way]
+
+
+def _walk(following: NDArray[np.int32], vertex: int) -> list[int]:
+    """Return a vertex and those that follow, up to one that none follows."""
+    way = [vertex]
+    while (vertex := following[vertex].item()) >= 0:
+        way.append(vertex)
+    return way
+
+
+def _routes_by_penalties(
+    network: Graph | Hierarchy, corridor: _Corridor, routes: list[_Route], below: float
+) -> Iterator[NDArray[Any]]:
+    """Yield shortest paths while arcs get longer that known routes have, and those found here.
+
+    Parameters
+    ----------
+    network : Graph or Hierarchy
+    corridor : _Corridor
+    routes : list of _Route
+        Known before; the caller adds to it.
+    below : number
+        Parts of a route that are shorter are shortest paths.
+    """
+    to_target = corridor.to_target
+    if to_target.max() >= LONGEST:
+        return
+    streets = corridor.streets(network._tree_graph)
+    tails, heads, weights = streets.tails, streets.indices, streets.weights
+    # by how much farther the way to the target is over an arc (sums of floats are rounded); and
+    # a little, for a search over arcs of no length takes longer
+    detours = np.maximum(_widen(weights) + to_target[heads] - to_target[tails], 0) + 1
+    ways = [corridor.place[route.vertices] for route in routes]
+    for _ in range(SEARCHES):
+        for way in ways:
+            arcs = arcs_between(streets, way[:-1], way[1:])
+            detours[arcs] += np.ceil(PENALTY * weights[arcs]).astype(detours.dtype)
+        trip = pairs(
+            streets.with_weights(detours), way[:1], way[-1:], predecessors=True, device="cpu",
+            threads=1, progress=False,
+        )  # fmt: skip
+        ways = [trip.path(0)]
+        straight = _straighten(network, corridor.vertices[ways[0]], corridor, below)
+        if straight is not None:
+            yield straight
+
+
+def _straighten(
+    network: Graph | Hierarchy, way: NDArray[Any], corridor: _Corridor, below: float
+) -> NDArray[Any] | None:
+    """Return a way with its parts that weigh less than `below` made shortest paths.
+
+    Those first that get shorter by most; None if that does not end soon.
+    """
+    graph = network._tree_graph
+    ask = partial(pairs, network, limit=below, device="cpu", threads=1, progress=False)
+    for _ in range(STRAIGHTENINGS):
+        weights = _widen(graph.weights[arcs_between(graph, way[:-1], way[1:])])
+        lengths = np.append(0, np.cumsum(weights))
+        # the longest part from each vertex on, and of those that end together the longest
+        last = np.searchsorted(lengths, lengths + below) - 1
+        first = np.flatnonzero(np.diff(last, prepend=-1))
+        last = last[first]
+        long = lengths[last] - lengths[first]
+        if lengths.dtype.kind == "f":
+            long *= 1 - ROUNDING
+        # what the distances from the source or to the target prove need not be searched
+        place = corridor.place[way]
+        there, back = corridor.from_source[place], corridor.to_target[place]
+        proven = (there[last] - there[first] >= long) | (back[first] - back[last] >= long)
+        open_ = (last > first) & ~(proven & (place[first] >= 0) & (place[last] >= 0))
+        first, last, long = first[open_], last[open_], long[open_]
+        gains = long - ask(way[first], way[last]).distances
+        if not (gains > 0).any():
+            return way
+        chosen = _apart(first, last, gains)
+        first, last = first[chosen], last[chosen]
+        parts = ask(way[first], way[last], predecessors=True)
+        pieces, begin = [], 0
+        for i in range(len(parts)):
+            pieces += [way[begin : first[i]], parts.path(i)]
+            begin = last[i] + 1
+        way = _without_loops(np.concatenate([*pieces, way[begin:]]).tolist())
+    return None
+
+
+def _apart(first: NDArray[Any], last: NDArray[Any], gains: NDArray[Any]) -> list[int]:
+    """Return ranges that do not meet, in their order; what gains most is taken first."""
+    chosen: list[int] = []
+    for i in np.argsort(-gains, kind="stable")[: np.count_nonzero(gains > 0)].tolist():
+        if all(last[i] < first[j] or last[j] < first[i] for j in chosen):
+            chosen.append(i)
+    return sorted(chosen)
+
+
+def _without_loops(way: list[Any]) -> NDArray[np.int64]:
+    """Return a way that goes on from where it comes by a vertex for the last time."""
+    last = {vertex: place for place, vertex in enumerate(way)}
+    short, place = [], 0
+    while place < len(way):
+        short.append(way[place])
+        place = last[way[place]] + 1
+    return np.array(short, INT64)

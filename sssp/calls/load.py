@@ -18,6 +18,7 @@ from sssp.engine.exact_sums import as_numbers
 from sssp.engine.progress import check_progress
 from sssp.engine.threads import check_threads
 from sssp.errors import DistanceOverflowError
+from sssp.graph.frames import by_arc
 from sssp.kernels.dtypes import FLOAT64, INT64
 from sssp.results.flow_results import Flows, as_volumes, cost_of
 from sssp.results.trees import ShortestPaths
@@ -44,11 +45,12 @@ def load(
     ----------
     g : Graph or Hierarchy
         A prepared map takes a small part of the time, because it needs no trees.
-    demand : tuple (origins, destinations, volumes), or DataFrame
+    demand : tuple (origins, destinations, volumes), DataFrame or Series
         Vertices, and how much travels between them. Volumes of shape (k, t), an array or a SciPy
         sparse matrix, are a table of k origins and t destinations; of shape (p,) they belong to
         trips, with as many origins and destinations, or one for all. A DataFrame has the columns
-        ``origin``, ``destination`` and ``volume``, and names vertices by their labels.
+        ``origin``, ``destination`` and ``volume``, in any case, and names vertices by their
+        labels; so does the index of a Series, by origin and destination.
     select : array_like of int, optional
         Rows of the input (select link analysis): only trips that use one of them are loaded, in
         either direction of an undirected row.
@@ -140,8 +142,8 @@ def skim(
         As of `load`, whose paths these are; ``(origins, destinations)`` is the whole table.
     values : array_like, shape (m,) or (m, c)
         A number an arc, or c of them, at its position in ``graph.indices``;
-        ``attribute[graph.arc_origin]`` brings an attribute of the input there. What stands at arcs
-        that no path uses does not matter.
+        ``attribute[graph.arc_origin]`` brings an attribute of the input there. Or a Series of
+        pandas by own ids, tail and head. What stands at arcs that no path uses does not matter.
     device, threads, memory_limit, progress
         As of `load`; a GPU finds trees, and values are summed along them on the host.
 
@@ -175,7 +177,7 @@ def skim(
     """
     graph = as_network(g)._tree_graph
     checked = as_demand(demand, graph, needs_volumes=False)
-    numbers = as_numbers(values, "values")
+    numbers = as_numbers(by_arc(values, graph), "values")
     check_arc_values(graph, numbers.shape[:1] if numbers.ndim == 2 else numbers.shape)
     columns = numbers if numbers.ndim == 2 else numbers[:, np.newaxis]
     is_integral = numbers.dtype.kind == "i"

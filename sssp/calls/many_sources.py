@@ -16,6 +16,7 @@ from sssp.engine.memory import FEWER_SOURCES, SMALLER_BLOCKS
 from sssp.engine.plan import Plan, with_fixed_dtype
 from sssp.engine.request import Request
 from sssp.engine.workers import map_over_devices
+from sssp.graph.frames import by_vertex
 from sssp.methods import Method
 
 if TYPE_CHECKING:
@@ -53,8 +54,9 @@ def reduce(
         The vertices that count, each once however often it is named; by default all. A search
         stops once it has settled them.
     vertex_weights : array_like, shape (n,) or (n, c), optional
-        For ``what="weight"``, integers or floats in order of vertex (of a Series the index is not
-        looked at); several columns are summed side by side.
+        For ``what="weight"``, integers or floats in order of vertex, or a Series (DataFrame) of
+        pandas by own ids: vertices that it does not name weigh 0. Several columns are summed side
+        by side.
     decay : tuple or callable, optional
         For ``what="weight"``: by how much the weight of a vertex (1 without `vertex_weights`) is
         multiplied for its distance d. ``("step", d0)``: 1 up to d0, 0 beyond; ``("linear", d0)``:
@@ -146,7 +148,8 @@ def make_reduction_plan(
 ) -> Plan[Request]:
     """Check the arguments of a reduction, and choose method and place; raises as `reduce` does."""
     network = as_network(g)
-    reduction = as_reduction(what, vertex_weights, decay, network.n)
+    weights = by_vertex(vertex_weights, network._tree_graph)
+    reduction = as_reduction(what, weights, decay, network.n)
     if reduction.decay is not None and network._weight_range.least >= 0:
         # (beyond, the decay is 0)
         wanted = as_limit(limit, integral=False)

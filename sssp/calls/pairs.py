@@ -136,13 +136,7 @@ def pairs(
     network, chosen = choose_search(user, method, METHODS | TRIP_METHODS)
     starts, source_arcs, one_start = as_starts(user, sources, source_arcs)
     ends, one_end = _as_ends(user, targets, target_arcs)
-    if one_start != one_end:
-        starts, ends = (side.copy() for side in np.broadcast_arrays(starts, ends))
-    if starts.size != ends.size:
-        raise ValueError(
-            f"{starts.size} sources and {ends.size} targets: a trip has one of each; for all "
-            "distances between them call shortest_paths(g, sources, targets=targets)"
-        )
+    starts, ends = _pair_up(starts, one_start, ends, one_end)
     more: dict[str, Any] = {}
     if source_arcs is not None:
         more["source_arcs"] = np.broadcast_to(source_arcs, starts.shape)
@@ -175,6 +169,29 @@ def _as_ends(
         return arc_column(arcs, user.m), np.ndim(arcs) == 0
     ends, single = as_vertices(targets, user, "target")
     return ends if user.turns is None else user.turns.expansion.end[ends], single
+
+
+def ends_of_trips(
+    network: Graph, sources: ArrayLike, targets: ArrayLike
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Check the ends of the trips, and give both sides the same length."""
+    return _pair_up(
+        *as_vertices(sources, network, "source"), *as_vertices(targets, network, "target")
+    )
+
+
+def _pair_up(
+    starts: NDArray[np.int64], one_start: bool, ends: NDArray[np.int64], one_end: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give both sides of trips the same length."""
+    if one_start != one_end:
+        starts, ends = (side.copy() for side in np.broadcast_arrays(starts, ends))
+    if starts.size != ends.size:
+        raise ValueError(
+            f"{starts.size} sources and {ends.size} targets: a trip has one of each; for all "
+            "distances between them call shortest_paths(g, sources, targets=targets)"
+        )
+    return starts, ends
 
 
 class _Groups(NamedTuple):
@@ -360,7 +377,7 @@ class _Call:
         if self.user_graph.turns is not None:
             expansion = self.user_graph.turns.expansion
             starts, ends = expansion.vertex_of[starts], expansion.vertex_of[ends]
-            walks = None if walks is None else _user_walks(expansion, walks)
+            walks = None if walks is None else user_walks(expansion, walks)
         distances, walk_of, arc_ends = answer.distances[trip_of], trip_of, request.arc_ends
         if arc_ends is not None:
             totals, least = arc_ends.reach(distances[np.newaxis], request.limit)
@@ -401,7 +418,7 @@ def _lengthen(
     return Walks(firsts, vertices)
 
 
-def _user_walks(expansion: Expansion, walks: Walks) -> Walks:
+def user_walks(expansion: Expansion, walks: Walks) -> Walks:
     """Return paths over an expansion as those over the user's vertices."""
     stays = expansion.are_steps(walks.vertices)
     before = np.concatenate([[0], np.cumsum(stays)])

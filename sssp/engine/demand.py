@@ -23,7 +23,7 @@ ORIGIN, DESTINATION, VOLUME = "origin", "destination", "volume"
 EXACT = float(1 << 53)
 FORMS = (
     "demand is (origins, destinations, volumes), or a DataFrame with the columns origin, "
-    "destination and volume"
+    "destination and volume, or a Series of volumes by origin and destination"
 )
 
 
@@ -154,7 +154,10 @@ def as_demand(demand: Any, graph: Graph, *, needs_volumes: bool = True) -> Deman
     """
     if isinstance(demand, Demand):  # of a caller that has checked it
         return demand
-    frame = getattr(sys.modules.get("pandas"), "DataFrame", None)
+    pandas = sys.modules.get("pandas")
+    frame, series = (getattr(pandas, name, None) for name in ("DataFrame", "Series"))
+    if series is not None and isinstance(demand, series) and demand.index.nlevels == 2:
+        demand = demand.rename_axis([ORIGIN, DESTINATION]).rename(VOLUME).reset_index()
     if frame is not None and isinstance(demand, frame):
         demand = _columns(demand, graph, needs_volumes)
     sizes = (3,) if needs_volumes else (2, 3)
@@ -202,6 +205,7 @@ def as_demand(demand: Any, graph: Graph, *, needs_volumes: bool = True) -> Deman
 def _columns(frame: Any, graph: Graph, needs_volumes: bool) -> tuple[Any, ...]:
     """Return origins and destinations, as vertices, and volumes of a data frame."""
     wanted = [ORIGIN, DESTINATION, *([VOLUME] if needs_volumes else [])]
+    frame = frame.rename(columns=lambda name: str(name).strip().lower())
     missing = [name for name in wanted if name not in frame.columns]
     if missing:
         raise ValueError(f"the DataFrame has no column {', '.join(map(repr, missing))}; {FORMS}")

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sssp.errors import import_extra
 from sssp.graph.csr import seal, twins_of
-from sssp.graph.sphere import HOW_TO_LOCATE, Box, require_degrees
+from sssp.graph.sphere import EARTH_RADIUS, HOW_TO_LOCATE, Box, require_degrees
 from sssp.graph.weights import closed_weight
 from sssp.kernels.jit import njit
 
@@ -74,6 +74,22 @@ EDGE = 2
 MOST_ARCS = 1_000_000
 #: of a picture in a notebook, in inches; dots an inch; of letters, in points
 SIDE, NOTEBOOK_DOTS_PER_INCH, LETTERS = 4.0, 100, 8
+
+
+class Unit(NamedTuple):
+    """The unit that is shown: `size` units of the weights (or lengths) are one `name`."""
+
+    name: str
+    size: float
+
+    def of(self, distances: Any) -> Any:
+        """Return distances, in units of the weights, in this one."""
+        return distances if self.size == 1 else distances / self.size
+
+    def text(self, distance: float) -> str:
+        """Return a distance as people read it."""
+        number = distance if self.size == 1 else f"{distance / self.size:.6g}"
+        return f"{number} {self.name}" if self.name else str(number)
 
 
 @njit
@@ -153,6 +169,11 @@ def _ink_kernel(points, tails, heads, shades, colors, widths, west, north, acros
                     ink, x + t * dx - aside * dy + edge - 0.5, y + t * dy + aside * dx + edge - 0.5,
                     colors[shade, 0], colors[shade, 1], colors[shade, 2], amount,
                 )  # fmt: skip
+
+
+#: of the bar of a scale and of credits: points, colour, greatest part of the width of a map
+SMALL, INK, BAR_PART = 7, "0.25", 0.25
+KM_PER_DEGREE = math.radians(EARTH_RADIUS) / 1000
 
 
 class Streets(NamedTuple):
@@ -248,6 +269,26 @@ class Map:
             ax.set_axis_off()
         self.ax: Axes = ax
         self._show_box()
+
+    def label(self, title: str, credit: str) -> None:
+        """Write a title above, a line on whose data this is below, and how long a kilometre is."""
+        if title:
+            self.ax.set_title(title, loc="left")
+        look: dict[str, Any] = {"transform": self.ax.transAxes, "fontsize": SMALL, "color": INK}
+        wide = self._sides[0] * KM_PER_DEGREE
+        if wide <= 0:
+            return
+        power = 10.0 ** math.floor(math.log10(wide * BAR_PART))
+        km = max(step * power for step in (1, 2, 5) if step * power <= wide * BAR_PART)
+        end, height = 0.02 + km / wide, 0.015
+        self.ax.plot(
+            [0.02, 0.02, end, end], [height + 0.012, height, height, height + 0.012], linewidth=1,
+            color=INK, transform=self.ax.transAxes, scalex=False, scaley=False, zorder=4,
+        )  # fmt: skip
+        text = f"{km:g} km" if km >= 1 else f"{1000 * km:g} m"
+        self.ax.text((0.02 + end) / 2, height + 0.015, text, ha="center", va="bottom", **look)
+        if credit:
+            self.ax.text(1, -0.005, credit, ha="right", va="top", **look)
 
     def _show_box(self) -> None:
         self.ax.set_aspect(self.aspect)
@@ -373,15 +414,21 @@ def street_arcs(graph: Any) -> tuple[Array, Array]:
 
 
 def draw_network(
-    graph: Any, ax: Axes | None, extent: Sequence[float] | None, color: Any, linewidth: float | None
+    graph: Any,
+    ax: Axes | None,
+    extent: Sequence[float] | None,
+    color: Any,
+    linewidth: float | None,
+    *texts: str,
 ) -> Axes:
-    """Draw lines of one colour; as `Graph.plot`."""
+    """Draw lines of one colour; as `Graph.plot`, with its title and credit."""
     pen, width = Pen.plain(color, 0), check_width(linewidth)
     drawn = Map(graph.coordinates, ax, extent)
     streets = Streets.of(graph)
     streets = streets.take(drawn.in_view(streets))
     width = width or drawn.thin(streets.tails.size)
     drawn.draw(streets, pen._replace(widths=np.array([width])))
+    drawn.label(*texts)
     return drawn.ax
 
 
@@ -393,9 +440,10 @@ def draw_flows(
     cmap: Any,
     max_width: float | None,
     unit: str,
+    *texts: str,
 ) -> Axes:
     """Draw flows as line widths over a network in grey; as `Graph.plot_flows`."""
-    flows = _check_flows(flow, graph.input_arcs)
+    on_arcs = flows_on_arcs(graph, flow)
     widest = check_width(max_width) or MOST_FLOW_WIDTH
     if cmap is None:  # from grey to the darkest of viridis
         viridis = import_extra("matplotlib", "plot").colormaps["viridis"]
@@ -404,9 +452,6 @@ def draw_flows(
         colors = scale_of_distances(cmap)
     arcs, twins = street_arcs(graph)
     streets = Streets(graph.tails[arcs], graph.indices[arcs])
-    # rows that lost to a parallel one count too
-    kept = graph.row_arc >= 0
-    on_arcs = np.bincount(graph.row_arc[kept], flows[kept], graph.m)
     on_streets = on_arcs[arcs]
     on_streets[twins >= 0] += on_arcs[twins[twins >= 0]]
 
@@ -416,6 +461,7 @@ def draw_flows(
     seen = drawn.in_view(streets)
     thin = min(drawn.thin(int(np.count_nonzero(seen))), widest)
     drawn.draw(streets.take(seen & ~loaded), Pen.plain(GREY, thin))
+    drawn.label(*texts)
     if not ends.size:
         return drawn.ax
     greatest = float(on_streets.max())
@@ -431,6 +477,14 @@ def draw_flows(
     shades = [colors(load / greatest) for load in shown]
     drawn.legend(shades, line_widths, [amount(load, unit) for load in shown])
     return drawn.ax
+
+
+def flows_on_arcs(graph: Any, flow: ArrayLike) -> Array:
+    """Return the flows of rows of the input as those of arcs; an undirected row has one arc."""
+    flows = _check_flows(flow, graph.input_arcs)
+    # rows that lost to a parallel one count too
+    kept = graph.row_arc >= 0
+    return np.bincount(graph.row_arc[kept], flows[kept], graph.m)
 
 
 def _check_flows(flow: ArrayLike, rows: int) -> NDArray[np.float64]:

@@ -25,7 +25,9 @@ Array = NDArray[Any]
 
 DEGREES = ("lon", "lat")
 #: names of the columns that may hold longitude and latitude; the first pair that is there counts
-COORDINATE_COLUMNS = (DEGREES, ("x", "y"))
+COORDINATE_COLUMNS = (DEGREES, ("longitude", "latitude"), ("x", "y"))
+#: names that do not say what they are measured in
+ANY_UNIT = COORDINATE_COLUMNS[-1]
 #: the greatest longitude and latitude, in degrees
 MOST_DEGREES = (180, 90)
 #: the reference system of longitude and latitude in degrees
@@ -126,8 +128,8 @@ def arcs_of(
 def node_coordinates(nodes: Any) -> Array | None:
     """Return longitude and latitude of the rows of `nodes`, shape (n, 2), or None without such.
 
-    Taken are columns ``lon`` and ``lat``, else ``x`` and ``y``, else the points of a
-    GeoDataFrame.
+    Taken are columns ``lon`` and ``lat``, else ``longitude`` and ``latitude``, else ``x`` and
+    ``y``, in any case, else the points of a GeoDataFrame.
 
     Raises
     ------
@@ -137,9 +139,10 @@ def node_coordinates(nodes: Any) -> Array | None:
     # (the array of a column of geometries has the x and y of all, and their reference system)
     geometry = getattr(getattr(nodes, "geometry", None), "array", None)
     points = geometry if hasattr(type(geometry), "x") else None
-    names = next((pair for pair in COORDINATE_COLUMNS if set(pair) <= set(nodes.columns)), None)
+    known = {name.strip().lower(): name for name in nodes.columns if isinstance(name, str)}
+    names = next((pair for pair in COORDINATE_COLUMNS if set(pair) <= set(known)), None)
     if names is not None:
-        columns = [_numbers(_column(nodes, name), name) for name in names]
+        columns = [_numbers(_column(nodes, known[name]), name) for name in names]
     elif points is not None:
         try:
             columns = [np.asarray(points.x, FLOAT64), np.asarray(points.y, FLOAT64)]
@@ -147,12 +150,14 @@ def node_coordinates(nodes: Any) -> Array | None:
             raise GraphFormatError(f"the geometry of nodes gives no coordinates: {error}") from None
     else:
         for name, other in (DEGREES, DEGREES[::-1]):
-            if name in nodes.columns:
-                message = f"nodes has a column {name!r}, but no column {other!r}: one says no place"
-                raise GraphFormatError(message)
+            if name in known:
+                raise GraphFormatError(
+                    f"nodes has a column {known[name]!r}, but no column {other!r}: one says no "
+                    "place"
+                )
         return None
     pairs = np.stack(columns, axis=1)
-    system = None if names == DEGREES else getattr(points, "crs", None)
+    system = getattr(points, "crs", None) if names in (None, ANY_UNIT) else None
     projected = system is not None and bool(system.is_projected)
 
     def show(row: int) -> str:
@@ -174,6 +179,90 @@ def node_coordinates(nodes: Any) -> Array | None:
         "lat, or as points without x and y, as of nodes.to_crs(4326), or leave all of them out",
     )
     return pairs
+
+
+def points_in(places: Any) -> tuple[Array, Array]:
+    """Return longitude and latitude of points in a reference system that GeoPandas knows.
+
+    Raises
+    ------
+    TypeError
+        No GeoSeries, and no GeoDataFrame.
+    ValueError
+        They have no reference system; another shape than a point.
+    """
+    points: Any = getattr(places, "geometry", None)
+    if not hasattr(points, "to_crs"):
+        raise TypeError(
+            f"points are lon and lat, two arguments, or a GeoSeries, not {type(places).__name__}"
+        )
+    if points.crs is None:
+        raise ValueError(
+            "the points have no reference system: .set_crs(4326) says that they are degrees"
+        )
+    degrees = points.to_crs(WGS84).array
+    try:
+        return np.asarray(degrees.x, FLOAT64), np.asarray(degrees.y, FLOAT64)
+    except ValueError as error:
+        raise ValueError(f"{error}; .representative_point() makes points of other shapes") from None
+
+
+def by_vertex(values: Any, graph: Any) -> Any:
+    """Return what a Series or DataFrame holds by own ids as an array in order of vertex.
+
+    Ids that are not there have 0. Its default index, and whatever is no Series, is left as it is.
+
+    Raises
+    ------
+    VertexError, TypeError
+        An id that is no vertex.
+    ValueError
+        An id that is there twice.
+    """
+    if _has_own_index(values, graph.n):
+        return _spread(values, graph.vertices(values.index.to_numpy()), graph.n, 0)
+    return values
+
+
+def by_arc(values: Any, graph: Any) -> Any:
+    """Return what a Series holds by own ids of tail and head as an array in order of arc.
+
+    In an undirected graph a pair of ids stands for both ways. Arcs that are not there have NaN.
+
+    Raises
+    ------
+    VertexError, TypeError, ValueError
+        As `by_vertex`; no arc leads from an id to another.
+    """
+    if not _has_own_index(values, graph.m) or values.index.nlevels != 2:
+        return values
+    ends = [graph.vertices(values.index.get_level_values(level).to_numpy()) for level in (0, 1)]
+    found = _spread(values, graph.arcs(*ends), graph.m, np.nan)
+    if not graph.directed:
+        back = graph.arcs(*ends[::-1])
+        found[back] = np.where(np.isnan(found[back]), values.to_numpy(FLOAT64), found[back])
+    return found if np.isnan(found).any() else found.astype(values.dtype)
+
+
+def _has_own_index(values: Any, size: int) -> bool:
+    """Return whether this is of pandas, with another index than the default of such a size."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(values, pandas.Series | pandas.DataFrame):
+        return False
+    return not values.index.equals(pandas.RangeIndex(size))
+
+
+def _spread(values: Any, places: Array, size: int, missing: Any) -> Array:
+    """Return values at some places of an array, and at all others what is missing."""
+    order = np.sort(places)
+    twins = order[1:][order[1:] == order[:-1]]
+    if twins.size:
+        name = values.index[np.flatnonzero(places == twins[0])[1]]
+        raise ValueError(f"{name!r} is in the index twice: .groupby(level=0).sum() makes one of it")
+    numbers = values.to_numpy()
+    found: Array = np.full((size, *numbers.shape[1:]), missing, np.result_type(numbers, missing))
+    found[places] = numbers
+    return found
 
 
 def label_column(labels: Array | None, vertices: Array, missing: Array | None = None) -> Any:

@@ -776,6 +776,11 @@ class Graph:
 
     @overload
     def nearest_vertex(
+        self, lon: Any, *, distance: bool = False, max_distance: float | None = None
+    ) -> Any: ...
+
+    @overload
+    def nearest_vertex(
         self, lon: float, lat: float, *, max_distance: float | None = None
     ) -> int: ...
 
@@ -802,7 +807,7 @@ class Graph:
     def nearest_vertex(
         self,
         lon: ArrayLike,
-        lat: ArrayLike,
+        lat: ArrayLike | None = None,
         *,
         distance: bool = False,
         max_distance: float | None = None,
@@ -812,7 +817,8 @@ class Graph:
         Parameters
         ----------
         lon, lat : float or array_like of float
-            Longitude and latitude in degrees; they are broadcast against each other.
+            Longitude and latitude in degrees; they are broadcast against each other. Or a GeoSeries
+            (GeoDataFrame) of points alone, in any reference system that it knows.
         distance : bool, default False
             Return the distance too.
         max_distance : float, optional
@@ -864,7 +870,7 @@ class Graph:
             raise ValueError(f"this graph has no coordinates; {HOW_TO_LOCATE}")
         if self.n == 0:
             raise ValueError("a graph without vertices has no nearest one")
-        points = points_of(lon, lat)
+        points = points_of(*(frames.points_in(lon) if lat is None else (lon, lat)))
         sphere = self._shared("sphere", lambda: Sphere(coordinates))
         sphere.warn_if_far(points, stacklevel=3)
         vertices, metres = sphere.nearest(points, np.inf if max_distance is None else max_distance)
@@ -1511,6 +1517,8 @@ class Graph:
         extent: Sequence[float] | None = None,
         color: Any = "0.2",
         linewidth: float | None = None,
+        title: str = "",
+        credit: str | None = None,
     ) -> Axes:
         """Draw the network.
 
@@ -1524,6 +1532,10 @@ class Graph:
         color : a colour of Matplotlib, default a dark grey
         linewidth : float, optional
             In points; by default thinner the more lines there are.
+        title : str
+            Above the map.
+        credit : str, optional
+            Whose data is drawn, in small letters below; by default what the graph's file says.
 
         Returns
         -------
@@ -1550,7 +1562,7 @@ class Graph:
         """
         from sssp.graph.drawing import draw_network
 
-        return draw_network(self, ax, extent, color, linewidth)
+        return draw_network(self, ax, extent, color, linewidth, title, self._credit(credit))
 
     def plot_flows(
         self,
@@ -1561,6 +1573,8 @@ class Graph:
         cmap: Any = None,
         max_width: float | None = None,
         unit: str = "",
+        title: str = "",
+        credit: str | None = None,
     ) -> Axes:
         """Draw flows as width and darkness of lines, with a legend.
 
@@ -1578,6 +1592,8 @@ class Graph:
             Width of the greatest flow, in points; by default 6.
         unit : str
             For the legend, such as ``"vehicles"``.
+        title, credit : str
+            As `plot`.
 
         Returns
         -------
@@ -1593,7 +1609,12 @@ class Graph:
         """
         from sssp.graph.drawing import draw_flows
 
-        return draw_flows(self, flow, ax, extent, cmap, max_width, unit)
+        texts = title, self._credit(credit)
+        return draw_flows(self, flow, ax, extent, cmap, max_width, unit, *texts)
+
+    def _credit(self, given: str | None) -> str:
+        """Return whose data this is, as given or else as the file says."""
+        return str(self.about.get("attribution", "") if given is None else given)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the graph to a ``.sssp`` file, which `read_graph` reads fastest.

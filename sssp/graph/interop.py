@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sssp.errors import GraphFormatError, import_extra
 from sssp.graph.check_arrays import is_sparse
-from sssp.graph.frames import COORDINATE_COLUMNS, DEGREES, MOST_DEGREES, excerpt
+from sssp.graph.frames import ANY_UNIT, COORDINATE_COLUMNS, MOST_DEGREES, excerpt
 from sssp.graph.weights import too_large, weight_column
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64
 
@@ -140,7 +140,8 @@ def _edge_weights(
 def coordinates_of(G: nx.Graph[Any]) -> Array | None:
     """Return longitude and latitude of all nodes, shape (n, 2), or None without such.
 
-    Taken are ``lon`` and ``lat``, else ``x`` and ``y``, if every node has finite numbers there.
+    Taken are ``lon`` and ``lat``, else ``longitude`` and ``latitude``, else ``x`` and ``y``, if
+    every node has finite numbers there.
 
     Warns
     -----
@@ -151,7 +152,7 @@ def coordinates_of(G: nx.Graph[Any]) -> Array | None:
         pairs = _pairs_of(G, names)
         if pairs is None:
             continue
-        projected = names != DEGREES and getattr(G.graph.get("crs"), "is_projected", False)
+        projected = names == ANY_UNIT and getattr(G.graph.get("crs"), "is_projected", False)
         odd = np.asarray((np.abs(pairs) > MOST_DEGREES).any(axis=1) | projected)
         if not odd.any():
             return pairs

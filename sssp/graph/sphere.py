@@ -129,6 +129,13 @@ def points_of(lon: ArrayLike, lat: ArrayLike) -> Points:
     return points
 
 
+def mercator(degrees: Array) -> Array:
+    """Return longitudes and latitudes, shape (k, 2), on the map of Mercator's, in metres."""
+    lon, lat = np.radians(degrees).T
+    places: Array = EARTH_RADIUS * np.stack([lon, np.arcsinh(np.tan(lat))], axis=1)
+    return places
+
+
 def require_degrees(coordinates: Array) -> Box:
     """Return the box around coordinates, shape (n, 2).
 

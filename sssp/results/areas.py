@@ -25,7 +25,7 @@ from sssp.errors import NegativeWeightError, import_extra
 from sssp.graph.check_arrays import is_real
 from sssp.graph.drawing import MOST_LATITUDE, street_arcs
 from sssp.graph.frames import WGS84, label_column
-from sssp.graph.sphere import EARTH_RADIUS, HOW_TO_LOCATE, require_degrees
+from sssp.graph.sphere import EARTH_RADIUS, HOW_TO_LOCATE, mercator, require_degrees
 from sssp.graph.weights import closed_weight
 from sssp.kernels.dtypes import FLOAT64, INT64, unreached
 from sssp.kernels.jit import njit
@@ -295,7 +295,7 @@ class Lines(NamedTuple):
         taken = parts > LEAST_TAKEN
         _, side, street = np.nonzero(taken)
         starts, ends = (
-            _project(graph.coordinates[np.append(streets.ends[end, street], dots[:, 0])])
+            mercator(graph.coordinates[np.append(streets.ends[end, street], dots[:, 0])])
             for end in (side, 1 - side)
         )
         ends = starts + np.append(parts[taken], np.zeros(len(dots)))[:, None] * (ends - starts)
@@ -455,13 +455,6 @@ def _within(counts: Array) -> tuple[Array, Array, Array]:
     sizes = counts.astype(INT64)
     group = np.repeat(np.arange(sizes.size), sizes)
     return group, np.arange(group.size) - (np.cumsum(sizes) - sizes)[group], sizes[group]
-
-
-def _project(degrees: Array) -> Array:
-    """Return longitudes and latitudes, shape (k, 2), on the map of Mercator's."""
-    lon, lat = np.radians(degrees).T
-    places: Array = EARTH_RADIUS * np.stack([lon, np.arcsinh(np.tan(lat))], axis=1)
-    return places
 
 
 def _unproject(places: Array) -> Array:

@@ -156,6 +156,8 @@ class NearestFacilities:
         cmap: Any = None,
         linewidth: float | None = None,
         unit: str = "",
+        title: str = "",
+        credit: str | None = None,
     ) -> Axes:
         """Draw the network coloured by the distance of the nearest facility, or of the next.
 
@@ -163,7 +165,7 @@ class NearestFacilities:
         ----------
         rank : int
             0 for the nearest, 1 for the next, and so on.
-        ax, extent, cmap, linewidth, unit
+        ax, extent, cmap, linewidth, unit, title, credit
             As `ShortestPaths.plot`. Facilities are white dots.
 
         Raises
@@ -178,7 +180,8 @@ class NearestFacilities:
         from sssp.results.plots import Style, draw_distances
 
         self.distance(0, rank)
-        style = Style(ax, extent, cmap, linewidth, unit)
+        texts = title, self.graph._credit(credit)
+        style = Style(ax, extent, cmap, linewidth, unit, *texts)
         column = np.ascontiguousarray(self.distances[:, operator.index(rank)])
         return draw_distances(self.graph, column, self.facilities, None, style)
 

@@ -37,6 +37,8 @@ class Style(NamedTuple):
     cmap: Any
     linewidth: float | None
     unit: str
+    title: str
+    credit: str
 
 
 def draw_distances(
@@ -71,6 +73,7 @@ def draw_distances(
     if path is not None:
         _draw_path(drawn, path)
     _mark_sources(drawn, sources)
+    drawn.label(style.title, style.credit)
     return drawn.ax
 
 
@@ -106,6 +109,7 @@ def draw_isochrones(
         labels.append("beyond")
     drawn.legend([*colors, drawing.GREY][: len(labels)], [LEGEND_WIDTH] * len(labels), labels)
     _mark_sources(drawn, sources)
+    drawn.label(style.title, style.credit)
     return drawn.ax
 
 

@@ -531,6 +531,8 @@ class ShortestPaths:
         cmap: Any = None,
         linewidth: float | None = None,
         unit: str = "",
+        title: str = "",
+        credit: str | None = None,
     ) -> Axes:
         """Draw the network coloured by distance, and a shortest path on top.
 
@@ -547,6 +549,10 @@ class ShortestPaths:
             part, which is hard to see on white.
         unit : str
             Of the weights, for the scale of colours, such as ``"min"``.
+        title : str
+            Above the map.
+        credit : str, optional
+            Whose data is drawn, in small letters below; by default what the graph's file says.
 
         Returns
         -------
@@ -568,7 +574,8 @@ class ShortestPaths:
 
         row, distances = self._distances_to_all(row)
         path = None if path_to is None else self.path(path_to, row)
-        style = Style(ax, extent, cmap, linewidth, unit)
+        texts = title, self.graph._credit(credit)
+        style = Style(ax, extent, cmap, linewidth, unit, *texts)
         return draw_distances(self.graph, distances, self._sources_of(row), path, style)
 
     def plot_isochrones(
@@ -581,6 +588,8 @@ class ShortestPaths:
         cmap: Any = None,
         linewidth: float | None = None,
         unit: str = "",
+        title: str = "",
+        credit: str | None = None,
     ) -> Axes:
         """Draw the network in bands of distance, with a legend.
 
@@ -596,6 +605,8 @@ class ShortestPaths:
             From the narrowest band to the widest, as `plot`.
         unit : str
             Of the weights, for the legend, such as ``"min"``.
+        title, credit : str
+            As of `plot`.
 
         Returns
         -------
@@ -616,7 +627,8 @@ class ShortestPaths:
 
         row, distances = self._distances_to_all(row)
         bands = check_limits(limits, self.limit)
-        style = Style(ax, extent, cmap, linewidth, unit)
+        texts = title, self.graph._credit(credit)
+        style = Style(ax, extent, cmap, linewidth, unit, *texts)
         return draw_isochrones(self.graph, distances, self._sources_of(row), bands, style)
 
     def isochrone_areas(
@@ -724,6 +736,8 @@ class ShortestPaths:
         name: str = "",
         port: int = 0,
         open_browser: bool | None = None,
+        credit: str = "",
+        flows: ArrayLike | None = None,
     ) -> Any:
         """Open the result as a page in a browser: a map that answers clicks.
 
@@ -749,6 +763,11 @@ class ShortestPaths:
         open_browser : bool, optional
             Whether to open a browser; by default everywhere but in a notebook, which shows the
             page in a frame.
+        credit : str
+            Whose data is shown; by default what the graph's file says.
+        flows : array_like, shape (input arcs,), optional
+            On every row of the input, as `Flows.flow`, `Assignment.flow` and `load` have them:
+            streets are as wide as their flow.
 
         Returns
         -------
@@ -772,7 +791,7 @@ class ShortestPaths:
         """
         # (by name, for pages ask for more shortest paths, and that is above results)
         page = import_module("sssp.apps.page.explore")
-        asked = {"unit": unit, "name": name, "row": row}
+        asked = {"unit": unit, "name": name, "row": row, "credit": credit, "flows": flows}
         if path is not None:
             return page.write_page(self, path, **asked)
         return page.open_page(self, network, port=port, open_browser=open_browser, **asked)

@@ -99,8 +99,8 @@ def test_lines_for_maps(square, tmp_path):
     assert main(["convert", str(tmp_path / "square.sssp"), "-o", str(out)]) == 0
     features = json.loads(out.read_text())["features"]
     assert [feature["properties"] for feature in features] == [
-        {"tail": 0, "head": 1, "weight": 5.0},
-        {"tail": 0, "head": 2, "weight": 2.5},
+        {"tail": 0, "head": 1, "weight": 5.0, "oneway": False},
+        {"tail": 0, "head": 2, "weight": 2.5, "oneway": False},
     ]
     assert features[1]["geometry"] == {
         "type": "LineString", "coordinates": [[8.0, 47.0], [9.0, 48.0]]
@@ -115,6 +115,51 @@ def test_a_geopackage_holds_the_same_lines(square, tmp_path):
     assert layer[["tail", "head", "weight"]].values.tolist() == [[0, 1, 5.0], [0, 2, 2.5]]
     assert layer.crs.to_epsg() == 4326
     assert sorted(path.name for path in tmp_path.iterdir()) == ["arcs.gpkg", "square.sssp"]
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("ending", ["gr", "sssp", "csv", "parquet", "geojson", "gpkg"])
+def test_what_is_written_is_read(ending, directed, tmp_path):
+    for module in {"parquet": ["pyarrow"], "gpkg": ["geopandas"]}.get(ending, []):
+        pytest.importorskip(module)
+    g = sssp.road_like(60, seed=2)
+    if directed:
+        g = sssp.Graph.from_arcs(
+            g.tails[::2], g.indices[::2], g.weights[::2], n=g.n, coordinates=g.coordinates
+        )
+    g.save(tmp_path / "g.sssp")
+    written, again = str(tmp_path / f"out.{ending}"), tmp_path / "again.sssp"
+    assert main(["convert", str(tmp_path / "g.sssp"), "-o", written]) == 0
+    assert main(["convert", written, "-o", str(again)]) == 0
+    back = sssp.read_graph(again)
+    lost = back.n != g.n  # (a table knows no vertex without arcs)
+    assert lost <= directed
+    expected = {(a, b): w for a, b, w in zip(g.tails, g.indices, g.weights, strict=True)}
+    names = np.arange(g.n) if back.labels is None else back.labels - (ending == "gr")
+    found = zip(names[back.tails], names[back.indices], back.weights, strict=True)
+    assert {(a, b): w for a, b, w in found} == expected
+    if ending in ("geojson", "gpkg"):
+        assert back.directed == directed
+        assert back.coordinates is not None
+        assert g.coordinates is not None
+        assert back.coordinates == pytest.approx(g.coordinates[names], abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("g.csv", "tail,head\n1,2\n", "there is no column weight, but 'tail', 'head'"),
+        ("g.csv", "Tail,HEAD,Weight\n1,2,3,5\n", "4 cells under 3 headings"),
+        ("g.csv", 'tail,head,weight\n1,2,"3,5"\n', "a point in place of the comma"),
+        ("g.geojson", "{}", "not a FeatureCollection of lines"),
+        ("g.geojson", '{"features": [{"geometry": null, "properties": {}}]}', "of lines"),
+    ],
+)
+def test_tables_that_are_no_graph_are_refused(name, content, message, tmp_path, capsys):
+    path = tmp_path / name
+    path.write_text(content)
+    assert main(["convert", str(path), "-o", str(tmp_path / "g.sssp")]) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_a_graph_goes_to_stdout_in_any_format(graph, tmp_path, capfdbinary):

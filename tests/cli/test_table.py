@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import sssp
@@ -46,6 +47,78 @@ def test_a_table_goes_to_stdout_and_its_summary_to_stderr(graph, capsys):
     captured = capsys.readouterr()
     assert captured.out == "source,target,distance\n2,3,\n"
     assert captured.err.splitlines()[-1] == "wrote 1 rows to stdout"
+
+
+POINT = "-0.0001,0.0002\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(f"{names}\n{POINT}" for names in ("lon,lat", "X,Y", "Longitude,LATITUDE")),
+        *(f"{name}\n7\n" for name in ("source", "Origin", "VERTEX", "Id")),
+        f"id,{{}}\nhome,{POINT}".format("Lon, Lat "),
+    ],
+)
+def test_headings_are_read_in_any_case_and_by_their_other_names(content, tmp_path):
+    g = sssp.road_like(60, seed=1)
+    nearest = g.nearest_vertex(-0.0001, 0.0002)
+    g.save(tmp_path / "town.sssp")
+    homes = written(tmp_path, "homes.csv", content)
+    found = table(
+        str(tmp_path / "town.sssp"), "--sources", homes, "--target", "3", tmp_path=tmp_path
+    )
+    source = nearest if POINT in content else 7
+    assert found.splitlines()[1] == f"{source},3,{sssp.shortest_paths(g, source).distances[3]}"
+
+
+def test_a_name_of_places_may_be_called_id(tmp_path):
+    sssp.road_like(60, seed=1).save(tmp_path / "town.sssp")
+    homes = written(tmp_path, "homes.csv", f"ID,x,y\nhome,{POINT}")
+    ends = ["--sources", homes, "--targets", homes, "--id", "id"]
+    found = table(str(tmp_path / "town.sssp"), *ends, tmp_path=tmp_path)
+    assert found == "source,target,distance\nhome,home,0\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("vertex;lon\n1;2\n", "in place of ';', and points in numbers"),
+        ('lon,lat\n"8,5","47,1"\n', "write a point in place of the comma"),
+    ],
+)
+def test_european_tables_are_told_how_to_be_written(content, message, tmp_path, capsys):
+    sssp.road_like(60, seed=1).save(tmp_path / "town.sssp")
+    homes = written(tmp_path, "homes.csv", content)
+    assert main(["table", str(tmp_path / "town.sssp"), "--sources", homes, "--target", "1"]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_unit_is_a_conversion_in_every_command(tmp_path, capsys):
+    """Limits are given in it, and distances shown and written in it."""
+    g = sssp.road_like(60, seed=1)
+    graph, out = str(tmp_path / "town.sssp"), tmp_path / "out.csv"
+    g.save(graph)
+    d = sssp.shortest_paths(g, 0).distances
+    far = int(d.argmax())
+    unit, ends = ["--unit", "km=1000", "-o", str(out)], ["--source", "0", "--target", str(far)]
+    trips = written(tmp_path, "trips.csv", f"origin,destination\n0,{far}\n")
+    for command in (["table", graph, *ends], ["pairs", graph, trips]):
+        assert main([*command, *unit]) == 0
+        assert out.read_text().splitlines()[1] == f"0,{far},{d[far] / 1000}"
+    capsys.readouterr()
+    assert main(["solve", graph, *ends, *unit]) == 0
+    assert f"distance {d[far] / 1000:.6g} km, " in capsys.readouterr().out
+    limit = ["--source", "0", "--limit", "4", *unit]
+    assert main(["solve", graph, *limit]) == 0
+    assert len(out.read_text().splitlines()) == 1 + np.count_nonzero(d <= 4000)
+    assert main(["isochrone", graph, "--source", "0", "--limits", "2,4", *unit]) == 0
+    rows = [line.split(",") for line in out.read_text().splitlines()[1:]]
+    assert {row[0]: row[1:3] for row in rows} == {
+        str(v): [str(d[v] / 1000), "2.0" if d[v] <= 2000 else "4.0"]
+        for v in np.flatnonzero(d <= 4000)
+    }
+    assert f"within 4 km: {len(rows)} of 60 vertices" in capsys.readouterr().out
 
 
 FORMULAS = ["=1+1", "+a", "-b", "@c", "-2+3", "-1.5", "a=b", "--1"]

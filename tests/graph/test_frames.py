@@ -549,3 +549,94 @@ except TypeError as error:
 def test_from_arcs_names_from_dataframe_to_whoever_gives_it_ids(call: Any) -> None:
     with pytest.raises((VertexError, ValueError, TypeError), match=r"Graph\.from_dataframe"):
         call()
+
+
+# ---- Series by own ids
+
+
+@pytest.fixture(scope="module")
+def named() -> sssp.Graph:
+    edges = pandas.DataFrame(
+        {"u": ["home", "work", "home"], "v": ["work", "shop", "shop"], "w": [5, 5, 20]}
+    )
+    return sssp.Graph.from_dataframe(edges, "u", "v", "w")
+
+
+def test_vertex_weights_are_a_series_by_own_ids(named):
+    jobs = pandas.Series({"shop": 40, "work": 100})
+    sums = sssp.reduce(named, [0, 1, 2], "weight", vertex_weights=jobs)
+    by_vertex = np.zeros(3, int)
+    by_vertex[named.vertices(["shop", "work"])] = 40, 100
+    assert (
+        sums.tolist() == sssp.reduce(named, [0, 1, 2], "weight", vertex_weights=by_vertex).tolist()
+    )
+    both = pandas.DataFrame({"jobs": jobs, "shops": [7, 0]})
+    assert sssp.reduce(named, 0, "weight", vertex_weights=both).tolist() == [140, 7]
+    # (the default index is the order of the vertices)
+    plain = sssp.reduce(named, 0, "weight", vertex_weights=pandas.Series(by_vertex))
+    assert plain == sums[0]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "error", "message"),
+    [
+        (
+            pandas.Series({"shop": 4, "school": 1}),
+            sssp.VertexError,
+            "no vertex has the label 'school'",
+        ),
+        (pandas.Series([1, 2], ["shop", "shop"]), ValueError, "'shop' is in the index twice"),
+    ],
+)
+def test_series_by_wrong_ids_are_refused(named, jobs, error, message):
+    with pytest.raises(error, match=message):
+        sssp.reduce(named, 0, "weight", vertex_weights=jobs)
+
+
+def test_demand_and_values_are_series_by_own_ids(named):
+    volumes = pandas.Series({("home", "shop"): 3, ("work", "shop"): 4})
+    frame = pandas.DataFrame({"Origin": ["home", "work"], "DESTINATION": "shop", "Volume": [3, 4]})
+    vertices = [named.vertices(frame[name].tolist()) for name in ("Origin", "DESTINATION")]
+    expected = sssp.load(named, (*vertices, [3, 4]))
+    km = pandas.Series({("work", "shop"): 2.5, ("home", "work"): 1.5})
+    by_arc = [1.5, np.nan, 2.5]
+    arcs = named.arcs(
+        *(named.vertices(names) for names in (["home", "home", "work"], ["work", "shop", "shop"]))
+    )
+    along = np.array(by_arc)[np.argsort(arcs)]
+    for demand in (volumes, frame):
+        assert sssp.load(named, demand).flow.tolist() == expected.flow.tolist() == [3, 7, 0]
+        assert sssp.skim(named, demand, km).tolist() == [4.0, 2.5]
+        assert sssp.skim(named, demand, along).tolist() == [4.0, 2.5]
+    undirected = sssp.Graph.from_arcs([0, 1], [1, 2], [5, 5], directed=False)
+    lengths = pandas.Series({(0, 1): 3, (2, 1): 4})
+    assert sssp.skim(undirected, ([0, 2], [2, 0], [1, 1]), lengths).tolist() == [7, 7]
+    with pytest.raises(sssp.VertexError):
+        sssp.skim(undirected, ([0], [2], [1]), pandas.Series({(0, 2): 3}))
+
+
+def test_nearest_vertices_of_points_in_any_reference_system():
+    geopandas = pytest.importorskip("geopandas")
+    g = sssp.road_like(200, seed=1)
+    assert g.coordinates is not None
+    lon, lat = g.coordinates[[5, 9, 60]].T
+    points = geopandas.GeoSeries.from_xy(lon, lat, index=["a", "b", "c"], crs=4326)
+    for places in (points, points.to_crs(3857), points.to_frame("geometry")):
+        assert g.nearest_vertex(places).tolist() == [5, 9, 60]
+        vertices, metres = g.nearest_vertex(places, distance=True)
+        assert (vertices.tolist(), metres.max() < 0.01) == ([5, 9, 60], True)
+    with pytest.raises(ValueError, match=r"no reference system: .set_crs\(4326\)"):
+        g.nearest_vertex(points.set_crs(None, allow_override=True))
+    with pytest.raises(ValueError, match="representative_point"):
+        g.nearest_vertex(points.to_crs(3857).buffer(9))
+    with pytest.raises(TypeError, match="or a GeoSeries, not float"):
+        g.nearest_vertex(8.5)
+
+
+@pytest.mark.parametrize("names", [("Lon", "LAT"), ("Longitude", "latitude"), ("X", "Y")])
+def test_coordinates_are_read_in_any_case(names):
+    edges = pandas.DataFrame({"u": [7], "v": [9], "w": [3]})
+    nodes = pandas.DataFrame([[8.0, 47.0], [9.0, 48.0]], index=[7, 9], columns=list(names))
+    g = sssp.Graph.from_dataframe(edges, "u", "v", "w", nodes=nodes)
+    assert g.coordinates is not None
+    assert g.coordinates.tolist() == [[8, 47], [9, 48]]

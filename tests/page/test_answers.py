@@ -12,6 +12,7 @@ import pytest
 import sssp
 from sssp.apps.page.answers import UNREACHED, Answers, MapRequest, encode, parse_request
 from sssp.apps.page.street_map import StreetMap
+from sssp.graph.drawing import flows_on_arcs
 
 GRAPH = sssp.road_like(300, seed=4)
 NETWORKS: dict[str, Any] = {"flat": lambda: GRAPH, "prepared": lambda: sssp.prepare(GRAPH)}
@@ -162,7 +163,7 @@ def test_labels_lead_to_vertices_and_back():
     )
     named = Answers(g, StreetMap(g))
     assert named.vertex("7") == 1
-    assert named.distances(MapRequest((0,))).facts["label"] == "home"
+    assert named.distances(MapRequest((0,))).facts["labels"] == ["home"]
     numbered = Answers(GRAPH, StreetMap(GRAPH))
     assert numbered.vertex("7") == 7
     for answers, label in ((named, "away"), (numbered, "300"), (numbered, "x"), (numbered, "-1")):
@@ -240,3 +241,63 @@ def test_a_question_is_read_as_it_is_asked():
 def test_what_makes_no_question_is_refused(fields, error, message):
     with pytest.raises(error, match=message):
         parse_request(fields, *SIZES)
+
+
+def test_other_ways_are_alternatives(answers):
+    question = MapRequest((7,), target=250, others=True)
+    route = answers.route(question)
+    ways = sssp.alternatives(GRAPH, 7, 250)
+    assert len(ways) > 1
+    assert [way["vertices"] for way in route["others"]] == [
+        ways.path(i).tolist() for i in range(1, len(ways))
+    ]
+    assert route["others"][0]["distance"] == ways.distances[1]
+    assert route["others"][0]["sharing"] == ways.sharing[1]
+    assert answers.route(replace(question, others=False))["others"] == []
+
+
+def test_areas_are_those_of_the_call(answers):
+    geopandas = pytest.importorskip("geopandas")
+    limits = (2000.0, 900.5)
+    found = answers.areas(MapRequest((7, 100), limits=limits))
+    result = sssp.shortest_paths(GRAPH, [7, 100], nearest=True)
+    expected = result.isochrone_areas(sorted(limits), width=60)
+    areas = geopandas.GeoDataFrame.from_features(found["features"])
+    assert areas["limit"].tolist() == sorted(limits)
+    shapely = pytest.importorskip("shapely")
+    assert shapely.area(areas.geometry.array) == pytest.approx(
+        shapely.area(expected.geometry.array)
+    )
+    with pytest.raises(ValueError, match="must name a limit"):
+        answers.areas(MapRequest((7,)))
+
+
+def test_places_are_found_by_a_part_of_their_name_in_any_case():
+    names = ["Old Mill", "Mill", "Town hall", "mill lane"]
+    g = sssp.Graph.from_arcs(
+        [0, 1, 2], [1, 2, 3], [4, 4, 4], labels=names, coordinates=np.eye(4)[:, :2]
+    )
+    answers = Answers(g, StreetMap(g))
+    for text, vertex in (("Mill", 1), ("mill", 1), ("LANE", 3), ("town", 2), ("old", 0)):
+        assert answers.vertex(text) == vertex
+    with pytest.raises(sssp.VertexError, match="no vertex has the label 'church'"):
+        answers.vertex("church")
+
+
+def test_flows_are_widths_of_streets():
+    street_map = StreetMap(GRAPH)
+    flows = np.zeros(GRAPH.m)
+    there, back = street_map.arcs[[3, 9]].T
+    flows[there], flows[back[0]] = [30, 100], 10
+    widths = street_map.arrays(flows)["flows"]
+    assert widths[[3, 9]].tolist() == [102, 255]
+    assert int(np.count_nonzero(widths)) == 2
+    rows = flows_on_arcs(GRAPH, np.arange(GRAPH.input_arcs))
+    assert rows.sum() == np.arange(GRAPH.input_arcs).sum()
+    assert np.array_equal(rows[GRAPH.row_arc], np.arange(GRAPH.input_arcs))
+
+
+@pytest.mark.parametrize("limits", [[-1], [float("inf")], ["5"], [True], 5, [1] * 20])
+def test_limits_that_make_no_sense_are_refused(limits):
+    with pytest.raises(ValueError, match="limits m"):
+        parse_request({"sources": [1], "limits": limits}, 10, 10)

@@ -6,6 +6,7 @@ A Chromium of the machine draws with its software renderer, without a window.
 from __future__ import annotations
 
 import io
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -74,7 +75,12 @@ class Window:
 
     def wait_for(self, condition: str) -> None:
         """Wait until an expression holds."""
-        self.tab.wait_for_function(condition, timeout=1000 * PATIENCE)
+        # (a loop of the browser's own is against the page's policy for scripts)
+        for _ in range(100 * PATIENCE):
+            if self.js(f"Boolean({condition})"):
+                return
+            self.tab.wait_for_timeout(10)
+        raise AssertionError(f"not yet: {condition}")
 
     def js(self, expression: str, argument: Any = None) -> Any:
         return self.tab.evaluate(expression, argument)
@@ -255,6 +261,82 @@ def test_the_limit_cuts_the_colours(page):
     assert page.js("page.limit") == pytest.approx(before - 0.2 * distances.max(), rel=0.1)
     fewer = np.ptp(page.pixels(), axis=2) > 0.25
     assert 0 < fewer.sum() < colourful.sum()
+
+
+def test_other_ways_beside_the_route(page):
+    page.click(7)
+    page.click(1500, "Shift")
+    page.tab.click("#others")
+    page.settle()
+    ways = sssp.alternatives(PREPARED, 7, 1500)
+    assert len(ways) > 1
+    assert page.js("page.path.others.map((way) => way.vertices)") == [
+        ways.path(i).tolist() for i in range(1, len(ways))
+    ]
+    assert f"or {ways.distances[1]:,}" in page.text("#answer")
+    page.tab.click("#others")
+    page.settle()
+    assert page.js("page.path.others") == []
+
+
+def test_areas_are_shown_and_saved(page):
+    pytest.importorskip("geopandas")
+    page.click(7)
+    page.tab.keyboard.press("0")
+    for _ in range(10):
+        page.tab.keyboard.press("[")
+    before = page.pixels()
+    page.tab.click("#areas")
+    page.tab.wait_for_selector("#download:not([hidden])", timeout=1000 * PATIENCE)
+    assert (np.abs(page.pixels() - before).max(axis=2) > 0.05).mean() > 0.02
+    with page.tab.expect_download() as saved:
+        page.tab.click("#download")
+    features = json.loads(saved.value.path().read_text())["features"]
+    limit = page.js("page.limit")
+    assert [one["properties"]["limit"] for one in features] == pytest.approx([limit])
+    # they are of that answer, not of the next
+    page.click(9)
+    assert not page.tab.is_visible("#download")
+
+
+def test_an_address_carries_pins_closures_and_traffic(page, chromium, server):
+    page.click(7)
+    page.click(900, "Control")
+    page.show(7)
+    page.js("page.closed.add(12).add(40); page.traffic[1] = 2; page.ask()")
+    page.settle()
+    with window(chromium) as other:
+        other.open(page.tab.url)
+        state = "[page.sources, [...page.closed], page.traffic]"
+        assert other.js(state) == page.js(state) == [[7, 900], [12, 40], [1, 2, 1, 1]]
+        assert np.array_equal(other.distances, page.distances)
+        assert "2.00" in other.text("#traffic")
+
+
+def test_places_are_found_by_coordinates(page):
+    assert GRAPH.coordinates is not None
+    lon, lat = GRAPH.coordinates[321]
+    for text in (f"{lon:.7f}, {lat:.7f}", f"{lon:.7f} {lat:.7f}"):
+        page.tab.fill("#label", text)
+        page.tab.keyboard.press("Enter")
+        page.settle()
+        assert page.js("page.sources") == [321]
+    page.tab.fill("#label", "170, 10")
+    page.tab.keyboard.press("Enter")
+    page.tab.wait_for_selector("#note:not([hidden])")
+    assert "not on the map" in page.text("#note")
+
+
+def test_flows_make_streets_wide(chromium):
+    flows = np.zeros(GRAPH.input_arcs)
+    flows[::2] = 5
+    ink = []
+    for options in ({}, {"flows": flows, "credit": "Our survey"}):
+        with serving(PREPARED, **options) as busy, window(chromium) as shown:
+            shown.open(f"{busy.address}#from=7")
+            ink.append((np.ptp(shown.pixels(), axis=2) > 0.25).mean())
+            assert ("Our survey" in shown.text("#facts")) == bool(options)
+    assert ink[1] > 1.5 * ink[0]
 
 
 def test_bands_are_of_few_colours(page):

@@ -119,7 +119,7 @@ def test_a_click_is_answered_by_sixteen_bits_a_vertex(browser, server):
     assert (
         np.abs(facts["least"] + facts["step"] * values - expected).max() <= facts["step"] / 2 + 1e-6
     )
-    assert facts["label"] == "7"
+    assert facts["labels"] == ["7"]
 
 
 def test_routes_certificates_and_labels_are_json(browser, server):

@@ -4,8 +4,8 @@ An .sssp file holds all of a graph, coordinates and labels too, and is read fast
 (.gr.gz, .gr.xz, .gr.bz2) is the text of the DIMACS challenges: arcs with integer weights, whose
 vertices count from 1; coordinates go into a .co file of their own. A .csv or .parquet file has a
 row an arc: tail, head and weight, in labels. A .geojson or .gpkg file has a line an arc, for maps
-(one an edge if the graph is undirected). Of parallel arcs the lightest is written; closed arcs and
-turns are kept in .sssp alone.
+(one an edge if the graph is undirected: oneway tells). All of these are read, too. Of parallel
+arcs the lightest is written; closed arcs and turns are kept in .sssp alone.
 
 With --turns, a CSV or Parquet file has a row a turn: columns from, via and to, labels of vertices,
 and cost, inf to forbid it; or kind, which is no (forbidden), only (all others from there are
@@ -21,6 +21,7 @@ from time import perf_counter
 from typing import Any
 
 import sssp
+from sssp.apps.cli.graph_tables import ONE_WAY, read_graph_table
 from sssp.apps.terminal import arguments
 from sssp.apps.terminal.interrupt import raise_interrupts
 from sssp.apps.terminal.outcome import name_in_errors, on_one_line
@@ -72,7 +73,10 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("name one file to write, behind that to read or with -o")
     options.output = options.to or options.output
     output, places = choose_output(options), options.coordinates_output
-    g = options.graph.load(options.coordinates)
+    if options.graph.is_table and options.coordinates is None:
+        g = read_graph_table(options.graph.path)
+    else:
+        g = options.graph.load(options.coordinates)
     if places is not None:
         arguments.require_coordinates(g)
     if options.scale is not None:
@@ -95,21 +99,16 @@ def _read_turns(g: sssp.Graph, path: Path | None) -> tuple[Any, ...] | None:
     if path is None:
         return None
     table = read_table(path)
-    ends = []
-    for name in ("from", "via", "to"):
-        if name not in table.columns:
-            raise table.lacks(name)
-        ends.append(read_labels(g, table, name))
+    ends = [read_labels(g, table, table.require(name)) for name in ("from", "via", "to")]
     with name_in_errors(path):
         arcs = g.arcs(ends[0], ends[1]), g.arcs(ends[1], ends[2])
-    kinds = table.columns.get("kind", ["cost"] * table.rows)
-    given = table.columns.get("cost", [0] * table.rows)
+    kinds = table.columns.get(table.find("kind") or "", ["cost"] * table.rows)
+    given = table.columns.get(table.find("cost") or "", [0] * table.rows)
     costs = [0.0] * table.rows
     for row, (kind, cost) in enumerate(zip(kinds, given, strict=True)):
         if kind != "cost":
             continue
-        if "cost" not in table.columns:
-            raise table.lacks("cost")
+        table.require("cost")
         try:
             costs[row] = float(cost)
         except (TypeError, ValueError):
@@ -165,12 +164,14 @@ def _write_geojson(g: sssp.Graph, output: Output) -> int:
     arcs = g.without_closed_arcs()
     shown = np.flatnonzero(g.directed | (arcs.tails <= arcs.indices))
     ends = arcs.tails[shown], arcs.indices[shown]
-    return write_lines(output, g, *ends, _columns(g, *ends, arcs.weights[shown]))
+    one_way = np.full(shown.size, g.directed)
+    columns = _columns(g, *ends, arcs.weights[shown]) | {ONE_WAY: one_way}
+    return write_lines(output, g, *ends, columns)
 
 
 def _write_gpkg(g: sssp.Graph, output: Output) -> int:
     arguments.require_coordinates(g)
-    frame = g.to_geodataframe()
+    frame = g.to_geodataframe().assign(**{ONE_WAY: g.directed})
     output.write_frame(frame, LAYER)
     return len(frame)
 

@@ -17,13 +17,17 @@ falls on them. Each area covers the one before.
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import math
+from typing import TYPE_CHECKING, Any
 
 import sssp
 from sssp.apps.terminal import arguments
 from sssp.apps.terminal.output import DRIVERS, STDOUT, Output, add_output, choose_output
 from sssp.apps.terminal.table_files import write_lines, write_table
 from sssp.apps.terminal.vertices import add_vertices, find_vertices, require_vertices, search
+
+if TYPE_CHECKING:
+    from sssp.graph.drawing import Unit
 
 SUMMARY = "find what is reached within limits"
 EXAMPLES = """examples:
@@ -46,8 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_graph(parser)
     add_vertices(parser, "source", help="where the paths start")
     arguments.add_limits(
-        parser, required=True, help="where the bands end, inclusive, in units of the weights"
+        parser,
+        required=True,
+        help="where the bands end, inclusive, in --unit or in that of weights",
     )
+    arguments.add_unit(parser)
     text = "write areas, as polygons, to a .geojson or .gpkg file"
     parser.add_argument("--areas", action="store_true", help=text)
     text = f"how far areas reach beside the streets, in metres (default {WIDTH:.0f})"
@@ -65,31 +72,39 @@ def run(options: argparse.Namespace) -> int:
     if options.width is not None and not options.areas:
         raise ValueError("--width is that of --areas")
     options.formats = tuple(DRIVERS) if options.areas else FORMATS
-    output = choose_output(options)
+    output, unit = choose_output(options), arguments.take_unit(options)
     g = options.graph.load(options.coordinates)
     if output.format in DRIVERS:
         arguments.require_coordinates(g)
     sources = find_vertices(g, options.sources, "source", options.max_distance)
     result, how = search(
-        g, options, sssp.shortest_paths, sources.vertices, nearest=True, limit=options.limits[-1]
+        g,
+        options,
+        sssp.shortest_paths,
+        sources.vertices,
+        nearest=True,
+        limit=math.ceil(options.limits[-1]),
     )
     limits = np.array(options.limits)
     if options.areas:
         areas = result.isochrone_areas(limits, width=options.width or WIDTH)
+        areas["limit"] = unit.of(areas["limit"])
         output.write_frame(areas, "areas")
         written = f"{len(areas):,} areas"
     elif output.format == "geojson":
-        written = f"{_write_streets(output, result, limits):,} lines"
+        written = f"{_write_streets(output, result, limits, unit):,} lines"
     else:
-        written = f"{write_table(output, [_columns(result, limits)]):,} vertices"
+        written = f"{write_table(output, [_columns(result, limits, unit)]):,} vertices"
     within = np.sort(result.distances[result.reached])
     output.summarize(
         [
             *sources.notes,
             how,
             *(
-                f"within {limit}: {np.searchsorted(within, limit, 'right'):,} of {g.n:,} vertices"
-                for limit in options.limits
+                f"within {unit.text(limit)}: {count:,} of {g.n:,} vertices"
+                for limit, count in zip(
+                    options.limits, np.searchsorted(within, limits, "right"), strict=True
+                )
             ),
             f"wrote {written} to {output.name}",
         ]
@@ -97,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _columns(result: sssp.ShortestPaths, limits: Any) -> dict[str, Any]:
+def _columns(result: sssp.ShortestPaths, limits: Any, unit: Unit) -> dict[str, Any]:
     """Return a row for every vertex that is reached."""
     import numpy as np
 
@@ -106,8 +121,8 @@ def _columns(result: sssp.ShortestPaths, limits: Any) -> dict[str, Any]:
     distances = result.distances[vertices]
     columns = {
         "vertex": arguments.label_vertices(g, vertices),
-        "distance": distances,
-        "band": limits[np.searchsorted(limits, distances)],
+        "distance": unit.of(distances),
+        "band": unit.of(limits[np.searchsorted(limits, distances)]),
     }
     if result.sources.size > 1:
         assert result.origin is not None
@@ -117,7 +132,7 @@ def _columns(result: sssp.ShortestPaths, limits: Any) -> dict[str, Any]:
     return columns
 
 
-def _write_streets(output: Output, result: sssp.ShortestPaths, limits: Any) -> int:
+def _write_streets(output: Output, result: sssp.ShortestPaths, limits: Any, unit: Unit) -> int:
     """Write a line for every street with both ends in reach."""
     import numpy as np
 
@@ -129,5 +144,6 @@ def _write_streets(output: Output, result: sssp.ShortestPaths, limits: Any) -> i
     tails, heads = ends[:, result.reached[ends].all(axis=0)]
     farther = np.maximum(result.distances[tails], result.distances[heads])
     bands = {"distance": farther, "band": limits[np.searchsorted(limits, farther)]}
-    properties = arguments.label_arcs(g, tails, heads) | bands
+    shown = {name: unit.of(values) for name, values in bands.items()}
+    properties = arguments.label_arcs(g, tails, heads) | shown
     return write_lines(output, g, tails, heads, properties)

@@ -1,7 +1,8 @@
 """Find the shortest path of every trip in a file, each with a source and a target of its own.
 
-A CSV or Parquet file has columns source and target, with labels of vertices, or source_lon,
-source_lat, target_lon and target_lat, in degrees; a DIMACS .p2p file will do. What is written has a
+A CSV or Parquet file has columns source and target (or origin and destination), with labels of
+vertices, or source_lon, source_lat, target_lon and target_lat, in degrees, all in any case; a
+DIMACS .p2p file will do. What is written has a
 row a trip, in the same order: all columns of the file, and distance, which is empty where no path
 leads there; for points also source and target, the vertices that were found. With --paths there is
 a column path, too: its vertices, with blanks between (in Parquet a list).
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sssp
 from sssp.apps.terminal import arguments
@@ -22,6 +23,9 @@ from sssp.apps.terminal.output import DRIVERS, STDOUT, add_output, choose_output
 from sssp.apps.terminal.table_files import FileTable, read_table, write_table
 from sssp.apps.terminal.vertices import add_max_distance, find_in_table, search
 from sssp.methods import METHODS, TRIP_METHODS
+
+if TYPE_CHECKING:
+    from sssp.graph.drawing import Unit
 
 SUMMARY = "find the paths of trips, each with its own two ends"
 EXAMPLES = """examples:
@@ -47,14 +51,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--paths", action="store_true", help="write the vertices on the way, too")
     add_max_distance(parser)
+    text = "prepare the map first, which pays from some hundreds of trips on"
+    parser.add_argument("--prepare", action="store_true", help=text)
     arguments.add_search(parser, METHODS | TRIP_METHODS)
     arguments.add_limit(parser, help="leave empty what lies farther than this")
+    arguments.add_unit(parser)
     add_output(parser, FORMATS, default=STDOUT)
 
 
 def run(options: argparse.Namespace) -> int:
     """Write a row a trip, and print a summary."""
-    output = choose_output(options)
+    output, unit = choose_output(options), arguments.take_unit(options)
     table = _read_trips(options.trips)
     added = [DISTANCE, *([PATH] if options.paths else [])]
     if options.paths and output.format in DRIVERS:
@@ -65,20 +72,24 @@ def run(options: argparse.Namespace) -> int:
                 f"there is a column {name} already, which this command writes: rename it",
                 path=table.path,
             )
-    g = options.graph.load(options.coordinates)
+    network = options.graph.load_network(options.coordinates)
+    if options.prepare and isinstance(network, sssp.Graph):
+        network = sssp.prepare(network)
+    g = network._tree_graph
     if output.format in DRIVERS:
         arguments.require_coordinates(g)
     farthest = options.max_distance
     ends = [find_in_table(g, table, role, [role], farthest, f"{role}_") for role in ENDS]
     draws = output.format in DRIVERS
     asked = {"limit": options.limit, "predecessors": options.paths or draws}
-    trips, how = search(g, options, sssp.pairs, *(end.vertices for end in ends), **asked)
+    trips, how = search(network, options, sssp.pairs, *(end.vertices for end in ends), **asked)
     if draws:
         lines = trips.to_geodataframe()
+        lines[DISTANCE] = unit.of(lines[DISTANCE])
         others = {name: column for name, column in table.columns.items() if name not in lines}
         output.write_frame(lines.assign(**others), "trips")
     else:
-        write_table(output, [_columns(table, trips, options.paths)])
+        write_table(output, [_columns(table, trips, unit, options.paths)])
     count = len(trips)
     unreached = count - int(trips.reached.sum())
     output.summarize(
@@ -99,14 +110,15 @@ def _read_trips(path: Path) -> FileTable:
     return FileTable(str(path), dict(zip(ENDS, ends, strict=True)), range(1, len(ends[0]) + 1))
 
 
-def _columns(table: FileTable, trips: sssp.Trips, paths: bool) -> dict[str, Any]:
+def _columns(table: FileTable, trips: sssp.Trips, unit: Unit, paths: bool) -> dict[str, Any]:
     """Return the columns of the file, and those of the trips."""
     import numpy as np
 
     g = trips.graph
-    ends = zip(ENDS, (trips.sources, trips.targets), strict=True)
-    columns = dict(table.columns) | {name: arguments.label_vertices(g, end) for name, end in ends}
-    columns[DISTANCE] = np.ma.masked_array(trips.distances, ~trips.reached)
+    columns: dict[str, Any] = dict(table.columns)
+    for name, end in zip(ENDS, (trips.sources, trips.targets), strict=True):
+        columns[table.find(name) or name] = arguments.label_vertices(g, end)
+    columns[DISTANCE] = unit.of(np.ma.masked_array(trips.distances, ~trips.reached))
     if paths:
         columns[PATH] = [
             trips.path_labels(trip) if reached else None

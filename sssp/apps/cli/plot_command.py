@@ -9,6 +9,7 @@ The graph needs coordinates. A .png file has 200 dots an inch, .svg and .pdf fil
 from __future__ import annotations
 
 import argparse
+import math
 from typing import TYPE_CHECKING, Any
 
 import sssp
@@ -42,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, help="colour bands that end there, inclusive, in units of the weights"
     )
     arguments.add_limit(parser, help="leave grey what lies farther than this")
-    parser.add_argument("--unit", default="", help="of the weights, for the legend, such as min")
+    arguments.add_unit(parser)
     text = "the part to draw, in degrees (default all that is reached)"
     parser.add_argument(
         "--extent",
@@ -54,6 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dpi", type=arguments.whole_number(1), default=DOTS_PER_INCH, metavar="N", help=text
     )
+    parser.add_argument("--title", default="", metavar="TEXT", help="above the map")
+    text = "whose data is drawn, below the map (default what the file says)"
+    parser.add_argument("--credit", metavar="TEXT", help=text)
     arguments.add_search(parser)
     add_output(parser, PICTURES, required=True)
 
@@ -70,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
     if targets is not None and targets.size != 1:
         raise ValueError("one path is drawn: name one target")
     if sources is None:
-        axes = g.plot(extent=options.extent)
+        axes = g.plot(extent=options.extent, title=options.title, credit=options.credit)
     else:
         axes = _draw_result(g, sources, targets, options)
     try:
@@ -92,14 +96,20 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _draw_result(g: sssp.Graph, sources: Any, targets: Any, options: argparse.Namespace) -> Axes:
-    limit = options.limits[-1] if options.limits else options.limit
+    unit = arguments.take_unit(options)
+    # (a limit of integers is one)
+    limit = math.ceil(options.limits[-1]) if options.limits else options.limit
     asked = {"nearest": True, "limit": limit, "predecessors": targets is not None}
     result, _ = search(g, options, sssp.shortest_paths, sources, **asked)
     target = None if targets is None else int(targets[0])
     if targets is not None and not result.reached[target]:
         [name] = arguments.label_vertices(g, targets)
         raise sssp.UnreachableError(f"no path leads to {shorten(str(name))}: there is none to draw")
-    style: dict[str, Any] = {"extent": options.extent, "unit": options.unit}
+    style = {name: getattr(options, name) for name in ("extent", "title", "credit")}
+    style["unit"] = unit.name
+    # (from here on in the unit that is shown)
+    if unit.size != 1:
+        result.distances, result.limit = unit.of(result.to_float()), None
     if options.limits:
-        return result.plot_isochrones(options.limits, **style)
+        return result.plot_isochrones([unit.of(limit) for limit in options.limits], **style)
     return result.plot(path_to=target, **style)

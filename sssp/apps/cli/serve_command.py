@@ -21,8 +21,6 @@ from sssp.apps.terminal.outcome import name_in_errors, tell
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sssp.apps.page.answers import Unit
-
 SUMMARY = "serve a page with a map that answers clicks"
 EXAMPLES = """examples:
   # distances, in kilometres
@@ -40,15 +38,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prepare", action="store_true", help="prepare the map first, for quicker answers"
     )
-    text = "show distances in this unit, N of the weights each, such as min=60"
-    parser.add_argument("--unit", type=_unit, metavar="NAME=N", help=text)
+    arguments.add_unit(parser)
     text = (
         "a graph of the same arcs whose weights are their lengths: routes tell them, and "
         "traffic goes by speed"
     )
     parser.add_argument("--distances", type=arguments.find_graph, metavar="FILE", help=text)
     text = "of --distances, N of its weights each, such as km=1000"
-    parser.add_argument("--distance-unit", type=_unit, metavar="NAME=N", help=text)
+    parser.add_argument("--distance-unit", type=arguments.unit, metavar="NAME=N", help=text)
+    text = "whose data is shown, if the file does not say it"
+    parser.add_argument("--credit", default="", metavar="TEXT", help=text)
     text = f"where to listen; 0: any that is free (default {PORT})"
     parser.add_argument("--port", type=_port, default=PORT, metavar="N", help=text)
     text = "listen at another address of this machine, for others to open (default 127.0.0.1)"
@@ -73,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
         server = make_server(
             network, name=options.graph.name, unit=options.unit or PLAIN, lengths=lengths,
             length_unit=options.distance_unit or PLAIN, device=options.device,
-            host=options.host, port=options.port,
+            host=options.host, port=options.port, credit=options.credit,
         )  # fmt: skip
     with server:
         if server.is_open:
@@ -97,17 +96,6 @@ def _lengths(named: arguments.NamedGraph, network: sssp.Graph | sssp.Hierarchy) 
     if not (same and np.array_equal(other.indices, graph.indices)):
         raise ValueError(f"--distances {named.name}: its arcs are not those of the graph")
     return other.weights
-
-
-def _unit(text: str) -> Unit:
-    from sssp.apps.page.answers import Unit
-
-    name, _, size = text.partition("=")
-    try:
-        # (a unit without a name is as wrong as one of size 0)
-        return Unit(name, arguments.positive_number("a size")(size or "1" if name else "0"))
-    except argparse.ArgumentTypeError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=N, as min=60") from None
 
 
 def _port(text: str) -> int:

@@ -16,13 +16,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import sssp
-from sssp.apps.terminal.arguments import add_graph, add_limit, add_search, label_vertices
+from sssp.apps.terminal import arguments
 from sssp.apps.terminal.output import NOWHERE, add_output, choose_output
 from sssp.apps.terminal.table_files import write_table
 from sssp.apps.terminal.vertices import add_vertices, find_ends, require_vertices, search
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from sssp.graph.drawing import Unit
 
 SUMMARY = "find shortest paths in a graph file"
 EXAMPLES = """examples:
@@ -41,11 +43,12 @@ FORMATS = ("csv", "npz", "parquet")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    add_graph(parser)
+    arguments.add_graph(parser)
     add_vertices(parser, "source", help="where the paths start")
     add_vertices(parser, "target", help="print distance and path to this vertex only")
-    add_search(parser)
-    add_limit(parser, help="leave out what lies farther than this")
+    arguments.add_search(parser)
+    arguments.add_limit(parser, help="leave out what lies farther than this")
+    arguments.add_unit(parser)
     parser.add_argument(
         "--predecessors", action="store_true", help="write the tree to the output file too"
     )
@@ -55,42 +58,47 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Solve, write the answer to a file if asked for, and print a summary."""
     require_vertices(options, "source")
-    output = choose_output(options)
+    output, unit = choose_output(options), arguments.take_unit(options)
     g = options.graph.load(options.coordinates)
     sources, targets, lines = find_ends(g, options)
     trees = options.predecessors or targets is not None
     asked = {"targets": targets, "limit": options.limit, "predecessors": trees}
     result, how = search(g, options, sssp.shortest_paths, sources, **asked)
-    lines += [how, *(_describe_farthest(result) if targets is None else _describe_paths(result))]
+    describe = _describe_farthest if targets is None else _describe_paths
+    lines += [how, *describe(result, unit)]
     if output.path != NOWHERE:
         # before anything is printed: whatever becomes of that, the file is there
-        count = write_table(output, _columns(result, options.predecessors))
+        count = write_table(output, _columns(result, unit, options.predecessors))
         lines.append(f"wrote {count:,} vertices to {output.name}")
     output.summarize(lines)
     return 0
 
 
-def _describe_farthest(result: sssp.ShortestPaths) -> Iterator[str]:
+def _describe_farthest(result: sssp.ShortestPaths, unit: Unit) -> Iterator[str]:
     """Say how many vertices every source reaches, and the farthest."""
+    import numpy as np
+
     g = result.graph
-    sources = label_vertices(g, result.sources)
-    for source, columns in zip(sources, _columns(result), strict=True):
-        vertices, distances = columns["vertex"], columns["distance"]
+    sources = arguments.label_vertices(g, result.sources)
+    for row, source in enumerate(sources):
+        reached = result.reached[row]
+        vertices = arguments.label_vertices(g, np.flatnonzero(reached))
+        distances = result.distances[row][reached]
         farthest = distances.argmax()
-        reached = f"reached {vertices.size:,} of {g.n:,} vertices"
-        end = f"farthest {vertices[farthest]}, distance {distances[farthest]}"
+        count = f"reached {vertices.size:,} of {g.n:,} vertices"
+        end = f"farthest {vertices[farthest]}, distance {unit.text(distances[farthest])}"
         if result.rows == 1:
-            yield from (reached, end)
+            yield from (count, end)
         else:
-            yield f"source {source}: {reached}, {end}"
+            yield f"source {source}: {count}, {end}"
 
 
-def _describe_paths(result: sssp.ShortestPaths) -> Iterator[str]:
+def _describe_paths(result: sssp.ShortestPaths, unit: Unit) -> Iterator[str]:
     """Say the distance and the path from every source to every target."""
     g, targets = result.graph, result.targets
     assert targets is not None
-    names = label_vertices(g, targets)
-    for row, source in enumerate(label_vertices(g, result.sources)):
+    names = arguments.label_vertices(g, targets)
+    for row, source in enumerate(arguments.label_vertices(g, result.sources)):
         start = "" if result.rows == 1 else f"source {source}, "
         for name, target in zip(names, targets, strict=True):
             distance = result.distance(target, row)
@@ -98,12 +106,12 @@ def _describe_paths(result: sssp.ShortestPaths) -> Iterator[str]:
                 yield f"{start}target {name}: unreached"
                 continue
             path = result.path_labels(target, row)
-            yield f"{start}target {name}: distance {distance}, {len(path) - 1:,} arcs"
+            yield f"{start}target {name}: distance {unit.text(distance)}, {len(path) - 1:,} arcs"
             yield f"path {' '.join(map(str, path))}"
 
 
 def _columns(
-    result: sssp.ShortestPaths, predecessors: bool = False
+    result: sssp.ShortestPaths, unit: Unit, predecessors: bool = False
 ) -> Iterator[dict[str, NDArray[Any]]]:
     """Yield the arrays of every source: one entry a reached vertex, in the order of the graph."""
     import numpy as np
@@ -114,12 +122,12 @@ def _columns(
         vertices, source = columns[reached], result.sources[row]
         block = {}
         if result.rows > 1:
-            block["source"] = label_vertices(g, np.full(vertices.size, source))
-        block["vertex"] = label_vertices(g, vertices)
-        block["distance"] = result.distances[row][reached]
+            block["source"] = arguments.label_vertices(g, np.full(vertices.size, source))
+        block["vertex"] = arguments.label_vertices(g, vertices)
+        block["distance"] = unit.of(result.distances[row][reached])
         if predecessors:
             tails = _tails(result, row, vertices)
-            block["predecessor"] = label_vertices(g, np.where(tails < 0, source, tails))
+            block["predecessor"] = arguments.label_vertices(g, np.where(tails < 0, source, tails))
         yield block
 
 

@@ -13,13 +13,15 @@ import argparse
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sssp
-from sssp.apps.terminal import vertices
-from sssp.apps.terminal.arguments import add_graph, add_limit, add_search, label_vertices
+from sssp.apps.terminal import arguments, vertices
 from sssp.apps.terminal.output import STDOUT, add_output, choose_output
 from sssp.apps.terminal.table_files import write_table
+
+if TYPE_CHECKING:
+    from sssp.graph.drawing import Unit
 
 SUMMARY = "write a table of distances, sources by targets"
 EXAMPLES = """examples:
@@ -39,7 +41,7 @@ BLOCK_CELLS = 1 << 26
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    add_graph(parser)
+    arguments.add_graph(parser)
     vertices.add_vertices(parser, "source", help="where paths start")
     vertices.add_vertices(parser, "target", help="where paths end")
     text = (
@@ -50,15 +52,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--wide", action="store_true", help="a row a source and a column a target, as a matrix"
     )
-    add_search(parser)
-    add_limit(parser, help="leave empty what lies farther than this")
+    arguments.add_search(parser)
+    arguments.add_limit(parser, help="leave empty what lies farther than this")
+    arguments.add_unit(parser)
     add_output(parser, FORMATS, default=STDOUT)
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the table, and print a summary."""
     vertices.require_vertices(options, "source", "target")
-    output = choose_output(options)
+    output, unit = choose_output(options), arguments.take_unit(options)
     g = options.graph.load(options.coordinates)
     asked = options.max_distance, options.id
     sources = vertices.find_vertices(g, options.sources, "source", *asked, allow_none=True)
@@ -67,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     seen = _Seen()
     with vertices.name_negatives(g):
         results = _search_blocks(g, sources.vertices, targets.vertices, options)
-        columns = _list_columns(g, (sources, targets), results, seen, wide=options.wide)
+        columns = _list_columns(g, (sources, targets), results, seen, unit, wide=options.wide)
         count = write_table(output, columns)
     seconds = perf_counter() - start
     output.summarize(
@@ -107,6 +110,7 @@ def _list_columns(
     ends: Sequence[vertices.Chosen],
     results: Iterable[sssp.ShortestPaths],
     seen: _Seen,
+    unit: Unit,
     *,
     wide: bool,
 ) -> Iterator[dict[str, Any]]:
@@ -114,7 +118,8 @@ def _list_columns(
     import numpy as np
 
     sources, targets = (
-        label_vertices(g, end.vertices) if end.names is None else end.names for end in ends
+        arguments.label_vertices(g, end.vertices) if end.names is None else end.names
+        for end in ends
     )
     names = [str(name) for name in targets.tolist()] if wide else []
     if wide and len({"source", *names}) <= len(names):
@@ -128,7 +133,7 @@ def _list_columns(
         done += result.rows
         seen.method = f"{result.method} on {result.device}"
         seen.unreached += int((~result.reached).sum())
-        distances = np.ma.masked_array(result.distances, ~result.reached)
+        distances = unit.of(np.ma.masked_array(result.distances, ~result.reached))
         if wide:
             yield {"source": part, **dict(zip(names, distances.T, strict=True))}
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +23,10 @@ from sssp.kernels.dtypes import unreached
 
 #: pins that one question may name, and streets that it may close
 MOST_SOURCES, MOST_CLOSED = 1000, 1000
+#: areas that one question may ask for; metres that they reach beside the streets
+MOST_LIMITS, AREA_WIDTH = 12, 60
+#: routes to a target, the shortest among them
+WAYS = 3
 #: how many times longer traffic may make the streets of a class
 FACTORS = (0.25, 10.0)
 #: characters of what was sent that a message holds
@@ -44,6 +49,10 @@ class MapRequest:
         A factor for the weights of every class of streets.
     by_source : bool
         Whether to colour by the nearest source instead of by distance.
+    others : bool
+        Whether a route is to come with other ways.
+    limits : tuple of float
+        Of areas, in units of the weights.
     """
 
     sources: tuple[int, ...]
@@ -51,6 +60,8 @@ class MapRequest:
     closed: tuple[int, ...] = ()
     traffic: tuple[float, ...] = field(default=())
     by_source: bool = False
+    others: bool = False
+    limits: tuple[float, ...] = ()
 
 
 def parse_fields(body: bytes) -> dict[str, Any]:
@@ -69,7 +80,8 @@ def parse_request(fields: dict[str, Any], vertices: int, streets: int) -> MapReq
 
     There are so many vertices and streets to name.
     """
-    unknown = set(fields) - {"sources", "target", "closed", "traffic", "by_source"}
+    flags = "by_source", "others"
+    unknown = set(fields) - {"sources", "target", "closed", "traffic", "limits", *flags}
     if unknown:
         raise ValueError(f"nothing is called {min(unknown)!r}")
     sources = _list(fields, "sources", MOST_SOURCES)
@@ -78,15 +90,20 @@ def parse_request(fields: dict[str, Any], vertices: int, streets: int) -> MapReq
     target, closed = fields.get("target"), _list(fields, "closed", MOST_CLOSED)
     vertex = partial(_number, count=vertices, what="vertex", error=VertexError)
     street = partial(_number, count=streets, what="street", error=ValueError)
-    by_source = fields.get("by_source", False)
-    if not isinstance(by_source, bool):
-        raise ValueError("by_source must be true or false")
+    for name in flags:
+        if not isinstance(fields.get(name, False), bool):
+            raise ValueError(f"{name} must be true or false")
+    limits = _list(fields, "limits", MOST_LIMITS)
+    if not all(_is_number(limit) and 0 <= limit < math.inf for limit in limits):
+        raise ValueError("limits must be finite numbers, 0 or more")
     return MapRequest(
         tuple(map(vertex, sources)),
         None if target is None else vertex(target),
         tuple(sorted(set(map(street, closed)))),
         _traffic(_list(fields, "traffic", len(CLASSES))),
-        by_source,
+        by_source=fields.get("by_source", False),
+        others=fields.get("others", False),
+        limits=tuple(map(float, limits)),
     )
 
 
@@ -110,12 +127,15 @@ def _traffic(values: Sequence[Any]) -> tuple[float, ...]:
         raise ValueError(f"traffic must have {len(CLASSES)} factors, not {len(values)}")
     low, high = FACTORS
     for value in values:
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not (number and low <= value <= high):
+        if not (_is_number(value) and low <= value <= high):
             raise ValueError(f"{_shorten(value)} is not a factor from {low:g} to {high:g}")
     factors = tuple(map(float, values))
     # (nothing changes: the same as no factors)
     return () if set(factors) <= {1.0} else factors
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _shorten(value: Any) -> str:
@@ -134,13 +154,6 @@ VERSION_BYTES, BYTES_OF_AN_ARC = 384 << 20, 96
 FEWEST_VERSIONS, MOST_VERSIONS = 2, 16
 #: characters of a label that the page shows
 LABEL = 60
-
-
-class Unit(NamedTuple):
-    """The unit that is shown: `size` units of the weights (or lengths) are one `name`."""
-
-    name: str
-    size: float
 
 
 class MapAnswer(NamedTuple):
@@ -204,7 +217,7 @@ class Answers:
             "method": result.method,
             "device": result.device,
             "milliseconds": (perf_counter() - start) * 1e3,
-            "label": self.label(question.sources[0]),
+            "labels": [self.label(source) for source in question.sources],
         }
         values, scale = encode(result.distances)
         if question.by_source and result.origin is not None:
@@ -218,7 +231,8 @@ class Answers:
         -------
         dict
             ``vertices``, ``distance``, ``length``, ``labels`` of both ends, ``source``; or none of
-            them but ``reached`` False.
+            them but ``reached`` False. ``others``, if asked for: the first three of other ways, and
+            their ``stretch`` and ``sharing``.
         """
         assert question.target is not None
         start = perf_counter()
@@ -239,8 +253,34 @@ class Answers:
             "distance": trips.distances[first].item(),
             "length": float(self.map.lengths[arcs].sum()),
             "labels": [self.label(path[0]), self.label(path[-1])],
+            "others": self._other_ways(network, path) if question.others else [],
             "milliseconds": (perf_counter() - start) * 1e3,
         }
+
+    def _other_ways(self, network: Graph | Hierarchy, path: Array) -> list[dict[str, Any]]:
+        ways = sssp.alternatives(network, path[0], path[-1], k=WAYS, progress=False)
+        return [
+            {
+                "vertices": ways.path(way).tolist(),
+                "distance": ways.distances[way].item(),
+                "length": float(self.map.lengths[ways.path_arcs(way)].sum()),
+                "stretch": ways.stretch[way].item(),
+                "sharing": ways.sharing[way].item(),
+            }
+            for way in range(1, len(ways))
+        ]
+
+    def areas(self, question: MapRequest) -> dict[str, Any]:
+        """Return what is within the limits of a question as areas, in GeoJSON."""
+        if not question.limits:
+            raise ValueError("limits must name a limit")
+        result = sssp.shortest_paths(
+            self._version(question), list(question.sources), nearest=True,
+            limit=math.ceil(max(question.limits)), device=self.device,
+        )  # fmt: skip
+        areas = result.isochrone_areas(sorted(question.limits), width=AREA_WIDTH)
+        found: dict[str, Any] = json.loads(areas.to_json())
+        return found
 
     def certificate(self, question: MapRequest) -> dict[str, Any]:
         """Certify the tree of a question (`sssp.verify`), and return how long that took."""
@@ -271,10 +311,15 @@ class Answers:
         yield lambda: self.distances(several)
 
     def vertex(self, label: str) -> int:
-        """Return the vertex of a label as people write it."""
+        """Return the vertex of a label as people write it, of names a part in any case too."""
         labels = self.graph.labels
         if labels is not None and labels.dtype.kind == "U":
-            return self.graph.vertex(label)
+            names = np.char.lower(labels)
+            found = np.flatnonzero(np.char.find(names, label.strip().lower()) >= 0)
+            if label in labels or not (found.size and label.strip()):
+                return self.graph.vertex(label)
+            # the one that has least beside it
+            return int(found[np.argmin(np.char.str_len(names[found]))])
         try:
             return self.graph.vertex(int(plain_digits(label)))
         except ValueError:

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 
 from sssp import Graph, Hierarchy, ShortestPaths
-from sssp.apps.page.answers import Answers, Unit, encode
+from sssp.apps.page.answers import Answers, encode
 from sssp.apps.page.server import LOOPBACK, PageServer
 from sssp.apps.page.street_map import StreetMap, pack
+from sssp.graph.drawing import Unit, flows_on_arcs
 from sssp.loaders._files import replaced_file
 from sssp.results.row_access import dense_row
 
@@ -47,6 +48,8 @@ def make_server(
     host: str = LOOPBACK,
     port: int = 0,
     result: dict[str, Any] | None = None,
+    credit: str = "",
+    flows: NDArray[Any] | None = None,
 ) -> PageServer:
     """Return a server for a map with coordinates, which listens but does not answer yet.
 
@@ -67,12 +70,16 @@ def make_server(
         As of `PageServer`.
     result : dict, optional
         What the page shows first: ``facts`` and array ``values``.
+    credit : str
+        Whose data is shown, if not what the graph's file says.
+    flows : array_like, shape (input arcs,), optional
+        On every row of the input: streets are as wide.
     """
     graph = network._tree_graph
     streets = StreetMap(graph, lengths)
     measured = METRES if lengths is None else length_unit
-    head = _describe(network, streets, name, unit, measured)
-    arrays = streets.arrays()
+    head = _describe(network, streets, name, unit, measured, credit)
+    arrays = streets.arrays(None if flows is None else flows_on_arcs(graph, flows))
     if result is not None:
         head["result"] = result["facts"]
         arrays["values"] = result["values"]
@@ -89,6 +96,7 @@ def open_page(
     name: str,
     port: int,
     open_browser: bool | None,
+    **shown: Any,
 ) -> OpenPage:
     """Serve a result; as `ShortestPaths.explore`."""
     if network is not None and getattr(network, "_tree_graph", None) is not result.graph:
@@ -96,31 +104,39 @@ def open_page(
             "network= must be the prepared map of this result's graph: sssp.prepare(r.graph)"
         )
     facts, values = _encode_row(result, result._row(row))
-    shown = {"facts": facts, "values": values}
+    shown["result"] = {"facts": facts, "values": values}
     server = make_server(
-        network or result.graph, name=name, unit=Unit(unit, 1.0), port=port, result=shown
+        network or result.graph, name=name, unit=Unit(unit, 1.0), port=port, **shown
     )
     in_notebook = "ipykernel" in sys.modules
     return OpenPage(server, open_browser=not in_notebook if open_browser is None else open_browser)
 
 
 def write_page(
-    result: ShortestPaths, path: str | PathLike[str], *, row: SupportsIndex, unit: str, name: str
+    result: ShortestPaths,
+    path: str | PathLike[str],
+    *,
+    row: SupportsIndex,
+    unit: str,
+    name: str,
+    credit: str = "",
+    flows: NDArray[Any] | None = None,
 ) -> Path:
     """Write the page with everything in one file; as `ShortestPaths.explore`."""
     index = result._row(row)
     facts, values = _encode_row(result, index)
     streets = StreetMap(result.graph)
-    arrays = {**streets.arrays(), "values": values}
+    on_arcs = None if flows is None else flows_on_arcs(result.graph, flows)
+    arrays = {**streets.arrays(on_arcs), "values": values}
     if result.has_paths:
         # (with turns the tree is one over the expansion)
         tree = getattr(result, "_inside", result).predecessors
-        arrays["predecessors"] = dense_row(tree, index, result.rows, -1)
+        arrays["predecessors"] = dense_row(tree, index, result.rows, -1).astype(np.int32)
         if result.graph.turns is not None:
             expansion = result.graph.turns.expansion
             arrays["vertex_of"] = expansion.vertex_of.astype(np.int32)
             arrays["ends"] = expansion.end.astype(np.int32)
-    head = _describe(result.graph, streets, name, Unit(unit, 1.0), METRES)
+    head = _describe(result.graph, streets, name, Unit(unit, 1.0), METRES, credit)
     head |= {"result": facts, "standalone": True, **_list_labels(result.graph)}
     text = _embed(pack(head, arrays))
     with replaced_file(path) as stream:
@@ -198,7 +214,12 @@ class OpenPage:
 
 
 def _describe(
-    network: Graph | Hierarchy, streets: StreetMap, name: str, unit: Unit, length_unit: Unit
+    network: Graph | Hierarchy,
+    streets: StreetMap,
+    name: str,
+    unit: Unit,
+    length_unit: Unit,
+    credit: str,
 ) -> dict[str, Any]:
     """Return the facts that the page needs beside the arrays."""
     return {
@@ -209,7 +230,8 @@ def _describe(
         "length": length_unit._asdict() | {"straight": streets.straight},
         "prepared": isinstance(network, Hierarchy),
         "classes": streets.classes,
-        "attribution": network._tree_graph.about.get("attribution"),
+        "middle": [*streets.middle],
+        "attribution": network._tree_graph._credit(credit or None),
     }
 
 

@@ -6,7 +6,8 @@ path                    body                                          answer
 GET ``/`` and its files                                               the page itself
 GET ``/map``                                                          `packed` arrays, once
 POST ``/distances``     ``sources``, ``closed``, ``traffic``          uint16, a vertex each
-POST ``/route``         the same and ``target``                       JSON
+POST ``/route``         the same and ``target``, ``others``           JSON
+POST ``/areas``         the same as ``/distances`` and ``limits``     GeoJSON
 POST ``/certificate``   as ``/distances``                             JSON
 POST ``/vertex``        ``label``                                     JSON
 ======================= ============================================= =====================
@@ -522,6 +523,7 @@ def _vertex(answers: Answers, fields: dict[str, Any]) -> dict[str, Any]:
 QUESTIONS: dict[str, Callable[[Answers, dict[str, Any]], Any]] = {
     "/distances": lambda answers, fields: answers.distances(_question(answers, fields)),
     "/route": _route,
+    "/areas": lambda answers, fields: answers.areas(_question(answers, fields)),
     "/certificate": lambda answers, fields: answers.certificate(_question(answers, fields)),
     "/vertex": _vertex,
 }

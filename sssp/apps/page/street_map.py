@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sssp import Graph
 from sssp.graph.drawing import street_arcs
-from sssp.graph.sphere import EARTH_RADIUS, HOW_TO_LOCATE, require_degrees
+from sssp.graph.sphere import EARTH_RADIUS, HOW_TO_LOCATE, mercator, require_degrees
 
 Array = NDArray[Any]
 
@@ -46,6 +46,8 @@ class StreetMap:
 
     Attributes
     ----------
+    middle : tuple of float
+        Of the box around the vertices, in degrees.
     positions : ndarray of float32, shape (n, 2)
         Metres east and north of the middle of the map, by Mercator's projection, true there.
     streets : ndarray of uint32, shape (s, 2)
@@ -66,8 +68,10 @@ class StreetMap:
                 f"this graph has no coordinates to draw it by; {HOW_TO_LOCATE}; on the command "
                 "line --coordinates"
             )
-        require_degrees(graph.coordinates)
-        self.positions = _project(graph.coordinates)
+        box = require_degrees(graph.coordinates)
+        north, south = np.clip([box.north, box.south], -MOST_LATITUDE, MOST_LATITUDE).tolist()
+        self.middle = (box.west + box.east) / 2, (south + north) / 2
+        self.positions = _project(graph.coordinates, self.middle)
         straight = _straight_metres(graph)
         self.straight = lengths is None
         self.lengths = straight if lengths is None else lengths.astype(np.float64)
@@ -92,13 +96,18 @@ class StreetMap:
             )
         ]
 
-    def arrays(self) -> dict[str, Array]:
-        """Return the arrays that the page is sent."""
-        return {
+    def arrays(self, flows: Array | None = None) -> dict[str, Array]:
+        """Return the arrays that the page is sent; with flows of arcs, those of streets too."""
+        sent = {
             "positions": self.positions,
             "streets": self.streets,
             "classes": self.arc_class[self.arcs[:, 0]],
         }
+        if flows is not None:
+            # (-1 for no arc is the last entry)
+            both = np.append(flows, 0)[self.arcs].sum(axis=1)
+            sent["flows"] = np.rint(255 * both / (both.max(initial=0) or 1)).astype(np.uint8)
+        return sent
 
 
 def pack(head: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
@@ -123,16 +132,10 @@ def pack(head: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
     return b"".join([len(text).to_bytes(4, "little"), text, *parts])
 
 
-def _project(coordinates: Array) -> NDArray[np.float32]:
-    """Return points in degrees as metres from the middle of their box."""
-    if not len(coordinates):
-        return np.empty((0, 2), np.float32)
-    lon = coordinates[:, 0]
-    lat = np.radians(np.clip(coordinates[:, 1], -MOST_LATITUDE, MOST_LATITUDE))
-    middle = (lon.min() + lon.max()) / 2, (lat.min() + lat.max()) / 2
-    scale = EARTH_RADIUS * np.cos(middle[1])
-    northing = np.arctanh(np.sin(lat)) - np.arctanh(np.sin(middle[1]))
-    metres = np.stack([np.radians(lon - middle[0]), northing], axis=1) * scale
+def _project(coordinates: Array, middle: tuple[float, float]) -> NDArray[np.float32]:
+    """Return points in degrees as metres from the middle; `page.js` does the same."""
+    inside = np.clip(coordinates, (-np.inf, -MOST_LATITUDE), (np.inf, MOST_LATITUDE))
+    metres = (mercator(inside) - mercator(np.array([middle]))) * np.cos(np.radians(middle[1]))
     projected: NDArray[np.float32] = metres.astype(np.float32)
     return projected
 

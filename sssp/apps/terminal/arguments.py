@@ -22,11 +22,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import sssp
 from sssp.apps.terminal.outcome import USAGE_ERROR, tell
-from sssp.errors import VertexError, plain_digits, quote
+from sssp.errors import GraphFormatError, VertexError, plain_digits, quote
 from sssp.methods import METHODS, Method
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from sssp.graph.drawing import Unit
 
 
 BUILT_IN = "road-like"
@@ -35,8 +37,10 @@ GRAPH_HELP = (
     "porto.osm.pbf:foot or :bicycle,metres), the name of a graph in the folder SSSP_DATA, or "
     f"{BUILT_IN}:N for a built-in one of N vertices"
 )
+#: endings of files with a row or a line an arc
+ARC_TABLES = {".csv", ".parquet", ".geojson", ".gpkg"}
 #: endings that a graph's name goes without
-SUFFIXES = {".gr", ".sssp", ".osm", ".pbf", ".gz", ".xz", ".bz2"}
+SUFFIXES = {".gr", ".sssp", ".osm", ".pbf", ".gz", ".xz", ".bz2"} | ARC_TABLES
 #: how names of OpenStreetMap files end
 OSM_NAME = re.compile(r"\.(pbf|osm(\.(gz|xz|bz2))?)$", re.IGNORECASE)
 #: values of options that are not numbers, beside texts
@@ -87,6 +91,11 @@ class NamedGraph:
     size: int = 0
     roads: tuple[str, ...] = ()
 
+    @property
+    def is_table(self) -> bool:
+        """Whether it is a file with a row or a line an arc."""
+        return self.path is not None and self.path.suffix.lower() in ARC_TABLES
+
     def load(self, coordinates: Path | None = None) -> sssp.Graph:
         """Read or make the graph.
 
@@ -101,11 +110,16 @@ class NamedGraph:
             return sssp.road_like(self.size)
         if self.roads:
             return sssp.read_osm(self.path, *self.roads)  # type: ignore[arg-type]  # (checked there)
+        if self.is_table:
+            raise GraphFormatError(
+                f"a table or layer of arcs: sssp convert {self.path} -o {self.name}.sssp makes a "
+                "graph of it"
+            )
         return sssp.read_graph(self.path, coordinates=coordinates)
 
     def load_network(self, coordinates: Path | None = None) -> sssp.Graph | sssp.Hierarchy:
         """Read or make the graph, or the prepared map if the file holds one; raises as `load`."""
-        if self.path is None or self.roads:
+        if self.path is None or self.roads or self.is_table:
             return self.load(coordinates)
         from sssp.prepared.prepare import read_network
 
@@ -271,6 +285,36 @@ def add_limit(parser: argparse.ArgumentParser, *, help: str) -> None:
 def add_limits(parser: argparse.ArgumentParser, *, required: bool = False, help: str) -> None:
     """Declare ``--limits``, those of bands."""
     parser.add_argument("--limits", type=_limits, required=required, metavar="A,B,...", help=help)
+
+
+def add_unit(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--unit``."""
+    text = "give limits and show distances in this unit, N of the weights each, such as min=60"
+    parser.add_argument("--unit", type=unit, metavar="NAME=N", help=text)
+
+
+def unit(text: str) -> Unit:
+    """Turn ``NAME=N`` into a unit; ``NAME`` alone is that of the weights."""
+    from sssp.graph.drawing import Unit
+
+    name, _, size = text.partition("=")
+    try:
+        # (a unit without a name is as wrong as one of size 0)
+        return Unit(name, positive_number("a size")(size or "1" if name else "0"))
+    except ArgumentTypeError:
+        raise ArgumentTypeError(f"{text!r} is not NAME=N, as min=60") from None
+
+
+def take_unit(options: argparse.Namespace) -> Unit:
+    """Return the unit of a command, after bringing its limits into that of the weights."""
+    from sssp.graph.drawing import Unit
+
+    shown: Unit = options.unit or Unit("", 1.0)
+    if shown.size != 1 and getattr(options, "limit", None) is not None:
+        options.limit *= shown.size
+    if shown.size != 1 and getattr(options, "limits", None) is not None:
+        options.limits = [limit * shown.size for limit in options.limits]
+    return shown
 
 
 def _distance(text: str) -> int | float:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
@@ -35,6 +35,13 @@ PARQUET_MAGIC = b"PAR1"
 CSV_BLOCK = 1 << 16
 #: text that a spreadsheet takes for a formula: it begins like one, and is not a number
 FORMULA = re.compile(r"[=@]|[+-](?!([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?\Z)")
+#: what headings may be called beside their own name
+OTHER_HEADINGS = {
+    "lon": ("longitude", "x"),
+    "lat": ("latitude", "y"),
+    "source": ("origin",),
+    "target": ("destination",),
+}
 #: digits behind the point of degrees: a centimetre
 DIGITS = 7
 #: features that are turned into text at once
@@ -60,6 +67,19 @@ class FileTable:
     path: str
     columns: dict[str, list[Any]]
     lines: Sequence[int]
+
+    def find(self, *names: str) -> str | None:
+        """Return what the first of some columns is called that is there: in any case, or else."""
+        known = {heading.strip().lower(): heading for heading in self.columns}
+        spellings = (spelling for name in names for spelling in _spellings(name))
+        return next((known[spelling] for spelling in spellings if spelling in known), None)
+
+    def require(self, name: str) -> str:
+        """Return what a column is called that has to be there."""
+        found = self.find(name)
+        if found is None:
+            raise self.lacks(name)
+        return found
 
     @property
     def rows(self) -> int:
@@ -87,9 +107,21 @@ class FileTable:
             except (TypeError, ValueError):
                 number = math.nan
             if not math.isfinite(number):
-                self.refuse(row, f"{column} must be a finite number, not {quote(value)}")
+                hint = "; write a point in place of the comma" if _has_comma(value) else ""
+                self.refuse(row, f"{column} must be a finite number, not {quote(value)}{hint}")
             found.append(number)
         return found
+
+
+def _spellings(name: str) -> list[str]:
+    """Return how headings may name a column: source_lon is origin_longitude, too."""
+    parts = [(part, *OTHER_HEADINGS.get(part, ())) for part in name.lower().split("_")]
+    return list(map("_".join, product(*parts)))
+
+
+def _has_comma(value: Any) -> bool:
+    """Return whether a text is a number with a comma for the point."""
+    return isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]+,[0-9]+", value.strip()) is not None
 
 
 def read_table(path: Path) -> FileTable:
@@ -173,7 +205,10 @@ def _other_commas(names: Sequence[str]) -> str:
     if len(names) != 1:
         return ""
     found = next((mark for mark in ";\t|" if mark in names[0]), None)
-    return "" if found is None else f"; write commas between the columns in place of {found!r}"
+    if found is None:
+        return ""
+    point = ", and points in numbers" if found == ";" else ""
+    return f"; write commas between the columns in place of {found!r}{point}"
 
 
 def _check_names(path: str, names: Sequence[str]) -> None:

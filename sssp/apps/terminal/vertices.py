@@ -33,7 +33,7 @@ Found = TypeVar("Found")
 SS = ".ss"
 #: vertices of a negative cycle that a message holds
 SHOWN_VERTICES = 20
-VERTEX = "vertex"
+VERTEX, ID = "vertex", "id"
 #: metres from a point to the nearest vertex, at most
 MAX_DISTANCE = 1_000.0
 POINT = ("lon", "lat")
@@ -77,8 +77,9 @@ def add_vertices(parser: argparse.ArgumentParser, role: str, *, help: str) -> No
     text = f"the vertex nearest to this point, in degrees, as a {role}; repeatable"
     add(f"--{role}-at", type=_point, metavar="LON,LAT", help=text)
     text = (
-        f"{dest} from a CSV or Parquet file with a column {role} or {VERTEX}, or with points "
-        f"in columns lon and lat, or from a DIMACS {SS} file; - is CSV on stdin"
+        f"{dest} from a CSV or Parquet file with a column {role}, {VERTEX} or {ID}, or with points "
+        f"in columns lon and lat (longitude and latitude, x and y), in any case, or from a DIMACS "
+        f"{SS} file; - is CSV on stdin"
     )
     add(f"--{dest}", type=Path, metavar="FILE", help=text)
     if role == "source":
@@ -139,9 +140,7 @@ def find_vertices(
             chosen = find_in_table(g, table, role, (role, VERTEX), farthest)
             parts.append(chosen.vertices)
             notes += chosen.notes
-            if id_column is not None and id_column not in table.columns:
-                raise table.lacks(id_column)
-            names += [] if id_column is None else table.columns[id_column]
+            names += [] if id_column is None else table.columns[table.require(id_column)]
     vertices = np.concatenate(parts).astype(np.int64)
     if role == "source" and not allow_none and vertices.size == 0:
         raise ValueError(f"the files name no {role}")
@@ -174,13 +173,16 @@ def find_in_table(
     Points lie at most `farthest` metres from theirs; `before` stands before the names of their
     columns.
     """
-    for column in columns:
-        if column in table.columns:
-            return Chosen(read_labels(g, table, column), [])
-    axes = [f"{before}{axis}" for axis in POINT]
-    if not all(axis in table.columns for axis in axes):
+    column, axes = table.find(*columns), [f"{before}{axis}" for axis in POINT]
+    found_axes = [table.find(axis) for axis in axes]
+    if column is None and None in found_axes:
+        # (beside points it is a name of theirs)
+        column = table.find(ID)
+    if column is not None:
+        return Chosen(read_labels(g, table, column), [])
+    if None in found_axes:
         raise table.lacks(f"{' or '.join(columns)}, nor {' and '.join(axes)}")
-    lon, lat = map(table.numbers, axes)
+    lon, lat = (table.numbers(axis) for axis in found_axes if axis is not None)
     if not lon:
         import numpy as np
 
@@ -264,7 +266,7 @@ def _point(text: str) -> Point:
 
 
 def search(
-    g: sssp.Graph,
+    g: sssp.Graph | sssp.Hierarchy,
     options: argparse.Namespace,
     call: Callable[..., Found],
     *arguments: Any,
@@ -272,7 +274,7 @@ def search(
 ) -> tuple[Found, str]:
     """Call a search with the method and device of a command; return its result and how it ran."""
     start = perf_counter()
-    with name_negatives(g):
+    with name_negatives(g._tree_graph):
         result: Any = call(g, *arguments, method=options.method, device=options.device, **keywords)
     seconds = perf_counter() - start
     return result, f"{result.method} on {result.device}, {seconds:.3f} s with compilation, if any"

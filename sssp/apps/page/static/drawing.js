@@ -20,7 +20,10 @@ uniform highp usampler2D values;  // of both ends
 uniform int first, stride;        // street drawn first, and how many are skipped
 uniform vec2 centre, size;        // of the view: in metres, in pixels
 uniform float zoom, width;        // pixels a metre; of a street, in pixels
+uniform sampler2D flows;          // of every street, from 0 to 1
+uniform float flowWidth;          // of the greatest flow, in pixels
 flat out vec2 endValues;
+flat out float wide;
 out float value, offset;
 
 void main() {
@@ -29,13 +32,14 @@ void main() {
   ivec2 texel = ivec2(street & ${TEXTURE_WIDTH - 1}, street / ${TEXTURE_WIDTH});
   endValues = vec2(texelFetch(values, texel, 0).xy);
   value = atTail ? endValues.x : endValues.y;
+  wide = width + flowWidth * texelFetch(flows, texel, 0).x;
   vec4 both = (texelFetch(ends, texel, 0) - centre.xyxy) * zoom;
   vec2 along = both.zw - both.xy;
   float extent = length(along);
   along = extent > 0.0 ? along / extent : vec2(1, 0);
-  offset = (corner % 2 == 1 ? 0.5 : -0.5) * (width + 1.0);
+  offset = (corner % 2 == 1 ? 0.5 : -0.5) * (wide + 1.0);
   // (half a cap at both ends closes the gap between streets that meet at an angle)
-  vec2 end = atTail ? both.xy - 0.25 * width * along : both.zw + 0.25 * width * along;
+  vec2 end = atTail ? both.xy - 0.25 * wide * along : both.zw + 0.25 * wide * along;
   end += offset * vec2(-along.y, along.x);
   gl_Position = vec4(end * 2.0 / size, 0, 1);
 }`;
@@ -48,8 +52,8 @@ uniform vec4 far;            // what is not reached, or beyond the limit
 uniform float domain, limit; // values: where the palette ends, where colours do
 uniform float band;          // values a band has; 0: no bands
 uniform bool byNumber;       // values are numbers of sources
-uniform float width;
 flat in vec2 endValues;
+flat in float wide;
 in float value, offset;
 out vec4 color;
 
@@ -66,7 +70,7 @@ vec4 colorOf(float v) {
 void main() {
   bool reached = max(endValues.x, endValues.y) < ${UNREACHED}.0;
   vec4 paint = reached ? colorOf(value) : far;
-  float cover = clamp(0.5 * width + 0.5 - abs(offset), 0.0, 1.0);
+  float cover = clamp(0.5 * wide + 0.5 - abs(offset), 0.0, 1.0);
   color = vec4(paint.rgb, 1) * (paint.a * cover);
 }`;
 
@@ -120,6 +124,8 @@ class Drawing {
     this.values = new Uint16Array(map.positions.length / 2).fill(UNREACHED);
     this.endValues = new Uint16Array(2 * room);
     this.colors = new Uint8Array(4 * 256);
+    this.flows = new Uint8Array(room);
+    this.flows.set(map.flows ?? []);
     canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
     canvas.addEventListener("webglcontextrestored", () => {
       this.#setUp();
@@ -148,6 +154,8 @@ class Drawing {
     this.#newTexture("ends", 0, gl.RGBA32F, TEXTURE_WIDTH, rows);
     this.#newTexture("values", 1, gl.RG16UI, TEXTURE_WIDTH, rows);
     this.#newTexture("palette", 2, gl.RGBA8, 256, 1);
+    this.#newTexture("flows", 3, gl.R8, TEXTURE_WIDTH, rows);
+    this.#fill(3, TEXTURE_WIDTH, rows, gl.RED, gl.UNSIGNED_BYTE, this.flows);
     this.#fill(0, TEXTURE_WIDTH, rows, gl.RGBA, gl.FLOAT, this.ends);
     this.setValues(this.values);
     this.setPalette(this.colors);
@@ -205,7 +213,8 @@ class Drawing {
     gl.uniform1f(at.band, style.band);
     gl.uniform1i(at.byNumber, style.byNumber ? 1 : 0);
     gl.uniform1i(at.stride, stride);
-    const margin = Math.max(...style.widths);
+    gl.uniform1f(at.flowWidth, style.flowWidth);
+    const margin = Math.max(...style.widths) + style.flowWidth;
     const wide = (width / 2 + margin) / zoom, high = (height / 2 + margin) / zoom;
     const seen = [...this.chunks.within(x - wide, y - high, x + wide, y + high)];
     for (const [kind, from, to] of this.runs) {

@@ -10,9 +10,15 @@ const PALETTES = {
 const DIM = 0.14;
 /** The share of the crossings that the palette is spread over; those beyond have its last colour. */
 const PALETTE_SHARE = 0.98;
-/** Colours of pins (Okabe and Ito), which colour-blind people tell apart. */
-const PIN_COLORS = "e69f00 56b4e9 009e73 f0e442 0072b2 d55e00 cc79a7 999999";
-const ROUTE = "#ff5a3c", CLOSED = "#ff3b5c";
+/** Colours of pins (Okabe and Ito, but for a darker grey), which colour-blind people tell apart. */
+const PIN_COLORS = "e69f00 56b4e9 009e73 f0e442 0072b2 d55e00 cc79a7 666666";
+const ROUTE = "#ff5a3c", CLOSED = "#ff3b5c", OTHER = "#56b4e9", AREA = "86 180 233";
+/** Of the sphere on which the map lies, in metres, and where Mercator's projection ends. */
+const EARTH = 6371008.8, MOST_LATITUDE = 85;
+/** Pixels that a street with the greatest flow is wide. */
+const FLOW_WIDTH = 14;
+/** Areas that are asked for at once. */
+const MOST_AREAS = 12;
 /** Pixels that a pointer may tremble in a click, and that a pin, a street or a crossing is wide. */
 const TREMBLE = 5, PIN = 16, GRIP = 14, NEAR = 40;
 /** Pixels from the tip of a pin to its head. */
@@ -82,6 +88,7 @@ class Server {
 
   async route(question) { return (await this.ask("route", question)).json(); }
   async certificate(question) { return (await this.ask("certificate", question)).json(); }
+  async areas(question) { return (await this.ask("areas", question)).json(); }
   async vertex(label) { return (await (await this.ask("vertex", { label })).json()).vertex; }
 }
 
@@ -130,6 +137,8 @@ class Page {
     this.sources = [];
     this.target = null;
     this.closed = new Set();
+    this.others = false;        // whether other ways are shown
+    this.areas = null;          // GeoJSON
     this.mode = "start";
     this.bands = false;
     this.bySource = false;
@@ -182,7 +191,7 @@ class Page {
     const facts = [`${count(head.vertices)} crossings`, form, head.attribution];
     byId("facts").textContent = facts.filter(Boolean).join(" · ");
     if (head.standalone) {
-      for (const id of ["traffic", "find", "proof"]) byId(id).hidden = true;
+      for (const id of ["traffic", "find", "proof", "areas", "others"]) byId(id).hidden = true;
       for (const mode of ["start", "pin", "close"]) this.#button("mode", mode).hidden = true;
       this.#button("mode", "route").hidden = !this.arrays.predecessors;
       byId("modes").hidden = true;
@@ -197,37 +206,54 @@ class Page {
       label.firstChild.textContent = name;
       const [slider, output] = [label.children[1], label.children[2]];
       slider.dataset.class = kind.i;
-      slider.addEventListener("input", () => {
-        // (the slider is finer where traffic is light)
-        const factor = 1 + 4 * (slider.value / 100) ** 1.5;
-        this.traffic[kind.i] = Math.round(factor * 20) / 20;
+      const tell = () => {
         output.textContent = this.traffic[kind.i] === 1 ? "as it is" : `× ${this.traffic[kind.i].toFixed(2)}`;
+      };
+      // (the slider is finer where traffic is light)
+      slider.addEventListener("input", () => {
+        this.traffic[kind.i] = Math.round((1 + 4 * (slider.value / 100) ** 1.5) * 20) / 20;
+        tell();
         this.ask();
+      });
+      slider.addEventListener("traffic", () => {
+        slider.value = 100 * (Math.max(this.traffic[kind.i] - 1, 0) / 4) ** (1 / 1.5);
+        tell();
       });
       byId("traffic").append(label);
     }
   }
 
-  /** Show what the address names, as #from=7&to=9; else what is around the middle. */
+  /**
+   * Show what the address names, as #from=7&from=8&to=9&closed=12.40&traffic=1-1.5-1-1; else what
+   * is around the middle.
+   */
   async #followAddress() {
     if (this.head.standalone) return;
     const named = new URLSearchParams(location.hash.slice(1));
-    const vertices = {};
+    const found = { from: [], to: [] };
     for (const end of ["from", "to"]) {
-      if (named.has(end)) {
+      for (const label of named.getAll(end)) {
         try {
-          vertices[end] = await this.server.vertex(named.get(end));
+          found[end].push(await this.server.vertex(label));
         } catch (refusal) {
           this.note(refusal);
         }
       }
     }
-    if (vertices.from !== undefined) this.sources = [vertices.from];
+    const numbers = (name, mark) => (named.get(name) ?? "").split(mark).filter(Boolean).map(Number);
+    const streets = this.arrays.streets.length / 2;
+    this.closed = new Set(numbers("closed", ".").filter((i) => Number.isInteger(i) && i >= 0 && i < streets));
+    const traffic = numbers("traffic", "-");
+    if (traffic.length === this.traffic.length && traffic.every((factor) => factor >= 0.25 && factor <= 10)) {
+      this.traffic = traffic;
+      for (const slider of document.querySelectorAll("#traffic input")) slider.dispatchEvent(new Event("traffic"));
+    }
+    if (found.from.length) this.sources = found.from;
     else if (!this.sources.length) {
       const middle = this.places.nearestVertex(this.view.x, this.view.y);
       if (middle >= 0) this.sources = [middle];
-    } else if (vertices.to === undefined) return;
-    if (vertices.to !== undefined) this.target = vertices.to;
+    } else if (!found.to.length && !this.closed.size) return;
+    if (found.to.length) this.target = found.to[0];
     if (this.sources.length) await this.ask();
   }
 
@@ -241,6 +267,8 @@ class Page {
   async ask(since = performance.now()) {
     this.asked++;
     this.since = since;
+    this.areas = null;
+    byId("download").hidden = true;
     byId("certificate").textContent = "every distance on this map";
     byId("proof").classList.remove("right");
     this.#showClosures();
@@ -261,7 +289,8 @@ class Page {
         this.timings.answered = performance.now() - since;
         facts.bySource = bySource;
         this.#take(values, facts, sources);
-        const path = target === null ? null : await this.server.route({ ...question, target });
+        const others = this.others && sources.length === 1;
+        const path = target === null ? null : await this.server.route({ ...question, target, others });
         if (target === this.target) this.path = path;
         this.#showAnswer();
         this.#showAddress();
@@ -289,9 +318,12 @@ class Page {
   /** Let the address name what is shown. */
   #showAddress() {
     const { facts, path, target } = this;
-    if (this.head.standalone || !facts || this.sources.length !== 1) return;
-    const to = target !== null && path?.reached ? `&to=${encodeURIComponent(path.labels[1])}` : "";
-    history.replaceState(null, "", `#from=${encodeURIComponent(facts.label)}${to}`);
+    if (this.head.standalone || !facts) return;
+    const named = facts.labels.map((label) => ["from", label]);
+    if (target !== null && path?.reached) named.push(["to", path.labels[1]]);
+    if (this.closed.size) named.push(["closed", [...this.closed].join(".")]);
+    if (this.traffic.some((factor) => factor !== 1)) named.push(["traffic", this.traffic.join("-")]);
+    history.replaceState(null, "", `#${new URLSearchParams(named)}`);
   }
 
   #clear() {
@@ -315,6 +347,49 @@ class Page {
       byId("certificate").textContent = "";
       this.note(refusal);
     }
+  }
+
+  /** Show the areas within the limit, or within the bands. */
+  async showAreas() {
+    if (!this.facts || this.head.standalone) return;
+    const { least, step } = this.facts, end = least + this.domain * step;
+    const limits = [];
+    if (this.bands) {
+      for (let limit = this.bandWidth; limit < end && limits.length < MOST_AREAS - 1; limit += this.bandWidth)
+        if (limit > least) limits.push(limit);
+    }
+    try {
+      const asked = this.asked;
+      const areas = await this.server.areas({ ...this.question, limits: [...limits, end] });
+      if (asked !== this.asked) return;
+      this.areas = areas;
+      this.outlines = areas.features.map(({ geometry }) => {
+        const polygons = geometry?.type === "Polygon" ? [geometry.coordinates] : geometry?.coordinates ?? [];
+        return polygons.flat().map((ring) => ring.map(([lon, lat]) => this.project(lon, lat)));
+      });
+      byId("download").hidden = false;
+      this.redraw();
+    } catch (refusal) {
+      this.note(refusal);
+    }
+  }
+
+  /** Save the areas that are shown. */
+  download() {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([JSON.stringify(this.areas)], { type: "application/geo+json" }));
+    link.download = "areas.geojson";
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+
+  /** Return where longitude and latitude are on the map; as `street_map.py` does. */
+  project(lon, lat) {
+    const [east, north] = this.head.middle, radians = Math.PI / 180;
+    const up = (angle) => Math.atanh(Math.sin(angle * radians));
+    const scale = EARTH * Math.cos(north * radians);
+    const inside = Math.min(Math.max(lat, -MOST_LATITUDE), MOST_LATITUDE);
+    return [(lon - east) * radians * scale, (up(inside) - up(north)) * scale];
   }
 
   note(problem) {
@@ -406,6 +481,9 @@ class Page {
     byId("play").addEventListener("click", () => this.play());
     byId("palette").addEventListener("click", () => this.nextPalette());
     byId("theme").addEventListener("click", () => this.setTheme(this.theme === "dark" ? "light" : "dark"));
+    byId("areas").addEventListener("click", () => this.showAreas());
+    byId("download").addEventListener("click", () => this.download());
+    byId("others").addEventListener("click", () => { this.others = !this.others; this.ask(); });
     byId("certify").addEventListener("click", () => this.certify());
     byId("closures").lastElementChild.addEventListener("click", () => { this.closed.clear(); this.ask(); });
     byId("more").addEventListener("click", () => {
@@ -422,9 +500,24 @@ class Page {
     this.#listenToPointers();
   }
 
+  /** Return the vertex nearest to a text of longitude and latitude, in either order; -1 for none. */
+  vertexAt(text) {
+    const point = /^(-?\d+(?:\.\d+)?)\s*[,; ]\s*(-?\d+(?:\.\d+)?)$/.exec(text);
+    if (!point) return -1;
+    const [a, b] = [Number(point[1]), Number(point[2])], { west, south, east, north } = this.places.box;
+    const margin = Math.max(east - west, north - south, 1000) / 10;
+    for (const [lon, lat] of [[a, b], [b, a]]) {
+      const [x, y] = this.project(lon, lat);
+      if (x > west - margin && x < east + margin && y > south - margin && y < north + margin)
+        return this.places.nearestVertex(x, y);
+    }
+    throw new Refusal("That point is not on the map.");
+  }
+
   async find(label) {
     try {
-      const vertex = await this.server.vertex(label);
+      const at = this.vertexAt(label);
+      const vertex = at >= 0 ? at : await this.server.vertex(label);
       if (this.mode === "route" && this.routeStarted) this.target = vertex;
       else this.sources = [vertex];
       [this.view.x, this.view.y] = this.places.at(vertex);
@@ -766,6 +859,12 @@ class Page {
         length.textContent = ` · ${about}${quantity(path.length / head.length.size, head.length.name)}`;
         big.append(length);
         small.textContent = `from ${path.labels[0]} to ${path.labels[1]}, over ${count(path.vertices.length)} crossings`;
+        for (const way of path.others ?? []) {
+          const other = document.createElement("span");
+          other.className = "other";
+          other.textContent = `or ${this.amount(way.distance)}, ${about}${quantity(way.length / head.length.size, head.length.name)}, ${percent(way.sharing)} on ways above`;
+          answer.append(other);
+        }
       } else {
         big.textContent = "No way";
         small.textContent = `leads to ${path.labels[1]}`;
@@ -782,7 +881,9 @@ class Page {
       }
       small.textContent = this.head.standalone ? this.#oneResultHint() : hint;
     }
-    answer.append(big, small);
+    answer.prepend(big, small);
+    byId("others").hidden = this.target === null || !this.path?.reached || this.sources.length !== 1 || Boolean(this.head.standalone);
+    byId("others").setAttribute("aria-pressed", this.others);
     const { facts, timings } = this;
     byId("timing").textContent = facts?.milliseconds === undefined ? "" :
       `${facts.method}, ${facts.device}: ${facts.milliseconds.toFixed(1)} ms · click to answer: ${Math.round(timings.answered ?? 0)} ms`;
@@ -914,7 +1015,7 @@ class Page {
       far: this.theme === "dark" ? [0.5, 0.55, 0.65, 0.28] : [0.42, 0.46, 0.54, 0.34],
       domain: facts && !bySource ? this.paletteEnd : 1, limit: this.spread ?? domain + 0.5, byNumber: bySource,
       band: this.bands && facts ? this.bandWidth / facts.step : 0,
-      widths: this.#widths(), stride,
+      widths: this.#widths(), flowWidth: this.arrays.flows ? FLOW_WIDTH * devicePixelRatio : 0, stride,
     });
     this.#drawMarks();
     this.#drawScale();
@@ -933,11 +1034,15 @@ class Page {
     pen.clearRect(0, 0, this.surface.width, this.surface.height);
     pen.lineCap = pen.lineJoin = "round";
     const dark = this.theme === "dark";
+    if (this.areas) this.#drawAreas(pen);
     if (this.target !== null && this.path?.reached) {
-      pen.beginPath();
-      for (const vertex of this.path.vertices) pen.lineTo(...this.toScreen(...this.places.at(vertex)));
-      this.#stroke(pen, 8, dark ? "rgb(5 8 14 / .9)" : "rgb(255 255 255 / .95)");
-      this.#stroke(pen, 4, ROUTE);
+      const ways = [...(this.path.others ?? []).map((way) => [way.vertices, OTHER]), [this.path.vertices, ROUTE]];
+      for (const [vertices, color] of ways) {
+        pen.beginPath();
+        for (const vertex of vertices) pen.lineTo(...this.toScreen(...this.places.at(vertex)));
+        this.#stroke(pen, 8, dark ? "rgb(5 8 14 / .9)" : "rgb(255 255 255 / .95)");
+        this.#stroke(pen, 4, color);
+      }
     }
     for (const street of this.closed) this.#drawClosed(pen, street, 1);
     if (this.hovered >= 0 && !this.closed.has(this.hovered)) this.#drawClosed(pen, this.hovered, 0.55);
@@ -965,6 +1070,28 @@ class Page {
     pen.lineWidth = width * devicePixelRatio;
     pen.strokeStyle = color;
     pen.stroke();
+  }
+
+  /** Draw areas over one another, so that what lies in most of them is darkest. */
+  #drawAreas(pen) {
+    for (const rings of this.outlines) {
+      pen.beginPath();
+      for (const ring of rings) {
+        // (points that fall into one pixel are drawn once: there are many)
+        let [x, y] = this.toScreen(...ring[0]);
+        pen.moveTo(x, y);
+        for (const point of ring) {
+          const [nextX, nextY] = this.toScreen(...point);
+          if (Math.abs(nextX - x) + Math.abs(nextY - y) < 2) continue;
+          [x, y] = [nextX, nextY];
+          pen.lineTo(x, y);
+        }
+        pen.closePath();
+      }
+      pen.fillStyle = `rgb(${AREA} / .18)`;
+      pen.fill("evenodd");
+      this.#stroke(pen, 0.75, `rgb(${AREA})`);
+    }
   }
 
   #drawClosed(pen, street, alpha) {
