@@ -79,7 +79,7 @@ INSIDE = {
         "engine.threads",
         "engine.workers",
         "graph.check_arrays",
-        "graph.extras",
+        "graph.parquet",
         "kernels.dtypes",
         "kernels.locks",
         "loaders._files",
@@ -93,7 +93,7 @@ INSIDE = {
         "loaders._files",
         "results.row_access",
     },
-    "terminal": {"graph.extras", "graph.sphere", "loaders._files", "prepared.prepare"},
+    "terminal": {"graph.parquet", "graph.sphere", "loaders._files", "prepared.prepare"},
 }
 #: the baselines of papers, and the tables that set our figures beside published ones
 PAPERS = "sssp.bench.papers"

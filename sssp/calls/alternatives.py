@@ -1,4 +1,4 @@
-"""`alternatives`: a few good routes from a source to a target that differ.
+"""`alternatives`: several good routes from a source to a target that differ.
 
 The shortest paths from the source and those to the target make two trees. Where both have an arc,
 it is of a plateau: a path of the one tree that is a path of the other, too. To the plateau by the
@@ -42,7 +42,7 @@ LOCALITY = 0.25
 
 
 class _Route(NamedTuple):
-    """A route.
+    """A route: vertices, arcs, length, and its greatest share in common with an earlier route.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ def alternatives(
     threads: int | None = None,
     progress: bool | None = None,
 ) -> Alternatives:
-    """Find a few good routes of every trip that differ: other ways to go.
+    """Find for every trip a few good routes that differ from each other.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def alternatives(
 
 
 def _judge(graph: Graph, vertices: NDArray[Any], earlier: list[_Route]) -> _Route:
-    """Measure a route, beside those that are chosen already."""
+    """Measure a route: its length, and the greatest share of it on an earlier route."""
     arcs = arcs_between(graph, vertices[:-1], vertices[1:])
     weights = graph.weights[arcs].astype(INT64 if graph.weights.dtype.kind == "i" else FLOAT64)
     length = weights.sum().item()
@@ -209,7 +209,7 @@ def _judge(graph: Graph, vertices: NDArray[Any], earlier: list[_Route]) -> _Rout
 def _routes_over_plateaus(
     there: ShortestPaths, back: ShortestPaths, limit: float, least: float
 ) -> Iterator[NDArray[Any]]:
-    """Yield the routes over plateaus, those first that go the shortest way beside their plateau.
+    """Yield the routes over plateaus, in order of their length without the plateau.
 
     Parameters
     ----------

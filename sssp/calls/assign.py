@@ -160,7 +160,7 @@ def assign(
 
 
 class _Point(NamedTuple):
-    """A feasible flow of every class, and the part of it that uses selected rows."""
+    """A feasible flow of every class, and the part of it on paths over selected rows."""
 
     flows: NDArray[np.float64]  # (classes, rows)
     #: the flow that uses selected rows, and of every class its volumes; () without `select`
@@ -168,13 +168,13 @@ class _Point(NamedTuple):
 
     @property
     def total(self) -> Column:
-        """Flow of every row, all classes together."""
+        """Flow of every row, summed over all classes."""
         total: Column = self.flows[0] if len(self.flows) == 1 else self.flows.sum(axis=0)
         return total
 
 
 class _State(NamedTuple):
-    """A flow, its costs, and how far it is from equilibrium."""
+    """A flow, its costs, and its gap to equilibrium."""
 
     point: _Point
     times: Column
@@ -184,7 +184,7 @@ class _State(NamedTuple):
 
 
 def _approach(users: _Users, x: _Point | None, method: str) -> Iterator[_State]:
-    """Yield one flow after the other, each nearer to the equilibrium, with its gap."""
+    """Yield flows that approach the equilibrium, each with its gap."""
     costs, given = users.costs, x
     x = x or users.load(costs.column("cost", np.zeros(costs.rows)))
     targets: list[_Point] = []
@@ -218,7 +218,7 @@ def _approach(users: _Users, x: _Point | None, method: str) -> Iterator[_State]:
 
 
 def _mix(points: tuple[_Point, _Point, _Point], shares: tuple[float, float, float]) -> _Point:
-    """Return the sum of points, each times its share."""
+    """Return the sum of three feasible flows, weighted by shares."""
     a, b, c = shares
     parts = zip(*((point.flows, *point.picked) for point in points), strict=True)
     flows, *picked = (a * x + b * y + c * z for x, y, z in parts)
@@ -226,7 +226,7 @@ def _mix(points: tuple[_Point, _Point, _Point], shares: tuple[float, float, floa
 
 
 class _Costs:
-    """The cost function of a call, with its values checked at every flow.
+    """The cost function of a call; checks its values at every flow.
 
     Attributes
     ----------
@@ -251,7 +251,7 @@ class _Costs:
             self.closed |= np.isposinf(empty)
 
     def column(self, name: str, flow: Column) -> Column:
-        """Return the values of one method of the cost function, 0 for closed rows."""
+        """Return the values of one method of the cost function, 0 on closed rows."""
         column = np.asarray(getattr(self.cost, name)(flow))
         if column.shape != (self.rows,) or column.dtype.kind not in "iuf":
             raise ValueError(
@@ -269,7 +269,7 @@ class _Costs:
 
 
 class _Users:
-    """The classes of a call: demand, extra costs and loaders."""
+    """The user classes of a call: their demand, extra costs and loaders."""
 
     def __init__(
         self, costs: _Costs, ways: Ways, parts: dict[str, Any], select: Any, options: dict[str, Any]
@@ -283,15 +283,15 @@ class _Users:
         self.loaders = list(map(self.make_loader, self.demands))
 
     def make_loader(self, demand: Demand) -> Loader:
-        """Prepare a demand for loading."""
+        """Return a loader for a demand."""
         return Loader(self.ways.network, demand, progress=False, **self.options)
 
     def weights(self, times: Column) -> list[Column]:
-        """Return the weights of the rows for every class."""
+        """Return for every class the costs of the rows, its extra costs included."""
         return [np.where(self.costs.closed, np.inf, times + fixed) for fixed in self.fixed]
 
     def load(self, times: Column) -> _Point:
-        """Load every class onto shortest paths at given costs."""
+        """Load every class onto shortest paths at given travel times."""
         versions = [self.ways.network.with_weights(rows=own) for own in self.weights(times)]
         loaded = map(_load, self.loaders, versions)
         flows, self.unreached = map(np.array, zip(*loaded, strict=True))
@@ -304,15 +304,15 @@ class _Users:
         return _Point(flows, (flow, *volumes))
 
     def besides(self, point: _Point) -> float:
-        """Return the sum of extra costs over all trips."""
+        """Return the total of extra costs, over all trips and classes."""
         return sum(float(fixed @ flow) for fixed, flow in zip(self.fixed, point.flows, strict=True))
 
     def paid(self, times: Column, point: _Point) -> float:
-        """Return the sum of costs over all trips."""
+        """Return the total cost of all trips: travel times and extra costs."""
         return float(times @ point.total) + self.besides(point)
 
     def take(self, start: Any) -> _Point:
-        """Check flows to start from.
+        """Check the flows of a start.
 
         Raises
         ------
@@ -347,7 +347,7 @@ class _Users:
         return _Point(np.stack(flows))
 
     def check_balance(self, start: _Point, fresh: _Point) -> None:
-        """Refuse flows that bring more or less to a vertex than those of the demand do.
+        """Refuse start flows whose balance at a vertex differs from that of the demand.
 
         Raises
         ------
@@ -373,7 +373,7 @@ class _Users:
     def report(
         self, state: _State, history: NDArray[np.float64], interrupted: bool, *, named: bool
     ) -> Assignment:
-        """Return the result."""
+        """Return the result of the call."""
         point, picked = state.point, state.point.picked
         volumes = map(Demand.as_given, self.demands, picked[1:])
         selected: Any = dict(zip(self.names, volumes, strict=False))
@@ -395,13 +395,13 @@ class _Users:
 
 
 def _load(loader: Any, version: Any) -> tuple[Column, float]:
-    """Return the flow of every row of the input, and the unreached volume."""
+    """Load a demand; return the flow of every input row, and the unreached volume."""
     flow, unreached = loader.load(version)
     return flow_on_input(version._tree_graph, [flow]), unreached
 
 
 def _by_class(demand: Any, classes: Any) -> dict[str, Any]:
-    """Return demand and extra costs of every class."""
+    """Return the demand and the extra costs of every class."""
     if classes is None:
         if isinstance(demand, Mapping):
             raise ValueError("a demand by class needs classes, with what rows cost each besides")
@@ -455,7 +455,7 @@ def _make_ways(
     threads: int | None,
     memory_limit: float | None,
 ) -> Ways:
-    """Return the network to load on, prepared if it is a road network."""
+    """Return the network to load on, prepared if it is a road network, with closed zones split."""
     graph = network._tree_graph
     _refuse_costs_of_turns(graph)
     end_of = np.arange(graph.n)
@@ -472,7 +472,7 @@ def _make_ways(
 
 
 def _refuse_costs_of_turns(graph: Graph) -> None:
-    """Refuse turns that cost something and are not forbidden: no row has these costs."""
+    """Refuse turn costs other than forbidden turns: no input row has these costs."""
     costs = np.zeros(0) if graph.turns is None else graph.turns.costs
     if ((costs > 0) & (costs < closed_weight(costs.dtype))).any():
         raise ValueError(
@@ -482,7 +482,7 @@ def _refuse_costs_of_turns(graph: Graph) -> None:
 
 
 def _split(graph: Graph, end_of: NDArray[np.int64], more: int) -> Graph:
-    """Return the graph with the heads of arcs moved to `end_of`; rows keep their numbers."""
+    """Return the graph with heads of arcs moved to second vertices; row numbers stay."""
     graph._refuse_turns("closed_zones")
     if graph._rows_go_both_ways:
         raise ValueError(

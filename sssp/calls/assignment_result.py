@@ -25,7 +25,7 @@ HISTORY = ("gap", "objective", "seconds")
 
 @dataclass(frozen=True, eq=False)
 class Ways:
-    """The network to load on: trips to a closed zone end at a second vertex of it.
+    """The network to load on: trips to a closed zone end at an extra vertex, which has no way out.
 
     Attributes
     ----------
@@ -42,12 +42,12 @@ class Ways:
     end_of: NDArray[np.int64]
 
     def place(self, asked: Demand) -> Demand:
-        """Move destinations to `end_of`; volumes within a closed zone become 0."""
+        """Move destinations to the extra vertices of closed zones; drop volumes within a zone."""
         part = asked.with_entries(np.where(self.is_within(asked), 0.0, asked.entries))
         return part.move(asked.origins, self.end_of[asked.destinations])
 
     def is_within(self, asked: Demand) -> NDArray[np.bool_]:
-        """Return a mask of the entries of a demand that stay within a closed zone."""
+        """Return a mask of the demand's entries from a closed zone to itself."""
         table, ends = asked.volumes, asked.destinations
         origins = asked.origins[:, np.newaxis]
         if not isinstance(table, np.ndarray):
@@ -110,7 +110,7 @@ class Assignment:
 
     @property
     def iterations(self) -> int:
-        """How many all-or-nothing flows were found at other costs."""
+        """Number of all-or-nothing loadings, each at other costs."""
         return len(self._history)
 
     @property
@@ -131,7 +131,7 @@ class Assignment:
         return pandas.DataFrame(self._history, columns=list(HISTORY))
 
     def load(self, demand: Any, *, name: str | None = None, **options: Any) -> Any:
-        """Load any demand onto the shortest paths at these costs, all or nothing.
+        """Load any demand onto the shortest paths at these costs (all-or-nothing).
 
         Parameters
         ----------

@@ -105,7 +105,7 @@ def verify(
 
 
 def _on_expansion(g: Graph, result: ShortestPaths) -> tuple[Graph, ShortestPaths]:
-    """Return the expansion of a graph with turns, and what a result says of it."""
+    """Return the expanded graph of a graph with turns, and the result on it."""
     assert g.turns is not None
     expansion = g.turns.expansion
     inside = getattr(result, "_inside", None)
@@ -157,7 +157,7 @@ RIGHT, BAD_NUMBER, DISORDER, NOT_HERE, INCOMPLETE, UNREAL = range(6)
 def _certify_labels_kernel(
     indptr, indices, weights, facilities, distances, index, bounds, seen, stack
 ):
-    """Certify the labels of all vertices; return a code, and the vertex or arc where it fails.
+    """Certify the labels of all vertices; return a status, and the vertex or arc that fails.
 
     `distances` and `index` have shape (n, k), `index` -1 where there is no label; `bounds` are the
     greatest distance that a label may have, the greatest that a missing one may not have, and the
@@ -311,7 +311,7 @@ def certify_trips(g: Graph, result: Trips, rtol: float | None) -> None:
 def _follow_kernel(
     indptr, arc_of, indices, weights, closed, begin, firsts, vertices, arcs, lengths
 ):
-    """Add up paths over the expansion; return the first with a turn that is forbidden, or -1."""
+    """Sum paths over the expanded graph; return the first with a forbidden turn, or -1."""
     for i in range(lengths.size):
         at = begin[vertices[firsts[i]]] if firsts[i] < firsts[i + 1] else 0
         for step in range(firsts[i] + 1, firsts[i + 1]):

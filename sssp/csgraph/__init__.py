@@ -130,14 +130,14 @@ def shortest_path(
 
 
 def _check(csgraph: Any, directed: bool, *, overwrite: bool = False) -> None:
-    """Raise the errors of SciPy for a malformed graph, or one that cannot be overwritten."""
+    """Raise SciPy's errors for a malformed graph, or for one that cannot be overwritten."""
     plain = isinstance(csgraph, np.ndarray) and csgraph.ndim == 2 and csgraph.dtype.kind in "iuf"
     if not plain or csgraph.shape[0] != csgraph.shape[1]:
         validate_graph(csgraph, directed, copy_if_dense=not overwrite)
 
 
 def _method_for(csgraph: Any, directed: bool, indices: ArrayLike | None) -> Any:
-    """Choose by SciPy's rule: dense matrices are closed, others searched from every vertex."""
+    """Choose a method by SciPy's rule: Floyd-Warshall for dense graphs, else searches."""
     if hasattr(csgraph, "nnz") or np.ma.isMaskedArray(csgraph):
         edges = csr_of(csgraph, directed).data
         n, count = csgraph.shape[0], getattr(csgraph, "nnz", edges.size)
@@ -318,7 +318,7 @@ def johnson(
 
 
 def _of_any_sign(method: Method, device: str, *asked: Any) -> Any:
-    """Search over weights of any sign; pass calls that only SciPy answers on to its function."""
+    """Search over weights of any sign; call SciPy if only its function gives the answer."""
     csgraph, directed, indices, return_predecessors, unweighted = asked
     arcs = arcs_of(csr_of(csgraph, directed), directed, unweighted)
     sources, shape = _sources_of(indices, arcs.n)
@@ -446,7 +446,7 @@ def construct_dist_matrix(
 
 
 def _sources_of(indices: ArrayLike | None, n: int) -> tuple[NDArray[np.int64], tuple[int, ...]]:
-    """Return sources, and the shape of the result, as SciPy does."""
+    """Return the sources, and the shape of the result as in SciPy."""
     if indices is None:
         return np.arange(n), (n, n)
     given = np.array(indices, order="C", dtype=INDEX)
@@ -458,20 +458,20 @@ def _sources_of(indices: ArrayLike | None, n: int) -> tuple[NDArray[np.int64], t
 
 
 def _as_scipy_returns(found: Found, shape: tuple[int, ...]) -> Any:
-    """Return one array, or a tuple of those that were asked for."""
+    """Return one array, or a tuple of all requested ones."""
     arrays = [array.reshape(shape) for array in found if array is not None]
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
 def _by_scipy(name: str, *arguments: Any, **options: Any) -> Any:
-    """Ask SciPy's function of a name."""
+    """Call the function of SciPy with this name."""
     with _scipys_error():
         return getattr(scipy_csgraph, name)(*arguments, **options)
 
 
 @contextmanager
 def _scipys_error(cycle: Sequence[int] = ()) -> Iterator[None]:
-    """Make an error of a negative cycle one that is both SciPy's and ours, with its own cycle."""
+    """Return a negative cycle's error that is both SciPy's and ours, with SciPy's cycle."""
     try:
         yield
     except (errors.NegativeCycleError, scipy_csgraph.NegativeCycleError) as error:

@@ -34,7 +34,7 @@ from sssp.methods import BellmanFord, FloydWarshall
 
 @dataclass
 class _Counted(MatrixRequest):
-    """A question over a matrix of floats that are integers.
+    """A request on a matrix of floats that are all integers; counts arcs to prefer fewer.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class _Counted(MatrixRequest):
 
     @property
     def positive(self) -> bool:
-        """Whether every tight arc leads farther away: over more arcs at least."""
+        """Whether all weights are above 0: they are if they count arcs."""
         return self.unit > 1 or super().positive
 
     def fill(self, out: NDArray[Any], rows: range) -> None:
@@ -60,7 +60,7 @@ class _Counted(MatrixRequest):
 
 
 class _CountedGraph(MatrixGraph):
-    """The graph of such a matrix, which trees on a GPU are made of."""
+    """The graph of such a matrix, for trees on a GPU."""
 
     __slots__ = ("unit",)
 
@@ -102,7 +102,7 @@ def dense_of(csgraph: Any, directed: bool, unweighted: bool, overwrite: bool) ->
 
 
 def close_matrix(matrix: NDArray[Any], predecessors: bool, device: str) -> Found | None:
-    """Find all distances, and write them over the matrix.
+    """Compute all distances by Floyd-Warshall, and write them over the matrix.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def close_matrix(matrix: NDArray[Any], predecessors: bool, device: str) -> Found
 def _count_in_integers(
     matrix: NDArray[Any], least: int, greatest: int, unit: int
 ) -> tuple[MatrixGraph, MatrixRequest]:
-    """Return the graph and the question of a matrix of integers."""
+    """Return graph and request for a matrix of integers."""
     step = int(unit > 1)
     counts = least * unit + step, greatest * unit + step
     weights = WeightRange(
@@ -171,7 +171,7 @@ def _count_in_integers(
 
 
 def cycle_of(matrix: NDArray[Any]) -> list[int]:
-    """Look for a negative cycle in a matrix of `dense_of`; empty if none is found."""
+    """Return a negative cycle in a matrix of `dense_of`; empty if none is found."""
     if not look_kernel(seal(matrix).reshape(-1))[2]:
         return []
     graph = MatrixGraph.of(matrix, zero_is_arc=True)

@@ -1,4 +1,4 @@
-"""Searches on the graphs that `scipy.sparse.csgraph` accepts: rows of float64, -9999 for none.
+"""Searches on the graphs that `scipy.sparse.csgraph` accepts; results as SciPy has them.
 
 SciPy's own validation decides what an entry means: entries of a COO matrix at one place sum, and
 so do those of a CSR matrix, but of float64, where they are parallel arcs; a stored zero is an arc,
@@ -44,7 +44,7 @@ NO_ROWS = np.empty(0, INDEX)
 
 
 class ScipyArcs(NamedTuple):
-    """Arcs in compressed sparse rows, parallel ones and self-loops among them.
+    """Arcs in compressed sparse rows, possibly with parallel arcs and self-loops.
 
     Attributes
     ----------
@@ -124,12 +124,12 @@ def arcs_of(matrix: Any, directed: bool, unweighted: bool) -> ScipyArcs:
 
 
 def is_exact(n: int, least: Any, greatest: Any) -> bool:
-    """Return whether float64 holds all sums of such integers over paths in n vertices exactly."""
+    """Return whether float64 holds every path length over such integers and n vertices exactly."""
     return max(-int(least), int(greatest)) * max(n - 1, 1) <= EXACT
 
 
 def graph_of(arcs: ScipyArcs) -> Graph:
-    """Return a graph of the arcs for the solvers, and for them alone.
+    """Return a graph of the arcs, for use by solvers only.
 
     Its weights are integers where that makes no difference. Parallel arcs are left in it, but for
     the sake of negative weights (a cycle is looked for by the ends of its arcs) the lightest of
@@ -147,7 +147,7 @@ def graph_of(arcs: ScipyArcs) -> Graph:
 
 
 def _exact(arcs: ScipyArcs) -> tuple[NDArray[Any], Extremes]:
-    """Return the weights as int32 or int64 if sums of them are the same, else as float64."""
+    """Return the weights as integers if no path length changes by that, else as float64."""
     weights = arcs.weights
     if weights.dtype.kind == "f":
         narrow = np.empty(weights.size, INT32)
@@ -177,7 +177,7 @@ LONGEST = float(largest_distance(FLOAT64))
 
 
 class Found(NamedTuple):
-    """The results of a search.
+    """The distances and predecessors of a search, as SciPy has them.
 
     Attributes
     ----------
@@ -195,7 +195,7 @@ class Found(NamedTuple):
 
 
 def as_floats(values: NDArray[Any], out: NDArray[np.float64], unit: int = 1) -> None:
-    """Write distances into floats of the same shape; of integers how often they hold `unit`."""
+    """Write distances as floats; integers are divided by `unit` and rounded down."""
     if values.dtype.kind == "f":
         out[...] = values
         return
@@ -203,7 +203,7 @@ def as_floats(values: NDArray[Any], out: NDArray[np.float64], unit: int = 1) -> 
 
 
 def with_null(vertices: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Write SciPy's number for no vertex in place of ours."""
+    """Replace our number for no vertex by SciPy's."""
     small_rows.null_kernel(vertices.reshape(-1), NO_VERTEX)
     return vertices
 
@@ -255,7 +255,7 @@ def rows_of(
 
 
 def _is_small(arcs: ScipyArcs, rows: int, device: str) -> bool:
-    """Return whether searches are so small that the engine would take longer; check the device."""
+    """Return whether searches are too small for the engine to pay off; check the device."""
     size = arcs.n + arcs.indices.size
     small = size <= thresholds.SCIPY_ROW and rows * size <= thresholds.SCIPY_ROWS
     return named_device(device) in ("auto", "cpu") and small
@@ -264,7 +264,7 @@ def _is_small(arcs: ScipyArcs, rows: int, device: str) -> bool:
 def _rows_at_once(
     arcs: ScipyArcs, sources: NDArray[np.int64], limit: float, predecessors: bool, negative: Method
 ) -> Found | None:
-    """Search in one call of a kernel; return None if a cycle may be negative."""
+    """Search from all sources in one kernel call; return None if a cycle may be negative."""
     parts = _as_kernels_take(arcs)
     shape = sources.size, arcs.n
     distances = np.empty(shape, FLOAT64)
@@ -317,7 +317,7 @@ def _rows_by_engine(
 def nearest_of(
     arcs: ScipyArcs, sources: NDArray[np.int64], *, limit: float, predecessors: bool, device: str
 ) -> Found | None:
-    """Search from all sources together: one row, and which source is nearest.
+    """Search from all sources together; return one row, and the nearest source of each vertex.
 
     Parameters, errors and None are those of `rows_of`; weights are 0 or more.
     """
@@ -362,7 +362,7 @@ def _make_plan(
 
 
 def _is_plainly_negative(graph: Graph, cycle: list[int]) -> bool:
-    """Return whether SciPy is sure to see that a cycle is negative.
+    """Return whether SciPy is certain to detect that a cycle is negative.
 
     It looks for an arc that is violated by more than a tolerance, which at least one is if the
     cycle is longer below zero than all its arcs are allowed.
@@ -374,7 +374,7 @@ def _is_plainly_negative(graph: Graph, cycle: list[int]) -> bool:
 
 
 def _as_scipy_says(plan: Plan[Request], error: NegativeCycleError) -> NegativeCycleError:
-    """Return the error of a negative cycle with SciPy's text, which names a vertex.
+    """Return the error of a negative cycle in SciPy's words, which name a vertex.
 
     Of Bellman-Ford it is the first source that reaches such a cycle; threads may have come to
     another first.

@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _columns(result: sssp.ShortestPaths, limits: Any) -> dict[str, Any]:
-    """Return a row for every vertex that is reached."""
+    """Return the columns of the output: a row for every reached vertex."""
     import numpy as np
 
     g = result.graph

@@ -28,7 +28,7 @@ ONE = np.uint64(1)
 def _dijkstra_by_linear_search_kernel(
     indptr, indices, weights, sources, targets, bound, distances, reached, counters, open_vertices
 ):
-    """Dijkstra 1959 without a heap: look through the whole open set for the least distance."""
+    """Search by Dijkstra 1959 without a heap: scan the open set for the least distance."""
     number = distances.dtype.type
     unseen = distances[0]  # as every entry is still
     count, opened, target, settled = 0, 0, 0, 0
@@ -77,7 +77,7 @@ def _bellman_ford_over_all_arcs_kernel(
     indptr, indices, weights, sources, unseen, bound, distances, reached, counters, negative,
     largest, predecessors, marks,
 ):  # fmt: skip
-    """Bellman 1958: n - 1 rounds over all arcs, and one more to notice a negative cycle."""
+    """Search by Bellman 1958: n - 1 rounds over all arcs, one more to detect a negative cycle."""
     number = distances.dtype.type
     count = 0
     status = DONE

@@ -1,4 +1,4 @@
-"""A* with landmarks: a search that goes towards its target first.
+"""A* with landmarks: a search directed towards its target (ALT).
 
 A. V. Goldberg and C. Harrelson, "Computing the shortest path: A* search meets graph theory", SODA
 2005. From a few landmarks the distances to and from all vertices are known. By the triangle
@@ -66,7 +66,7 @@ NO_LANDMARKS = "take method='delta-stepping', which needs none"
 
 @njit
 def _ahead(heights, vertex, goal):
-    """Return the greatest lower bound on the distance from a vertex to the target."""
+    """Return the best landmark bound on the distance from a vertex to the target."""
     number = heights.dtype.type
     most = number(0)
     for i in range(BOUNDS):
@@ -170,7 +170,7 @@ def _a_star_kernel(
 def _find_heights(
     graph: Graph, dtype: np.dtype[Any], starts: NDArray[np.int64]
 ) -> tuple[NDArray[Any], Any]:
-    """Choose landmarks; return the distances from and to them as bounds.
+    """Choose landmarks; return the distances from and to the landmarks as bounds.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def _find_heights(
     unseen = unreached(dtype)
 
     def search(arcs: tuple[NDArray[Any], ...], source: int) -> tuple[NDArray[Any], int]:
-        """Return the distances from a vertex, and how many others they reach."""
+        """Return the distances from a vertex, and the number of vertices it reaches."""
         row = np.full(graph.n, unseen, dtype)
         sources, reached = np.array([source], np.int64), np.empty(graph.n, INDEX)
         _, count = delta_stepping_kernel(
@@ -234,7 +234,7 @@ def landmark_bytes(graph: Graph, dtype: np.dtype[Any]) -> int:
 
 
 def solve(graph: Graph, request: Request, method: AStar, dtype: np.dtype[Any]) -> Answer | None:
-    """Answer `request`, with one target a source, by one search a source.
+    """Answer `request`, which has one target for each source, by one search each.
 
     Parameters
     ----------
