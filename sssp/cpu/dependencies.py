@@ -24,7 +24,7 @@ ONE = np.uint64(1)
 
 
 @njit
-def _tight_arcs(indptr, tails, heads, weights, distances, unseen, firsts, tight, children):
+def _list_tight_arcs(indptr, tails, heads, weights, distances, unseen, firsts, tight, children):
     """Write the tails of the tight arcs, by head, and the number of tight arcs out of every vertex.
 
     No branch depends on the numbers, for a processor could not guess it.
@@ -73,7 +73,7 @@ def _dependencies_kernel(
     for vertex in range(distances.size):
         children[vertex] = 0
         shares[vertex] = 0.0
-    _tight_arcs(indptr, tails, heads, weights, distances, unseen, firsts, tight, children)
+    _list_tight_arcs(indptr, tails, heads, weights, distances, unseen, firsts, tight, children)
     reached, size, at = np.uint64(0), np.uint64(0), np.uint64(0)
     for vertex in range(distances.size):
         is_reached = distances[vertex] != unseen

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.solved_rows import HostRows
-from sssp.cpu.tree import Tree, branches_of, find_walks, may_tie, reset
+from sssp.cpu.tree import Tree, find_walks, may_tie, reset, take_branches
 from sssp.engine import thresholds
 from sssp.engine.cycles import error_of
 from sssp.engine.memory import check_memory
@@ -342,7 +342,7 @@ class SingleRows(Rows):
         self.counts[:, rows.start] = scratch.counters[: len(self.counts)]
         found = HostRows(rows, request.targets_of(rows.start), distances, [reached])
         if request.wants_tree and goes_back:
-            found.branches = [branches_of(np.sort(reached), scratch.predecessors[0])]
+            found.branches = [take_branches(np.sort(reached), scratch.predecessors[0])]
         elif request.wants_tree:
             self._find_tree(found, sources, scratch)
         elif request.predecessors:

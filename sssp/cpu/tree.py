@@ -196,7 +196,7 @@ def may_tie(graph: Graph, farthest: Any, dtype: np.dtype[Any]) -> bool:
     return not (least > 0 and least >= farthest * np.finfo(dtype).eps)
 
 
-def branches_of(
+def take_branches(
     vertices: NDArray[np.int32], predecessors: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the predecessors of vertices on found branches; reset `predecessors` to -1."""
@@ -281,7 +281,7 @@ class Tree:
             *arcs_by_head(self.graph, dtype), targets, self.distances, unreached(dtype),
             predecessors, vertices,
         )  # fmt: skip
-        return branches_of(np.sort(vertices[:count]), predecessors)
+        return take_branches(np.sort(vertices[:count]), predecessors)
 
     def predecessors(
         self,

@@ -68,7 +68,7 @@ class ScipyArcs(NamedTuple):
         return self.indptr.size - 1
 
 
-def csr_of(csgraph: Any, directed: bool) -> Any:
+def validate_csr(csgraph: Any, directed: bool) -> Any:
     """Validate a graph as SciPy does.
 
     Returns
@@ -99,7 +99,7 @@ def arcs_of(matrix: Any, directed: bool, unweighted: bool) -> ScipyArcs:
     Parameters
     ----------
     matrix : CSR matrix or array
-        Of `csr_of`.
+        Of `validate_csr`.
     directed : bool
         If not, every entry is an arc both ways.
     unweighted : bool
@@ -135,7 +135,7 @@ def graph_of(arcs: ScipyArcs) -> Graph:
     the sake of negative weights (a cycle is looked for by the ends of its arcs) the lightest of
     them alone.
     """
-    weights, extremes = _exact(arcs)
+    weights, extremes = _to_exact(arcs)
     if arcs.least < 0:
         return Graph.from_arcs(tails_of(arcs.indptr), arcs.indices, weights, n=arcs.n)
     graph = Graph._from_csr(
@@ -146,7 +146,7 @@ def graph_of(arcs: ScipyArcs) -> Graph:
     return graph
 
 
-def _exact(arcs: ScipyArcs) -> tuple[NDArray[Any], Extremes]:
+def _to_exact(arcs: ScipyArcs) -> tuple[NDArray[Any], Extremes]:
     """Return the weights as integers if no path length changes by that, else as float64."""
     weights = arcs.weights
     if weights.dtype.kind == "f":
@@ -176,7 +176,7 @@ ROUNDS = BellmanFord()
 LONGEST = float(largest_distance(FLOAT64))
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """The distances and predecessors of a search, as SciPy has them.
 
     Attributes
@@ -208,7 +208,7 @@ def with_null(vertices: NDArray[np.int32]) -> NDArray[np.int32]:
     return vertices
 
 
-def rows_of(
+def search_rows(
     arcs: ScipyArcs,
     sources: NDArray[np.int64],
     *,
@@ -216,7 +216,7 @@ def rows_of(
     device: str,
     limit: float = math.inf,
     negative: Method = ROUNDS,
-) -> Found | None:
+) -> SearchResult | None:
     """Search from every source.
 
     Parameters
@@ -233,7 +233,7 @@ def rows_of(
 
     Returns
     -------
-    Found or None
+    SearchResult or None
         None: SciPy is to decide. A weight is minus infinity, a sum is beyond all floats, or a
         cycle is so short below zero that SciPy may not see it.
 
@@ -247,7 +247,7 @@ def rows_of(
     if arcs.least == -np.inf:
         return None
     if _is_small(arcs, sources.size, device):
-        found = _rows_at_once(arcs, sources, limit, predecessors, negative)
+        found = _search_small(arcs, sources, limit, predecessors, negative)
         if found is not None:
             return found
     method = DeltaStepping() if arcs.least >= 0 else negative
@@ -261,9 +261,9 @@ def _is_small(arcs: ScipyArcs, rows: int, device: str) -> bool:
     return named_device(device) in ("auto", "cpu") and small
 
 
-def _rows_at_once(
+def _search_small(
     arcs: ScipyArcs, sources: NDArray[np.int64], limit: float, predecessors: bool, negative: Method
-) -> Found | None:
+) -> SearchResult | None:
     """Search from all sources in one kernel call; return None if a cycle may be negative."""
     parts = _as_kernels_take(arcs)
     shape = sources.size, arcs.n
@@ -277,7 +277,7 @@ def _rows_at_once(
             *parts, sources, everywhere, LONGEST, distances, tails, NO_VERTEX
         ):
             return None
-    return Found(distances, tails if predecessors else None)
+    return SearchResult(distances, tails if predecessors else None)
 
 
 def _as_kernels_take(arcs: ScipyArcs) -> tuple[NDArray[Any], ...]:
@@ -290,7 +290,7 @@ def _as_kernels_take(arcs: ScipyArcs) -> tuple[NDArray[Any], ...]:
 
 def _rows_by_engine(
     graph: Graph, sources: Any, method: Method, limit: float, predecessors: bool, device: str
-) -> Found | None:
+) -> SearchResult | None:
     plan = _make_plan(graph, sources, method, limit, predecessors, device)
     distances = plan.request.out
     assert distances is not None
@@ -306,20 +306,20 @@ def _rows_by_engine(
     except NegativeCycleError as error:
         if not _is_plainly_negative(graph, error.cycle):
             return None
-        raise _as_scipy_says(plan, error) from None
+        raise _translate_cycle(plan, error) from None
     if found is None:
         return None
     if found.distances is not distances:
         as_floats(found.distances, distances)
-    return Found(distances, with_null(found.predecessors) if predecessors else None)
+    return SearchResult(distances, with_null(found.predecessors) if predecessors else None)
 
 
-def nearest_of(
+def search_nearest(
     arcs: ScipyArcs, sources: NDArray[np.int64], *, limit: float, predecessors: bool, device: str
-) -> Found | None:
+) -> SearchResult | None:
     """Search from all sources together; return one row, and the nearest source of each vertex.
 
-    Parameters, errors and None are those of `rows_of`; weights are 0 or more.
+    Parameters, errors and None are those of `search_rows`; weights are 0 or more.
     """
     if _is_small(arcs, 1, device) or sources.size == 0:
         distances = np.empty((1, arcs.n), FLOAT64)
@@ -339,8 +339,8 @@ def nearest_of(
         assert plan.request.out is not None
         distances, tails, origin = plan.request.out, answer.predecessors, answer.origin
     if not predecessors:
-        return Found(distances)
-    return Found(distances, with_null(tails), with_null(origin))
+        return SearchResult(distances)
+    return SearchResult(distances, with_null(tails), with_null(origin))
 
 
 def _make_plan(
@@ -373,7 +373,7 @@ def _is_plainly_negative(graph: Graph, cycle: list[int]) -> bool:
     return -math.fsum(weights) > allowed
 
 
-def _as_scipy_says(plan: Plan[Request], error: NegativeCycleError) -> NegativeCycleError:
+def _translate_cycle(plan: Plan[Request], error: NegativeCycleError) -> NegativeCycleError:
     """Return the error of a negative cycle in SciPy's words, which name a vertex.
 
     Of Bellman-Ford it is the first source that reaches such a cycle; threads may have come to

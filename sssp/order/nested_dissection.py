@@ -85,7 +85,7 @@ WORD = 64
 SPREAD = 2654435761
 
 
-class TooWide(Exception):
+class SeparatorTooLarge(Exception):
     """A separator is larger than the caller accepts.
 
     Attributes
@@ -195,7 +195,7 @@ def _spread_kernel(names, order):
 
 
 @njit_uncounted
-def _ones(word):
+def _count_ones(word):
     """Count the set bits of a word, in a form that LLVM turns into one instruction."""
     word = word - ((word >> ONE) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + (
@@ -272,7 +272,7 @@ def _minimum_degree_kernel(core, starts, heads, names, order):
         for word in range(words):
             left = rows[v, word]
             while left != 0:
-                u = word * WORD + _ones((left & (~left + ONE)) - ONE)
+                u = word * WORD + _count_ones((left & (~left + ONE)) - ONE)
                 left &= left - ONE
                 if u >= n:
                     break
@@ -282,7 +282,7 @@ def _minimum_degree_kernel(core, starts, heads, names, order):
                 rows[u, u // WORD] &= ~(ONE << np.uint64(u % WORD))
                 rows[u, v // WORD] &= ~(ONE << np.uint64(v % WORD))
                 for i in range(words):
-                    degree += _ones(rows[u, i])
+                    degree += _count_ones(rows[u, i])
                 if degree != degrees[u]:
                     change -= 1
                     degrees[u] = degree
@@ -504,7 +504,7 @@ class _Elimination:
 
     def _check(self, piece: int, separator: int) -> None:
         if separator > self.widest:
-            raise TooWide(piece, separator)
+            raise SeparatorTooLarge(piece, separator)
 
 
 def elimination_order(
@@ -537,7 +537,7 @@ def elimination_order(
 
     Raises
     ------
-    TooWide
+    SeparatorTooLarge
         A separator has more than `widest` vertices: as soon as it is found.
     ValueError
         Too many arcs.

@@ -416,7 +416,7 @@ def _upward_arcs_kernel(indptr, indices, order, rank, first, heads):
 
 
 @njit
-def _meeting(ancestor, leaf):
+def _find_meeting(ancestor, leaf):
     """Return the topmost known ancestor of a leaf, with path compression."""
     top = leaf
     while ancestor[top] != top:
@@ -459,7 +459,7 @@ def _counts_kernel(first, heads, parent, size, counts, scratch):
             last_leaf[head] = r
             if leaf < 0:
                 continue
-            counts[_meeting(ancestor, leaf)] -= 1
+            counts[_find_meeting(ancestor, leaf)] -= 1
         if parent[r] >= 0:
             ancestor[r] = parent[r]
     for r in range(n):

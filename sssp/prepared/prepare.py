@@ -25,7 +25,7 @@ from sssp.graph.reading import graph_of
 from sssp.graph.turns import Expansion
 from sssp.kernels.dtypes import INDEX
 from sssp.loaders import read_any
-from sssp.order.nested_dissection import TooWide, elimination_order
+from sssp.order.nested_dissection import SeparatorTooLarge, elimination_order
 from sssp.order.structure import MOST_ARCS, make_structure, neighbours
 from sssp.prepared.hierarchy import ALONE, WITH_GRAPH, Hierarchy, topology_digest
 
@@ -116,7 +116,7 @@ def prepare(
                 widest=int(np.cbrt(6.0 * _most_triangles(searched))),
                 advance=advance,
             )
-        except TooWide as error:
+        except SeparatorTooLarge as error:
             raise ValueError(
                 f"this is no road network: {error.separator:,} vertices have to go to cut "
                 f"{error.piece:,} into halves, and would be joined by an arc each to each; {ADVICE}"

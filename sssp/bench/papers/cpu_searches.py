@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sssp import Graph
 from sssp.bench.papers.baselines import BaselineBellmanFord, BaselineDijkstra
-from sssp.cpu.search.bellman_ford import SIZE, Judged
+from sssp.cpu.search.bellman_ford import SIZE, CheckedKernel
 from sssp.cpu.search_driver import Search, solve_rows
 from sssp.engine.cycles import has_cycle
 from sssp.engine.request import Answer, Request
@@ -132,6 +132,6 @@ def solve(
     if isinstance(method, BaselineDijkstra):
         search = Search(_dijkstra_by_linear_search_kernel, (), _index_arrays(1))
     else:
-        kernel = Judged(_bellman_ford_over_all_arcs_kernel, graph, dtype)
+        kernel = CheckedKernel(_bellman_ford_over_all_arcs_kernel, graph, dtype)
         search = Search(kernel, (), _index_arrays(2))
     return solve_rows(graph, request, method, dtype, search)

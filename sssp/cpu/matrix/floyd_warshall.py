@@ -49,7 +49,7 @@ def _close_block(matrix, tails, first, depth):
 
 
 @njit
-def _beside(side, begin, end, first, after):
+def _cut_beside(side, begin, end, first, after):
     """Return the part of ``begin..end`` before (side 0) or behind (side 1) ``first..after``."""
     if side == 0:
         return begin, min(end, first)
@@ -63,7 +63,7 @@ def _relax_cross(matrix, tails, first, depth, task, panel, panel_tails):
     strips = -(-n // TILE)
     if task < strips:
         for side in range(2):
-            left, right = _beside(side, task * TILE, min(n, (task + 1) * TILE), first, after)
+            left, right = _cut_beside(side, task * TILE, min(n, (task + 1) * TILE), first, after)
             if left < right:
                 width = right - left
                 pack(matrix, tails, first, depth, left, width, panel, panel_tails)
@@ -75,7 +75,7 @@ def _relax_cross(matrix, tails, first, depth, task, panel, panel_tails):
     span = task - strips
     pack(matrix, tails, first, depth, first, depth, panel, panel_tails)
     for side in range(2):
-        top, bottom = _beside(side, span * SPAN, min(n, (span + 1) * SPAN), first, after)
+        top, bottom = _cut_beside(side, span * SPAN, min(n, (span + 1) * SPAN), first, after)
         if top < bottom:
             relax(
                 matrix, tails, matrix, first, depth, top, bottom, first, depth, panel, panel_tails
@@ -89,13 +89,13 @@ def _relax_tile(matrix, tails, first, depth, task, panel, panel_tails):
     strips = -(-n // TILE)
     strip, span = task % strips, task // strips
     for side in range(2):
-        left, right = _beside(side, strip * TILE, min(n, (strip + 1) * TILE), first, after)
+        left, right = _cut_beside(side, strip * TILE, min(n, (strip + 1) * TILE), first, after)
         if left >= right:
             continue
         width = right - left
         pack(matrix, tails, first, depth, left, width, panel, panel_tails)
         for half in range(2):
-            top, bottom = _beside(half, span * SPAN, min(n, (span + 1) * SPAN), first, after)
+            top, bottom = _cut_beside(half, span * SPAN, min(n, (span + 1) * SPAN), first, after)
             if top < bottom:
                 relax(
                     matrix, tails, matrix, first, depth,

@@ -34,8 +34,8 @@ from sssp.cpu.search.delta_stepping import (
     PHASES,
     bucket_width,
     delta_stepping_kernel,
+    find_least_beyond,
     finest_width,
-    least_beyond,
     link,
     make_links,
     rebase,
@@ -65,7 +65,7 @@ NO_LANDMARKS = "take method='delta-stepping', which needs none"
 
 
 @njit
-def _ahead(heights, vertex, goal):
+def _bound_distance(heights, vertex, goal):
     """Return the best landmark bound on the distance from a vertex to the target."""
     number = heights.dtype.type
     most = number(0)
@@ -99,7 +99,7 @@ def _a_star_kernel(
         goal[i] = heights[target, i]
     distances[source] = 0
     reached[0] = source
-    keys[source] = _ahead(heights, source, goal)
+    keys[source] = _bound_distance(heights, source, goal)
     link(links, heads, np.int32(BEYOND), source)
     count, expanded, phases, clipped = 1, 0, 0, False
     # keys beyond `reach` lead to nothing
@@ -110,7 +110,7 @@ def _a_star_kernel(
         reach = number(reach + rounding * (reach + highest))
     going_on = True
     while going_on and heads[BEYOND] != NONE:
-        base = least_beyond(links, heads, keys, scale)
+        base = find_least_beyond(links, heads, keys, scale)
         rebase(links, heads, keys, base, scale)
         for bucket in range(np.uint32(BUCKETS)):
             if heads[bucket] == NONE:
@@ -149,7 +149,7 @@ def _a_star_kernel(
                         if rounding > 0:
                             reach = number(reach + rounding * (reach + highest))
                         continue
-                    key = number(candidate + _ahead(heights, head, goal))
+                    key = number(candidate + _bound_distance(heights, head, goal))
                     if ending and key > reach:
                         continue
                     keys[head] = key

@@ -109,7 +109,7 @@ def bellman_ford_kernel(
     return status, count
 
 
-class Judged:
+class CheckedKernel:
     """A Bellman-Ford kernel with an exact test of the negative cycles that it suspects.
 
     It is called as `sssp.cpu.search_driver` wants a kernel.
@@ -173,7 +173,7 @@ def negative_cycle_from(graph: Graph, sources: NDArray[np.int64]) -> NDArray[np.
     weights = graph._weight_range
     fits = weights.dtype.kind == "i" and weights.largest <= largest_distance(INT64)
     for dtype in (INT64, FLOAT64) if fits else (FLOAT64,):
-        search = Judged(bellman_ford_kernel, graph, dtype)
+        search = CheckedKernel(bellman_ford_kernel, graph, dtype)
         status, count = search(
             *unsigned_arcs(graph, dtype), sources, sources[:0], largest_distance(dtype),
             np.full(n, unreached(dtype)), reached, np.zeros(COUNTERS, np.int64), *_arrays(n),
@@ -210,7 +210,7 @@ def solve(
     NegativeCycleError
         A source reaches a cycle of negative length.
     """
-    kernel = Judged(bellman_ford_kernel, graph, dtype)
+    kernel = CheckedKernel(bellman_ford_kernel, graph, dtype)
     return solve_rows(graph, request, method, dtype, Search(kernel, (), _arrays))
 
 

@@ -91,7 +91,7 @@ def unlink(links, heads, vertex):
 
 
 @njit_inline
-def least_beyond(links, heads, distances, scale):
+def find_least_beyond(links, heads, distances, scale):
     """Return the least bucket number beyond the window of buckets; `NEVER` if there is none."""
     least = np.int64(NEVER)
     vertex = heads[BEYOND]
@@ -135,7 +135,7 @@ def _search(
             count += 1
             link(links, heads, np.int32(BEYOND), np.uint32(source))
     while heads[BEYOND] != NONE and not is_done:
-        base = least_beyond(links, heads, distances, scale)
+        base = find_least_beyond(links, heads, distances, scale)
         rebase(links, heads, distances, base, scale)
         for bucket in range(np.uint32(BUCKETS)):
             if heads[bucket] == NONE:

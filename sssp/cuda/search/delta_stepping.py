@@ -650,7 +650,7 @@ def _split_of(dtype: np.dtype[Any], *, together: bool) -> Any:
     return split
 
 
-def _targets_settled_of(dtype: np.dtype[Any]) -> Any:
+def _find_unsettled_target_of(dtype: np.dtype[Any]) -> Any:
     """Return a device function that finds the first unsettled target of a thread.
 
     The threads of a block deal the targets among themselves. If several blocks work on a row, each
@@ -660,7 +660,7 @@ def _targets_settled_of(dtype: np.dtype[Any]) -> Any:
     nothing = _unreached_word(dtype)
 
     @part
-    def targets_settled(worker, words, targets, place, threshold):
+    def find_unsettled_target(worker, words, targets, place, threshold):
         while place < targets.size:
             word = words[targets[place]]
             if word == nothing or number_of(word) > threshold:
@@ -668,7 +668,7 @@ def _targets_settled_of(dtype: np.dtype[Any]) -> Any:
             place += worker.threads
         return place
 
-    return targets_settled
+    return find_unsettled_target
 
 
 def _write_out_of(dtype: np.dtype[Any]) -> Any:
@@ -749,7 +749,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
     meet, worker_of_row = barrier or barrier_of(together=together), worker_of(together=together)
     own_piles, common_piles = _own_piles_of(dtype), _common_piles_of(dtype, together=together)
     seed, expand = _seed_of(dtype), _expand_of(dtype)
-    targets_settled = _targets_settled_of(dtype)
+    find_unsettled_target = _find_unsettled_target_of(dtype)
     end_of_phase = _end_of_phase_of(dtype, together=together)
     write_out = _write_out_of(dtype)
     nothing, unseen, number = _unreached_word(dtype), unreached(dtype), from_dtype(dtype)
@@ -826,7 +826,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
             if common.sizes[slots_of(phase, COMMON_FAR).now] == 0:
                 break
             if targets.size > 0:
-                target = targets_settled(worker, words, targets, target, threshold)
+                target = find_unsettled_target(worker, words, targets, target, threshold)
                 if cuda.syncthreads_and(int32(target >= targets.size)):
                     break
             threshold, progress = end_of_phase(

@@ -217,7 +217,7 @@ class Block(NamedTuple):
 
 
 @inline
-def _entry(entries, i):
+def _get_entry(entries, i):
     """Return entry `i` of a list."""
     if i < uint32(entries.shared.size):
         return entries.shared[i]
@@ -288,7 +288,7 @@ def _take_over(block, slots, end, count, arrived):
         i = reserve(block.tallies.counts, uint32(TAKEN + slots.now), asking, owner.lane)
         takes = end < count and i < arrived
         if takes:
-            vertex = _entry(block.arrivals, i)
+            vertex = _get_entry(block.arrivals, i)
             _set_entry(open_vertices.vertices, end, vertex)
             if end < uint32(open_vertices.vertices.shared.size):
                 _load_lightest(vertex, end, open_vertices, block.out_arcs)
@@ -379,7 +379,7 @@ def _close_ranks(vertex, place, kept, open_vertices, arcs):
 
 
 @part
-def _targets_settled(block, targets, target, least):
+def _find_unsettled_target(block, targets, target, least):
     """Return the first unsettled target of a thread; the block shares the targets.
 
     All of a block are once they lie below the least open distance: ties of the last are final too.
@@ -448,7 +448,7 @@ def _evaluate_of(dtype: np.dtype[Any], *, in_out: bool) -> Any:
         threshold, least = unseen, unseen
         i = block.owner.first
         while i < end:
-            vertex = _entry(open_vertices.vertices, i)
+            vertex = _get_entry(open_vertices.vertices, i)
             distance = block.state.distances[vertex]
             useful = _least_out(block, vertex, i)
             _set_entry(open_vertices.seen, i, distance)
@@ -503,8 +503,8 @@ def _relax_lightest_of(dtype: np.dtype[Any]) -> Any:
             arc, head, arrives = uint32(first + owner.lane), uint32(0), False
             if arc < leavers * LIGHTEST:
                 i, k = block.settling[uint32(owner.warp + arc // LIGHTEST)], uint32(arc % LIGHTEST)
-                tail = _entry(open_vertices.vertices, i)
-                start = _entry(open_vertices.seen, i)
+                tail = _get_entry(open_vertices.vertices, i)
+                start = _get_entry(open_vertices.seen, i)
                 if i < uint32(open_vertices.vertices.shared.size):
                     head, weight = open_vertices.heads[k, i], open_vertices.weights[k, i]
                 else:
@@ -543,8 +543,8 @@ def _settle_of(dtype: np.dtype[Any], *, in_out: bool) -> Any:
         while ballot(i < end):
             settles = False
             if i < end:
-                vertex = _entry(open_vertices.vertices, i)
-                distance = _entry(open_vertices.seen, i)
+                vertex = _get_entry(open_vertices.vertices, i)
+                distance = _get_entry(open_vertices.seen, i)
                 settles = distance <= threshold
                 if in_out and not settles:
                     weight = state.in_least[i]
@@ -574,7 +574,7 @@ def _relax_rest_of(dtype: np.dtype[Any]) -> Any:
         owner, arcs = block.owner, block.out_arcs
         i = uint32(owner.thread // GROUP)
         while i < count:
-            tail = _entry(block.long, i)
+            tail = _get_entry(block.long, i)
             start = block.state.distances[tail]
             arc, last = uint32(arcs.indptr[tail] + LIGHTEST), arcs.indptr[uint32(tail + 1)]
             arc = uint32(arc + owner.thread % GROUP)
@@ -685,7 +685,7 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
             cuda.syncthreads()
             threshold, least = tallies.thresholds[slots.now], tallies.leasts[slots.now]
             if targets.size > 0:
-                target = _targets_settled(block, targets, target, least)
+                target = _find_unsettled_target(block, targets, target, least)
                 if cuda.syncthreads_and(int32(target >= targets.size)):
                     break
             phase = uint32(phase + 1)
