@@ -645,7 +645,7 @@ def offsets(counts: NDArray[Any]) -> NDArray[np.int64]:
 
 
 class Ancestors(NamedTuple):
-    """Some ranks and all above them in the elimination tree, whatever arcs weigh.
+    """Given ranks and all their ancestors in the elimination tree, for any weights.
 
     Attributes
     ----------
@@ -661,7 +661,7 @@ class Ancestors(NamedTuple):
 
 @njit
 def _mark_ancestors_kernel(ranks, parent, places):
-    """Mark some ranks and all above them with 0. `places` comes as -1."""
+    """Mark given ranks and all their ancestors with 0; `places` is -1 on entry."""
     for rank in ranks:
         above = rank
         while above >= 0 and places[above] < 0:
@@ -670,7 +670,7 @@ def _mark_ancestors_kernel(ranks, parent, places):
 
 
 def find_ancestors(parent: NDArray[np.int32], ranks: NDArray[np.int32]) -> Ancestors:
-    """Find the ancestors of some ranks, themselves among them; O(n) time."""
+    """Find given ranks and all their ancestors; O(n) time."""
     places = np.full(parent.size, -1, INDEX)
     _mark_ancestors_kernel(ranks, parent, places)
     chosen = np.flatnonzero(places == 0).astype(INDEX)
