@@ -68,7 +68,7 @@ __all__ = sorted(_HOMES)
 if not isdir(f"{__path__[0]}/loaders"):
 
     def _find_loaders(name: str, path: object = None, target: object = None) -> Any:
-        """Return the spec of `sssp.loaders`; None for every other module."""
+        """Return the import spec of `sssp.loaders`; None for every other module."""
         if name != "sssp.loaders":
             return None
         from importlib.machinery import PathFinder  # (not before it is needed)

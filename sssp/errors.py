@@ -1,4 +1,4 @@
-"""The exceptions of the package: a leaf that every module may import.
+"""The exceptions of the package; every module may import this one.
 
 ::
 
@@ -100,7 +100,7 @@ class VertexError(SSSPError, IndexError):
 
 
 class NegativeWeightError(SSSPError, ValueError):
-    """A negative weight was given to a method that cannot take one."""
+    """A negative weight was given to a method that does not accept it."""
 
 
 class NegativeCycleError(SSSPError):
@@ -137,7 +137,7 @@ class DeviceError(SSSPError, RuntimeError):
 
 
 class JobError(SSSPError, RuntimeError):
-    """A job cannot start or go on; what it has finished is kept."""
+    """A job cannot start or continue; its finished blocks are kept."""
 
 
 class MissingExtraError(SSSPError, ImportError):
@@ -145,7 +145,7 @@ class MissingExtraError(SSSPError, ImportError):
 
 
 def import_extra(module: str, extra: str) -> Any:
-    """Import a module that an extra of the package brings.
+    """Import a module that belongs to an optional extra of the package.
 
     Raises
     ------
@@ -165,23 +165,23 @@ LONGEST = 80
 
 
 def quote(value: Any) -> str:
-    """Return the ``repr`` of a value, or its beginning if that is long."""
+    """Return the ``repr`` of a value, shortened if it is long."""
     short = value[: LONGEST + 1] if isinstance(value, str | bytes) else value
     return shorten(repr(short))
 
 
 def join_briefly(texts: Iterable[str], between: str = ", ") -> str:
-    """Return texts as one, or the beginning of that if it is long."""
+    """Join texts, shortened if the result is long."""
     return shorten(between.join(islice(texts, LONGEST)))
 
 
 def shorten(text: str) -> str:
-    """Return a text, or its beginning if it is long."""
+    """Return a text, shortened if it is long."""
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
 def plain_digits(text: str) -> str:
-    """Return a text that `int` or `float` is to read, if its digits are 0 to 9 and stand together.
+    """Return a text for `int` or `float` if its digits are 0 to 9 without underscores.
 
     Both also read the digits of other scripts, and ``1_0`` as 10.
 

@@ -1,4 +1,4 @@
-"""The registry: one entry a method, with its options and all that the package knows about it.
+"""The registry of methods: their options and all that the package knows about them.
 
 A method object says what to run, never how: the solvers read its fields. ``shortest_paths``
 takes the name (``"delta-stepping"``, default options) or the object
@@ -41,7 +41,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Method:
-    """The base of all methods: options are fields, all else class variables.
+    """Base class of methods: options are fields, everything else is a class variable.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Method:
 
 
 def _twins(module: str, *others: str) -> dict[str, str]:
-    """Return the solvers of a method that CPU, CUDA and other kinds have under the same name."""
+    """Return the solver modules of a method, which have the same name for all kinds of devices."""
     return {kind: f"sssp.{kind}.{module}" for kind in ("cpu", "cuda", *others)}
 
 
@@ -335,12 +335,12 @@ CLOSURE_METHODS = _by_name(ClosureByWarshall, ClosureBySquaring)
 
 
 def is_auto(method: str | Method) -> bool:
-    """Return whether a call leaves the choice of its method open."""
+    """Return whether a call leaves the choice of the method to the package."""
     return isinstance(method, str) and method == "auto"
 
 
 def as_method(method: str | Method, known: dict[str, type[Method]] = METHODS) -> Method:
-    """Turn a method's name into its object; objects pass.
+    """Turn a method's name into a method object; objects are returned unchanged.
 
     Parameters
     ----------

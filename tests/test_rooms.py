@@ -79,7 +79,7 @@ INSIDE = {
         "engine.threads",
         "engine.workers",
         "graph.check_arrays",
-        "graph.extras",
+        "graph.parquet",
         "kernels.dtypes",
         "kernels.locks",
         "loaders._files",

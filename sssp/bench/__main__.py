@@ -136,7 +136,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _deliver(report: BenchReport, options: argparse.Namespace) -> None:
-    """Write, draw and print a report: if one fails, the others are there."""
+    """Write, plot and print a report; if one of these fails, the others are still done."""
     # last in, first out
     with ExitStack() as steps:
         steps.callback(lambda: print(report.text()))
@@ -150,7 +150,7 @@ def _deliver(report: BenchReport, options: argparse.Namespace) -> None:
 
 
 def _measure_table(options: argparse.Namespace, plan: BenchPlan, report: BenchReport) -> None:
-    """Measure the figures beside published ones into `report`."""
+    """Measure a table of published figures into `report`."""
     from sssp.bench.drop_ins import DropIn
     from sssp.bench.equilibria import Equilibria
     from sssp.bench.papers.matrix_tables import DenseTable
@@ -172,7 +172,7 @@ def _measure_table(options: argparse.Namespace, plan: BenchPlan, report: BenchRe
 
 
 def _measure(options: argparse.Namespace, plan: BenchPlan, report: BenchReport) -> None:
-    """Measure one graph after the other into `report`."""
+    """Measure every graph into `report`."""
     from sssp.bench.harness import RIVALS, Harness, Ours
     from sssp.bench.workloads import Loader, choose_by_label, choose_random
 

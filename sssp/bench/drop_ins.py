@@ -1,4 +1,4 @@
-"""`sssp.csgraph` against the functions of SciPy that it stands for, in one run.
+"""`sssp.csgraph` against the functions of SciPy that it replaces, in one run.
 
 Calls of the two alternate, so that whatever else the machine does meets both.
 """
@@ -34,7 +34,7 @@ GREATEST_WEIGHT = 1000
 
 
 class Case(NamedTuple):
-    """A call, with its first cells in the table."""
+    """A call to measure, with the first cells of its table line."""
 
     function: str
     matrix: str
@@ -44,7 +44,7 @@ class Case(NamedTuple):
 
 
 class DropIn(BenchTable):
-    """Functions of `sssp.csgraph` and SciPy's, in turn."""
+    """The functions of `sssp.csgraph` and of SciPy, timed in turn."""
 
     steps = 10
 

@@ -1,4 +1,4 @@
-"""User equilibria of known test problems: ours, and AequilibraE's where that is installed, in turn.
+"""User equilibria of known test problems: ours and, if installed, AequilibraE's, timed in turn.
 
 Both go by bi-conjugate Frank-Wolfe, to the same gap, on the same threads.
 """
@@ -41,7 +41,7 @@ LEAST_TIME, LEAST_POWER = 1e-9, 1.0
 
 
 class Equilibrium(NamedTuple):
-    """The answer of AequilibraE, by the names that `sssp.Assignment` has."""
+    """The result of AequilibraE, with the attribute names of `sssp.Assignment`."""
 
     flow: Any
     gap: float
@@ -49,7 +49,7 @@ class Equilibrium(NamedTuple):
 
 
 class Equilibria(BenchTable):
-    """All problems that are on this machine."""
+    """The table of all test problems that are on this machine."""
 
     steps = len(PROBLEMS) * len(GAPS)
 
@@ -100,7 +100,7 @@ class Equilibria(BenchTable):
 
 
 def read_flow(path: Any, problem: RoadProblem) -> Any:
-    """Return the published flow of every link; the file names their ends, in any order."""
+    """Return the published flow of every link; the file names links by their ends, in any order."""
     known = np.loadtxt(path, skiprows=1, usecols=(0, 1, 2))
     flows = {(tail, head): flow for tail, head, flow in known}
     ends = zip(problem.links.tails + 1, problem.links.heads + 1, strict=True)
@@ -116,7 +116,7 @@ def _ours(problem: RoadProblem, gap: float, threads: int) -> Callable[[], sssp.A
 
 
 def _aequilibrae(problem: RoadProblem, gap: float, threads: int) -> Callable[[], Equilibrium]:
-    """Return a call of AequilibraE 1.7; its graph and matrix are made before."""
+    """Return a function that calls AequilibraE 1.7 on a graph and matrix made in advance."""
     try:
         paths, matrices = map(import_module, ("aequilibrae.paths", "aequilibrae.matrix"))
         pandas = import_module("pandas")

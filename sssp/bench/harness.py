@@ -1,4 +1,4 @@
-"""Times methods and rivals on a graph, and verifies their results.
+"""Time methods and other libraries on a graph, and verify their results.
 
 Before the clock runs, every contender solves a small grid and one four times as large: the first
 call compiles (JIT), the others predict the time on the graph itself. Then it solves one source
@@ -40,7 +40,7 @@ Solve = Callable[..., Any]
 
 @dataclass(frozen=True)
 class BenchPlan:
-    """How to measure."""
+    """How often to time each contender, with how many threads, and within which limit."""
 
     #: timed calls of every contender
     trials: int = 5
@@ -51,7 +51,7 @@ class BenchPlan:
     threads: int | None = None
 
     def refuse(self, seconds: float) -> str:
-        """Return why a call that takes so long is skipped; empty if it is not."""
+        """Return why a call of such an expected time is skipped; empty if it is not."""
         limit = self.row_limit
         if seconds <= limit:
             return ""
@@ -71,7 +71,7 @@ class Ours:
         return method_text(self.method)
 
     def prepare(self, graph: Graph, threads: int | None) -> Callable[..., ShortestPaths]:
-        """Return `shortest_paths` with everything but the sources filled in."""
+        """Return `shortest_paths` with all arguments bound but the sources."""
         options: dict[str, Any] = {"method": self.method, "device": self.device}
         return partial(shortest_paths, graph, threads=threads, progress=False, **options)
 
@@ -93,16 +93,16 @@ class BenchTable(ABC):
 
     @abstractmethod
     def measure(self) -> None:
-        """Measure everything."""
+        """Run all measurements of this table and add them to the report."""
 
     def load(self, origin: NamedGraph, choose: Choose, places: Path | None = None) -> Workload:
-        """Return a graph with sources that `choose` picks; its record goes into the report."""
+        """Load a graph with sources that `choose` picks; add its record to the report."""
         workload, record = self.loader.load(origin, choose, places)
         self.report.graphs.append(record)
         return workload
 
     def compare(self, title: str, columns: str, note: str) -> Comparison:
-        """Return a new comparison of the report; between its headings stands ``|``."""
+        """Add a new comparison table to the report; ``|`` separates its headings."""
         comparison = Comparison(title, tuple(columns.split("|")), note)
         self.report.comparisons.append(comparison)
         return comparison
@@ -126,11 +126,11 @@ class Harness:
 
     @property
     def steps(self) -> int:
-        """Calls of `progress` a workload, at most."""
+        """Greatest number of calls of `progress` for a workload."""
         return (len(self.methods) + len(self.rivals)) * (self.plan.trials + 1) + len(self.methods)
 
     def measure(self, workload: Workload) -> list[Measurement]:
-        """Time and verify every contender; return the rivals' rows and then ours.
+        """Time and verify every contender; return the rows of other libraries, then ours.
 
         Rows that were skipped or turned out wrong are among them.
         """
@@ -155,7 +155,7 @@ class Harness:
         return [entry.row for entry in entries]
 
     def _attempt(self, entry: _Entry, what: str, step: Callable[[], None]) -> None:
-        """Take a step; a contender that refuses is skipped, one that breaks down has failed.
+        """Run a step of a contender; note a refusal as skipped, any other error as failed.
 
         Neither ends the run.
         """
@@ -172,7 +172,7 @@ class Harness:
 
 
 class _Entry(ABC):
-    """A contender at work on one workload, and its `row` so far."""
+    """A contender on one workload, with its unfinished `row` of the table."""
 
     solve: Solve
 
@@ -191,7 +191,7 @@ class _Entry(ABC):
         self.row = Measurement(*names, graph.n, graph.m, sources.size)
 
     def warm_up(self) -> None:
-        """Run everything once untimed, and find out how many trials there is time for."""
+        """Run once untimed, and choose how many trials fit into the time limit."""
         limit = self.plan.row_limit
         expected = self._expect_seconds()
         self.row.remark = self.plan.refuse(expected)
@@ -202,7 +202,7 @@ class _Entry(ABC):
             self.row.remark = f"trials cut to {self.trials}, to end within {limit:g} s"
 
     def _expect_seconds(self) -> float:
-        """Return the time of one call, from ever larger ones, none of which exceeds the limit."""
+        """Estimate the time of one call from calls of growing size, each within the limit."""
         graph = self.workload.graph
         turns = math.ceil(self.sources.size / self.workers)
         expected = self._extrapolate(graph) * turns
@@ -218,7 +218,7 @@ class _Entry(ABC):
         return self._time_solve(self.solve, self.sources)[0]
 
     def _extrapolate(self, graph: Graph) -> float:
-        """Return the time for one source, extrapolated from two grids by a power of their size.
+        """Extrapolate the time for one source from two grids, by a power of the size.
 
         A graph with more arcs per vertex than they have takes longer in proportion.
         """
@@ -234,7 +234,7 @@ class _Entry(ABC):
         return large * math.pow(graph.n / grids[1].n, exponent) * density
 
     def _time_solve(self, solve: Solve, sources: NDArray[np.int64]) -> tuple[float, Any]:
-        """Return the seconds of one call, and its result."""
+        """Solve once; return the seconds and the result."""
         return time_without_gc(lambda: solve(sources))
 
     def time_once(self) -> None:
@@ -246,11 +246,11 @@ class _Entry(ABC):
 
     @abstractmethod
     def _keep(self, result: Any) -> None:
-        """Keep the part of a result that verification needs."""
+        """Store the part of a result that verification needs."""
 
 
 class _RivalEntry(_Entry):
-    """A rival, which solves a sample of the sources: it may be slow and need much memory."""
+    """Another library on a workload; it solves only a sample of the sources (time, memory)."""
 
     def __init__(self, rival: Rival, workload: Workload, plan: BenchPlan) -> None:
         sources = workload.sources[workload.sample]
@@ -276,7 +276,7 @@ class _RivalEntry(_Entry):
 
 
 class _OurEntry(_Entry):
-    """One of our methods."""
+    """One of our methods on a workload."""
 
     def __init__(self, ours: Ours, workload: Workload, plan: BenchPlan, compiled: set[Any]) -> None:
         workers = plan.threads or default_threads()
@@ -294,7 +294,7 @@ class _OurEntry(_Entry):
         super().warm_up()
 
     def verify(self, rivals: Sequence[_RivalEntry]) -> None:
-        """Certify the sample, and compare it with the timed result and with the rivals."""
+        """Certify the sample; compare it with the timed result and with other libraries."""
         try:
             self._certify(rivals)
             self.row.verified = True
@@ -327,7 +327,7 @@ class _OurEntry(_Entry):
 
 
 def _compare(certified: NDArray[Any], found: RivalAnswer, rival: Measurement) -> None:
-    """Compare a rival's answer with certified distances; note the outcome in its row."""
+    """Compare another library's distances with certified ones; note the outcome in its row."""
     difference = _difference(certified, found)
     rival.verified = found.right and not difference
     if difference:
@@ -338,7 +338,7 @@ def _compare(certified: NDArray[Any], found: RivalAnswer, rival: Measurement) ->
 
 
 def _difference(certified: NDArray[Any], found: RivalAnswer) -> str:
-    """Name the first place where a rival differs; empty if there is none."""
+    """Describe the first entry where another library differs; empty if there is none."""
     reached = np.count_nonzero(np.isfinite(certified), axis=1)
     (wrong,) = np.nonzero(reached != found.reached)
     if wrong.size:
@@ -379,7 +379,7 @@ Vertices = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class RivalAnswer:
-    """A rival's result, as far as it reports it."""
+    """The result of another library: counts of reached vertices, and perhaps distances."""
 
     #: vertices reached from every source, shape (k,), int64
     reached: NDArray[np.int64]
@@ -395,14 +395,14 @@ class RivalAnswer:
 
 
 def read_rows(distances: Any) -> RivalAnswer:
-    """Return the answer of rows of distances, inf where unreached."""
+    """Return rows of distances as an answer, inf where unreached."""
     rows = np.asarray(distances, np.float64)
     return RivalAnswer(np.count_nonzero(np.isfinite(rows), axis=1), rows)
 
 
 @dataclass(frozen=True)
 class RivalMap:
-    """Calls that answer questions on one graph; None: it does not answer that one."""
+    """The calls of another library on one graph; None for a request that it cannot answer."""
 
     #: ``trees(sources)``: distances to all vertices, shape (k, n)
     trees: Callable[[Vertices], Any] | None

@@ -57,7 +57,7 @@ Vertices = NDArray[np.int64]
 
 
 def count_bytes(*parts: Any) -> int:
-    """Return the bytes of arrays, and of those in tuples."""
+    """Return the bytes of arrays, also of arrays in tuples."""
     return sum(
         count_bytes(*part) if isinstance(part, tuple) else getattr(part, "nbytes", 0)
         for part in parts
@@ -65,7 +65,7 @@ def count_bytes(*parts: Any) -> int:
 
 
 def preparing_pays_after(prepared: float, ours: float, flat: float, count: int) -> int | None:
-    """Return how many rows or trips take as long flat as preparing takes with them.
+    """Return after how many rows or trips preparation has saved more time than it took.
 
     `ours` and `flat` are the seconds of `count` of them; None: never, it is faster flat.
     """
@@ -73,7 +73,7 @@ def preparing_pays_after(prepared: float, ours: float, flat: float, count: int) 
 
 
 class MapQuestion(NamedTuple):
-    """A question to a map."""
+    """A request to time: sources, and targets as a table or one for each row."""
 
     #: "trees", "table", "trips" or "paths"
     kind: str
@@ -96,24 +96,24 @@ class MapQuestion(NamedTuple):
 
     @property
     def has_own_ends(self) -> bool:
-        """Whether every row has a target of its own."""
+        """Whether every row has its own target."""
         return self.kind in ("trips", "paths")
 
     def part(self, count: int) -> MapQuestion:
-        """Return the question for the first rows."""
+        """Return the request for the first rows only."""
         targets = self.targets
         if targets is not None and self.has_own_ends:
             targets = targets[:count]
         return self._replace(sources=self.sources[:count], targets=targets)
 
     def ask(self, of: RivalMap) -> Any:
-        """Return the answer, in its own form."""
+        """Call a contender with this request; return its answer unchanged."""
         call = getattr(of, self.kind)
         return call(self.sources) if self.targets is None else call(self.sources, self.targets)
 
 
 def draw_questions(random: np.random.Generator, n: int, side: int) -> Iterator[MapQuestion]:
-    """Yield random questions to a map of n vertices, with a table of `side` rows and columns."""
+    """Yield random requests on n vertices, with a table of `side` rows and columns."""
     for count in TREES:
         yield MapQuestion("trees", random.integers(0, n, count))
     least = min(n, side)
@@ -125,7 +125,7 @@ def draw_questions(random: np.random.Generator, n: int, side: int) -> Iterator[M
 
 @dataclass
 class MapContender:
-    """A map that is asked, and its answers to one question."""
+    """A contender, timed with one request, and its answers."""
 
     name: str
     answers: RivalMap
@@ -141,11 +141,11 @@ class MapContender:
 
     @property
     def column(self) -> str:
-        """Heading of its times."""
+        """Heading of the column of its times."""
         return "ms" if self.name == OURS else f"{self.name} ms"
 
     def warm_up(self, question: MapQuestion, plan: BenchPlan) -> None:
-        """Ask ever more, to find out how much there is time for."""
+        """Call with growing parts of the request, to find out how much the time limit allows."""
         wanted = min(question.size, self.most or question.size)
         few = SAMPLE
         if question.has_own_ends:
@@ -163,7 +163,7 @@ class MapContender:
         self.trials = max(1, min(plan.trials, int(plan.row_limit / expected)))
 
     def time_once(self) -> None:
-        """Run one trial; keep the answer of the last one."""
+        """Run one trial; keep the last answer."""
         assert self.part is not None
         seconds, result = self._time(self.part)
         self.seconds.append(seconds)
@@ -174,14 +174,14 @@ class MapContender:
         return time_call(lambda: part.ask(self.answers))
 
     def median(self, question: MapQuestion) -> float | None:
-        """Return the seconds of the whole question, None if nothing was timed."""
+        """Return the median seconds of the whole request; None if nothing was timed."""
         if not self.seconds or self.part is None:
             return None
         return median(self.seconds) * (question.size / max(self.part.size, 1))
 
 
 class PreparedMaps(BenchTable):
-    """Prepared maps of graphs, beside searches on them.
+    """The table of prepared maps beside searches on their graphs.
 
     Rivals that prepare maps are asked too; on the first device both the prepared map and the
     graph are asked, on the others the map alone.
@@ -194,7 +194,7 @@ class PreparedMaps(BenchTable):
         self.steps = len(options.graphs) * (5 + len(self.rivals) + len(TREES) + len(TRIPS) + 2)
 
     def measure(self) -> None:
-        """Measure all lines of one graph after the other."""
+        """Measure the lines of every graph."""
         others = [*self.devices[1:], *(rival.name for rival in self.rivals)]
         names = "".join(f"|>{name} ms" for name in others)
         columns = (
@@ -298,7 +298,7 @@ class _OneMap:
                 other.answers.weigh(self.graph.weights)
 
     def _close(self, hierarchy: sssp.Hierarchy) -> None:
-        """Close a street, another one in every trial, and find a tree."""
+        """Time one tree after closing a street, a different one in every trial."""
         self._step(CLOSED)
         seconds: list[list[float]] = []
         equal = True
@@ -321,7 +321,7 @@ class _OneMap:
         return sssp.shortest_paths(closed, source, device=self.device, **self.options)
 
     def _street(self) -> NDArray[np.int64]:
-        """Return the arcs of a street: one at random, and back."""
+        """Return the arcs of a random street, in both directions."""
         graph = self.graph
         arc = self.table.random.integers(graph.m)
         start, end = graph.indptr[graph.indices[arc]], graph.indptr[graph.indices[arc] + 1]
@@ -329,7 +329,7 @@ class _OneMap:
         return np.append(back, arc)
 
     def _ask(self, question: MapQuestion, contenders: Sequence[MapContender]) -> None:
-        """Ask all contenders: the prepared map, the graph, SciPy, and the others."""
+        """Time all contenders: prepared map, graph, SciPy, and other libraries."""
         for one in contenders:
             one.part, one.trials, one.seconds, one.found = None, 0, [], None
             able = one.negative_weights or self.graph.least_weight >= 0
@@ -356,7 +356,7 @@ class _OneMap:
     def _compare(
         self, question: MapQuestion, line: dict[str, Cell], contenders: Sequence[MapContender]
     ) -> None:
-        """Compare the answers of all with ours, as far as both were asked."""
+        """Compare the answers of all contenders with ours, on the rows that both answered."""
         line["equal"] = RIGHT
         ours = contenders[0].found
         for one in contenders[1:]:
@@ -396,7 +396,7 @@ class _OneMap:
 
     @contextmanager
     def _note_failures(self, name: str, question: MapQuestion | None = None) -> Iterator[None]:
-        """Add a remark on a contender that gives no answer; the others go on."""
+        """Add a remark for a contender that raises an error, and go on with the others."""
         what = "" if question is None else f"{question.name}: "
         try:
             yield
@@ -406,7 +406,7 @@ class _OneMap:
 
 
 def ask_ours(network: sssp.Graph | sssp.Hierarchy, **options: Any) -> RivalMap:
-    """Return our calls on a graph or on a prepared map, with options."""
+    """Return functions that call ours on a graph or on a prepared map, with options."""
     return RivalMap(
         lambda sources: sssp.shortest_paths(network, sources, **options),
         lambda sources, targets: sssp.shortest_paths(network, sources, targets=targets, **options),
@@ -417,7 +417,7 @@ def ask_ours(network: sssp.Graph | sssp.Hierarchy, **options: Any) -> RivalMap:
 
 
 def _customize(hierarchy: sssp.Hierarchy, dtype: np.dtype[Any], device: str) -> int:
-    """Customize a version on a device; return the bytes of its weights there."""
+    """Customize a version on a device; return the bytes of its weights."""
     if device == "cpu":
         return count_bytes(hierarchy._layered(dtype))
     from sssp.cuda.compiler import device_number, select
@@ -430,7 +430,7 @@ def _customize(hierarchy: sssp.Hierarchy, dtype: np.dtype[Any], device: str) -> 
 
 
 def _ask_scipy(graph: sssp.Graph) -> RivalMap:
-    """Return SciPy's search, which takes no targets."""
+    """Return functions that call SciPy's search, which has no targets."""
     search = RIVALS[0].prepare(graph)
     return RivalMap(
         search,

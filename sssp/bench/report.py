@@ -1,4 +1,4 @@
-"""The results of a run: rows and tables to read, and JSON with every trial."""
+"""The report of a run: tables as text, and JSON with every trial."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Measurement:
 
     @property
     def outcome(self) -> str:
-        """Outcome in one word."""
+        """The outcome in one word."""
         if self.verified is False:
             return WRONG
         if self.skipped:
@@ -108,13 +108,13 @@ class Measurement:
         return ABSENT if self.verified is None else RIGHT
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields and the figures derived from them."""
+        """Return the fields and the numbers derived from them."""
         derived = ("median", "fastest", "distances_per_second")
         figures = {name: None if self.skipped else getattr(self, name) for name in derived}
         return {**asdict(self), "skipped": self.skipped, **figures}
 
     def fail(self, error: Exception) -> None:
-        """Drop the trials: after a refusal the row is skipped, after a fault it is wrong."""
+        """Drop the trials; mark the row as skipped after a refusal, else as wrong."""
         self.trials.clear()
         self.remark = explain(error)
         if not isinstance(error, REFUSALS):
@@ -122,7 +122,7 @@ class Measurement:
 
 
 def explain(error: Exception, refusals: tuple[type[Exception], ...] = REFUSALS) -> str:
-    """Return the text of a refusal in one line; of a fault also its type and place."""
+    """Return the text of a refusal on one line; for other errors also type and place."""
     text = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, refusals):
         return text
@@ -132,14 +132,14 @@ def explain(error: Exception, refusals: tuple[type[Exception], ...] = REFUSALS) 
 
 
 def summarize(rows: Sequence[Measurement]) -> str:
-    """Return one outcome for several rows: a wrong one counts most, skipped ones least."""
+    """Return one outcome for several rows: wrong if any is, skipped only if all are."""
     outcomes = {row.outcome for row in rows}
     return next(outcome for outcome in (WRONG, ABSENT, RIGHT, "skipped") if outcome in outcomes)
 
 
 @dataclass
 class Comparison:
-    """A table that sets our figures beside others."""
+    """A table of our figures beside others."""
 
     title: str
     #: headings; each begins with ``<`` or ``>``, its alignment
@@ -152,13 +152,13 @@ class Comparison:
     remarks: list[str] = field(default_factory=list)
 
     def text(self) -> str:
-        """Return title, table, remarks and note."""
+        """Return title, table, remarks and note as text."""
         lines = [[record.get(column[1:]) for column in self.columns] for record in self.records]
         return "\n".join([self.title, align(self.columns, lines), *self.remarks, self.note])
 
 
 def align(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    """Lay out aligned columns; each heading begins with ``<`` or ``>``, its alignment."""
+    """Lay out aligned columns; each heading begins with its alignment, ``<`` or ``>``."""
     lines = [[column[1:] for column in columns], *([_show(cell) for cell in row] for row in rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
     return "\n".join(
@@ -187,7 +187,7 @@ def _scale(number: float | None, factor: float, digits: int) -> str | None:
 
 @dataclass
 class Record:
-    """Figures, and where, when and how they were measured."""
+    """Figures with the circumstances of their measurement: machine, time and settings."""
 
     #: program and arguments
     command: list[str]
@@ -200,7 +200,7 @@ class Record:
     rows: list[Any] = field(default_factory=list)
 
     def write_json(self, path: Path) -> None:
-        """Write everything to a file."""
+        """Write the record to a JSON file."""
         rows = [row.as_dict() if isinstance(row, Measurement) else row for row in self.rows]
         content = {"schema": SCHEMA, **asdict(self), "rows": rows}
         with replaced_file(path) as stream:
@@ -209,7 +209,7 @@ class Record:
 
 @dataclass
 class BenchReport(Record):
-    """Results of ``python -m sssp.bench``, so far."""
+    """The results of ``python -m sssp.bench``, filled while it runs."""
 
     graphs: list[GraphRecord] = field(default_factory=list)
     #: if there are any, they are printed in place of the rows
@@ -217,7 +217,7 @@ class BenchReport(Record):
 
     @property
     def failed(self) -> bool:
-        """Whether any row turned out wrong, or broke down, or a line of a comparison is wrong."""
+        """Whether any row is wrong or failed, or a line of a comparison is wrong."""
         lines = (record for comparison in self.comparisons for record in comparison.records)
         return any(row.verified is False for row in self.rows) or any(
             line.get("equal") == WRONG for line in lines
@@ -269,7 +269,7 @@ class BenchReport(Record):
         ]
 
     def _setting_up(self) -> str:
-        """Return the times of loading, set-up and JIT."""
+        """Return the times of loading, set-up and compilation."""
         lines: list[list[Cell]] = []
 
         def add(what: str, device: str | None, graph: str, *seconds: float | None) -> None:
@@ -295,7 +295,7 @@ def now() -> str:
 
 
 def find_versions(packages: Sequence[str]) -> dict[str, str]:
-    """Return the versions of this package, its checkout, Python, and packages that are here."""
+    """Return the versions of this package, its checkout, Python, and installed packages."""
     found = {"sssp": sssp.__version__}
     commit = _commit(Path(sssp.__file__).resolve().parent.parent)
     if commit is not None:
@@ -413,7 +413,7 @@ def draw(report: BenchReport) -> Any:
 
 
 def _collect_lines(rows: Sequence[Measurement]) -> dict[tuple[str, str], list[Point]]:
-    """Gather seconds a source by method and device, in order of n."""
+    """Collect seconds a source by method and device, in order of n."""
     lines: dict[tuple[str, str], list[Point]] = defaultdict(list)
     for row in rows:
         if not row.skipped and row.verified is not False and row.n > 0 and row.sources > 0:
@@ -422,7 +422,7 @@ def _collect_lines(rows: Sequence[Measurement]) -> dict[tuple[str, str], list[Po
 
 
 def _number_axes(ax: Any, sizes: Sequence[int]) -> None:
-    """Write numbers in full; on the axis of n, the sizes themselves where they have room."""
+    """Write numbers in full; label the sizes themselves on the axis of n if they have room."""
     ticker = import_extra("matplotlib.ticker", "plot")
     in_full = ticker.FuncFormatter(lambda value, _: f"{value:,g}")
     ax.yaxis.set_major_formatter(in_full)

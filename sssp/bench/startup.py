@@ -73,7 +73,7 @@ SEARCH = 'sssp.shortest_paths(g, {sources}, method="{method}", device="{device}"
 
 
 class StartupTask(NamedTuple):
-    """Code that a process runs, and its name in the table."""
+    """The code that a process runs, and its name in the table."""
 
     name: str
     device: str
@@ -103,12 +103,12 @@ def list_tasks() -> Iterator[StartupTask]:
 
 
 class Startup(BenchTable):
-    """Whole processes; the plan's trials are those that follow the first."""
+    """The table of whole processes: a first one, which compiles, and the plan's trials after it."""
 
     steps = len(list(list_tasks()))
 
     def measure(self) -> None:
-        """Measure every task in its own folder of compiled code."""
+        """Measure every task with its own cache folder for compiled code."""
         comparison = self.compare(TITLE, COLUMNS, NOTE)
         refused = _refusal()
         if refused:
@@ -154,7 +154,7 @@ class Startup(BenchTable):
 
 
 def _refusal() -> str | None:
-    """Return why nothing can be measured on a GPU; None if it can."""
+    """Return why nothing can be measured on a GPU; None if it is usable."""
     try:
         from sssp.cuda.compiler import SIMULATOR, device_number
 

@@ -1,4 +1,4 @@
-"""The workload of a measurement: a graph and its sources; and the clock."""
+"""The workload of a measurement (a graph and its sources), and timers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Choose = Callable[[Graph], NDArray[np.int64]]
 
 @dataclass(frozen=True)
 class Workload:
-    """A graph with its name, and the sources to start from."""
+    """A graph with its name and its sources."""
 
     name: str
     graph: Graph
@@ -55,7 +55,7 @@ def choose_random(graph: Graph, count: int, seed: int) -> NDArray[np.int64]:
 
 
 def choose_by_label(graph: Graph, labels: Sequence[str]) -> NDArray[np.int64]:
-    """Return the vertices of labels as they were written on the command line."""
+    """Return the vertices for labels, given as on the command line."""
     return np.array([vertex_of(graph, label) for label in labels], dtype=np.int64)
 
 
@@ -66,7 +66,7 @@ def choose_first(graph: Graph) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class GraphRecord:
-    """The report's record of a graph."""
+    """The report's record of a graph: size, and times of loading."""
 
     name: str
     #: base name of its file; None: made by the built-in generator
@@ -86,7 +86,7 @@ class GraphRecord:
 def load(
     name: str, make: Callable[[], Graph], choose: Choose, file: str | None = None, jit: Any = None
 ) -> tuple[Workload, GraphRecord]:
-    """Load a graph under the clock; return it with its sources, and its record."""
+    """Load a graph and time it; return it with its sources, and its record."""
     load_seconds, graph = time_call(make)
     sources = choose(graph)
     labels = sources if graph.labels is None else graph.labels[sources]
@@ -101,7 +101,7 @@ def name_road_graph(size: int) -> NamedGraph:
 
 
 class Loader:
-    """Reads or makes graphs, and times loading and JIT apart."""
+    """Loads graphs, and times loading and compilation separately."""
 
     def __init__(self) -> None:
         self._compiled: set[bool] = set()
@@ -115,7 +115,7 @@ class Loader:
         return load(origin.name, partial(origin.load, coordinates), choose, file, jit_seconds)
 
     def _compile(self, origin: NamedGraph) -> float | None:
-        """Make or read a tiny graph, once a kind; return the seconds, None if done before."""
+        """Load a tiny graph once for each kind; return the seconds, or None if done before."""
         built_in = origin.path is None
         if built_in in self._compiled:
             return None
@@ -132,14 +132,14 @@ class Loader:
 
 
 def time_call(call: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the seconds of one call, and its result."""
+    """Call once; return the seconds and the result."""
     start = perf_counter()
     result = call()
     return perf_counter() - start, result
 
 
 def time_without_gc(call: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the seconds of one call while the garbage collector is off, and its result."""
+    """Call once while the garbage collector is off; return the seconds and the result."""
     gc.disable()
     try:
         return time_call(call)
@@ -148,14 +148,14 @@ def time_without_gc(call: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def repeat(call: Callable[[], Any], runs: int, limit: float = inf) -> list[float]:
-    """Return the seconds of `runs` calls; of fewer, at least one, where they exceed the limit."""
+    """Return the seconds of `runs` calls, or of fewer (at least one) if they exceed the limit."""
     return alternate({None: call}, runs, limit=limit)[None]
 
 
 def alternate(
     calls: Mapping[Any, Callable[[], Any]], runs: int, at_least: float = 0.0, limit: float = inf
 ) -> dict[Any, list[float]]:
-    """Return the seconds of calls in turn, so that all of them meet the same machine.
+    """Time several calls in turn, so that all meet the same state of the machine.
 
     Each runs so often, and on until the first has taken `at_least` seconds; no more beyond a limit.
     """

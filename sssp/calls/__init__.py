@@ -1,1 +1,1 @@
-"""The public functions: arguments checked once, a place chosen, one solver asked."""
+"""The public functions: they check arguments, choose a device, and call one solver."""

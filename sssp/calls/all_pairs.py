@@ -1,4 +1,4 @@
-"""All pairs: `all_pairs` and `transitive_closure` check their arguments and ask one solver."""
+"""All pairs: `all_pairs` and `transitive_closure`."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def _by_matrix(
     request: Request,
     zero_is_arc: bool,
 ) -> Answer:
-    """Answer by a method on a matrix; by searches where its arithmetic cannot tell.
+    """Answer by a method on a matrix; by searches if its arithmetic cannot detect an overflow.
 
     That is where a distance comes near the end of the widest dtype, and where rounding on a cycle
     of length zero seems to make it negative. OpenCL has no searches: the CPU takes them over.
@@ -239,7 +239,7 @@ def _by_matrix(
 
 
 def _may_be_short(graph: Graph, source: Graph | NDArray[Any], asked: np.dtype[Any] | None) -> bool:
-    """Return whether distances may all be below the infinity of `SHORT`.
+    """Return whether all distances may be below the infinity of 16-bit arithmetic (`SHORT`).
 
     They are not if the eccentricity of a vertex, outward or inward, and the heaviest arc come to
     it: that is how solvers tell that their dtype was too narrow. Where searches from a vertex and
@@ -274,7 +274,7 @@ def transitive_closure(
     stream: Any = None,
     progress: bool | None = None,
 ) -> Any:
-    """Find out which vertex reaches which.
+    """Find which vertices each vertex reaches.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`alternatives`: a few good routes from a source to a target that differ.
+"""`alternatives`: several good routes from a source to a target that differ.
 
 The shortest paths from the source and those to the target make two trees. Where both have an arc,
 it is of a plateau: a path of the one tree that is a path of the other, too. To the plateau by the
@@ -59,7 +59,7 @@ ROUNDING = 1e-9
 
 
 class _Route(NamedTuple):
-    """A route.
+    """A route: vertices, arcs, length, and its greatest share in common with an earlier route.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ def alternatives(
     threads: int | None = None,
     progress: bool | None = None,
 ) -> Alternatives:
-    """Find a few good routes of every trip that differ: other ways to go.
+    """Find for every trip a few good routes that differ from each other.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ def _check_shares(stretch: Any, sharing: Any) -> None:
 
 
 def _judge(graph: Graph, vertices: NDArray[Any], earlier: list[_Route]) -> _Route:
-    """Measure a route, beside those that are chosen already."""
+    """Measure a route: its length, and the greatest share of it on an earlier route."""
     arcs = arcs_between(graph, vertices[:-1], vertices[1:])
     weights = _widen(graph.weights[arcs])
     length = weights.sum().item()

@@ -161,7 +161,7 @@ def assign(
 
 
 class _Point(NamedTuple):
-    """A feasible flow of every class, and the part of it that uses selected rows."""
+    """A feasible flow of every class, and the part of it on paths over selected rows."""
 
     flows: NDArray[np.float64]  # (classes, rows)
     #: what all trips pay for turns
@@ -171,13 +171,13 @@ class _Point(NamedTuple):
 
     @property
     def total(self) -> Column:
-        """Flow of every row, all classes together."""
+        """Flow of every row, summed over all classes."""
         total: Column = self.flows[0] if len(self.flows) == 1 else self.flows.sum(axis=0)
         return total
 
 
 class _State(NamedTuple):
-    """A flow, its costs, and how far it is from equilibrium."""
+    """A flow, its costs, and its gap to equilibrium."""
 
     point: _Point
     times: Column
@@ -187,7 +187,7 @@ class _State(NamedTuple):
 
 
 def _approach(users: _Users, x: _Point | None, method: str) -> Iterator[_State]:
-    """Yield one flow after the other, each nearer to the equilibrium, with its gap."""
+    """Yield flows that approach the equilibrium, each with its gap."""
     costs, given = users.costs, x
     x = x or users.load(costs.column("cost", np.zeros(costs.rows)))
     targets: list[_Point] = []
@@ -221,7 +221,7 @@ def _approach(users: _Users, x: _Point | None, method: str) -> Iterator[_State]:
 
 
 def _mix(points: tuple[_Point, _Point, _Point], shares: tuple[float, float, float]) -> _Point:
-    """Return the sum of points, each times its share."""
+    """Return the sum of three feasible flows, weighted by shares."""
     a, b, c = shares
     parts = zip(*((point.flows, point.turning, *point.picked) for point in points), strict=True)
     flows, turning, *picked = (a * x + b * y + c * z for x, y, z in parts)
@@ -229,7 +229,7 @@ def _mix(points: tuple[_Point, _Point, _Point], shares: tuple[float, float, floa
 
 
 class _Costs:
-    """The cost function of a call, with its values checked at every flow.
+    """The cost function of a call; checks its values at every flow.
 
     Attributes
     ----------
@@ -255,7 +255,7 @@ class _Costs:
             self.closed |= np.isposinf(empty)
 
     def column(self, name: str, flow: Column) -> Column:
-        """Return the values of one method of the cost function, 0 for closed rows."""
+        """Return the values of one method of the cost function, 0 on closed rows."""
         column = np.asarray(getattr(self.cost, name)(flow))
         if column.shape != (self.rows,) or column.dtype.kind not in "iuf":
             raise ValueError(
@@ -273,7 +273,7 @@ class _Costs:
 
 
 class _Users:
-    """The classes of a call: demand, extra costs and loaders."""
+    """The user classes of a call: their demand, extra costs and loaders."""
 
     def __init__(
         self,
@@ -297,7 +297,7 @@ class _Users:
         return Loader(self.network, demand, progress=False, **self.options)
 
     def weights(self, times: Column) -> list[Column]:
-        """Return the weights of the rows for every class."""
+        """Return for every class the costs of the rows, its extra costs included."""
         return [np.where(self.costs.closed, np.inf, times + fixed) for fixed in self.fixed]
 
     def load(self, times: Column) -> _Point:
@@ -320,11 +320,11 @@ class _Users:
         return sum((float(fixed @ flow) for fixed, flow in pairs), point.turning)
 
     def paid(self, times: Column, point: _Point) -> float:
-        """Return the sum of costs over all trips."""
+        """Return the total cost of all trips: travel times and extra costs."""
         return float(times @ point.total) + self.besides(point)
 
     def take(self, start: Any) -> _Point:
-        """Check flows to start from.
+        """Check the flows of a start.
 
         Raises
         ------
@@ -362,7 +362,7 @@ class _Users:
         return _Point(np.stack(flows))
 
     def check_balance(self, start: _Point, fresh: _Point) -> None:
-        """Refuse flows that bring more or less to a vertex than those of the demand do.
+        """Refuse start flows whose balance at a vertex differs from that of the demand.
 
         Raises
         ------
@@ -390,7 +390,7 @@ class _Users:
     def report(
         self, state: _State, history: NDArray[np.float64], interrupted: bool, *, named: bool
     ) -> Assignment:
-        """Return the result."""
+        """Return the result of the call."""
         point, picked = state.point, state.point.picked
         volumes = map(Demand.as_given, self.demands, picked[1:])
         selected: Any = dict(zip(self.names, volumes, strict=False))
@@ -419,7 +419,7 @@ def _load(loader: Loader, version: Any) -> tuple[Column, float, float]:
 
 
 def _by_class(demand: Any, classes: Any) -> dict[str, Any]:
-    """Return demand and extra costs of every class."""
+    """Return the demand and the extra costs of every class."""
     if classes is None:
         if isinstance(demand, Mapping):
             raise ValueError("a demand by class needs classes, with what rows cost each besides")

@@ -76,7 +76,7 @@ class Assignment:
 
     @property
     def iterations(self) -> int:
-        """How many all-or-nothing flows were found at other costs."""
+        """Number of all-or-nothing loadings, each at other costs."""
         return len(self._history)
 
     @property
@@ -97,7 +97,7 @@ class Assignment:
         return pandas.DataFrame(self._history, columns=list(HISTORY))
 
     def load(self, demand: Any, *, name: str | None = None, **options: Any) -> Any:
-        """Load any demand onto the shortest paths at these costs, all or nothing.
+        """Load any demand onto the shortest paths at these costs (all-or-nothing).
 
         Parameters
         ----------

@@ -183,7 +183,7 @@ def _sum_on_device(plan: Plan[Request]) -> NDArray[np.float64]:
 
 
 def _check(status: int, source: int) -> None:
-    """Raise the error that a row's status stands for."""
+    """Raise the error for a row's status code."""
     if status == OVERFLOW:
         raise DistanceOverflowError(
             f"more shortest paths lead from source {source} to a vertex than float64 counts; "

@@ -37,7 +37,7 @@ EXPANSIONS = 4
 
 
 def johnson(plan: Plan[Request]) -> Answer:
-    """Answer a plan; a cycle of negative length is an error even where no source reaches it."""
+    """Answer a plan by Johnson's algorithm; any cycle of negative length is an error."""
     graph, request = plan.network._tree_graph.without_closed_arcs(), plan.request
     if graph.least_weight >= 0:
         return _search(graph, request, DeltaStepping())
@@ -63,7 +63,7 @@ def johnson(plan: Plan[Request]) -> Answer:
 
 
 def _potentials(graph: Graph, request: Request) -> NDArray[Any]:
-    """Return int64 or float64 potentials: distances from a vertex outside."""
+    """Return int64 or float64 potentials: distances from an extra vertex with arcs of 0 to all."""
     dtype = INT64 if graph.weights.dtype.kind == "i" else FLOAT64
     sources, resources = np.arange(graph.n), request.resources()
     outside = Request(sources, dtype=dtype, nearest=True, origins=False, **resources)
@@ -72,7 +72,7 @@ def _potentials(graph: Graph, request: Request) -> NDArray[Any]:
 
 
 def _is_usable(reduced: NDArray[Any], weights: NDArray[Any], potentials: NDArray[Any]) -> bool:
-    """Return whether reduced weights, and distances of integers over them, fit their dtype."""
+    """Return whether reduced weights, and distances over them, fit their integer dtype."""
     if reduced.dtype.kind == "f":
         return bool(np.isfinite(reduced).all())
     heaviest = max(abs(int(weights.min())), abs(int(weights.max())))
@@ -80,7 +80,7 @@ def _is_usable(reduced: NDArray[Any], weights: NDArray[Any], potentials: NDArray
 
 
 def _search(graph: Graph, request: Request, method: Method) -> Answer:
-    """Answer by a search from every source."""
+    """Search from every source over reduced weights."""
     answer = run_plan(Plan(graph, request, method))
     answer.stats = _statistics(answer)
     return answer
@@ -133,7 +133,7 @@ def _float_answer(graph: Graph, request: Request, reduced: NDArray[Any]) -> Answ
 
 
 def _finish(graph: Graph, request: Request, distances: NDArray[Any], found: Answer) -> Answer:
-    """Find the trees of final distances."""
+    """Find the trees for final distances."""
     tails = None
     if request.predecessors:
         tails = np.full(distances.shape, -1, INDEX)

@@ -1,4 +1,4 @@
-"""`load` and `skim`: flows of a demand, and sums of other costs along its trips."""
+"""`load` and `skim`: flows of a demand on shortest paths, and sums of attributes along them."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def skim(
 
 
 def _as_rows(select: Any, graph: Graph) -> NDArray[Any]:
-    """Check rows of the input."""
+    """Check numbers of input rows."""
     rows: NDArray[Any] = np.atleast_1d(np.asarray(select))
     if rows.size and rows.dtype.kind not in "iu":
         raise TypeError(f"select must be rows of the input, integers, not {rows.dtype}")
@@ -236,7 +236,7 @@ def onto_arcs(graph: Graph, loads: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class Loader:
-    """Loads one demand, or sums values along its trips, on any version of a network.
+    """Loads one demand, or skims along its trips, on any version of a network.
 
     A prepared map is swept; all else goes by trees, a block of origins at a time, and so do sums of
     values on a GPU. What does not depend on weights is prepared once.
@@ -321,7 +321,7 @@ class Loader:
         return found
 
     def select(self, version: Any, rows: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
-        """Return the volumes of the trips that use some rows of the input, 0 of others.
+        """Return the volumes of the trips that use selected input rows, 0 for the others.
 
         And the volume that leads nowhere.
         """
@@ -331,7 +331,7 @@ class Loader:
         return np.where(sums > 0, kept, 0.0), lost
 
     def _trees(self, searched: Any) -> Iterator[tuple[int, int, ShortestPaths]]:
-        """Yield the trees of some origins after the other, and which these are."""
+        """Yield ranges of origins, each with the trees of its origins."""
         ends, low = self.demand.destinations, 0
         for r in iter_blocks(
             searched, self.demand.origins, targets=ends, predecessors=True, **self.options
@@ -340,7 +340,7 @@ class Loader:
             low += r.rows
 
     def leave_out(self, volumes: Any, reached: Any, first_row: int = 0) -> tuple[float, Any]:
-        """Return what leads nowhere, all together, and the volumes without it; or refuse it."""
+        """Return the unreached volume, and the volumes without it; or refuse it."""
         lost = ~reached & (volumes > 0)
         if not lost.any():
             return 0.0, volumes

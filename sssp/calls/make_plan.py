@@ -1,4 +1,4 @@
-"""The arguments of a search, checked once: from a call to a plan."""
+"""Check the arguments of a search and make a plan: request, network, method, device."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def make_plan(
     from_either_end: bool = False,
     known: dict[str, type[Method]] = METHODS,
 ) -> Plan[Request]:
-    """Check the arguments of a search, and choose method and place.
+    """Check the arguments of a search, and choose method and device.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def make_request(
     progress: bool | None,
     **more: Any,
 ) -> Request:
-    """Check the arguments of a search in rows that a call puts together by itself.
+    """Check the arguments of a search in rows that another public function makes.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def _ask_ends(
 
 
 def _is_shorter(network: Graph, method: Method, request: Request) -> bool:
-    """Return whether searches from the targets are fewer and find the same."""
+    """Return whether fewer searches, from the targets, give the same distances."""
     assert request.targets is not None
     return (
         request.targets.size < request.sources.size
@@ -241,13 +241,13 @@ def _is_shorter(network: Graph, method: Method, request: Request) -> bool:
 
 
 def _from_targets(plan: Plan[Request], network: Graph) -> Plan[Request]:
-    """Return the plan of a request that is answered from its targets."""
+    """Return the plan that answers a request by searches from its targets."""
     back = Plan(reversed_graph(open_part(network)), _transpose(plan.request), plan.method)
     return plan._replace(transposed=back)
 
 
 def _transpose(request: Request) -> Request:
-    """Return the same request with its ends exchanged."""
+    """Return the request with sources and targets exchanged, and `out` transposed."""
     assert request.targets is not None
     out = None if request.out is None else request.out.T
     return replace(request, sources=request.targets, targets=request.sources, out=out)
@@ -281,7 +281,7 @@ def choose_search(
 def _estimate(
     network: Graph, method: Method, request: Request, weights: WeightRange
 ) -> Work | None:
-    """Estimate the work of a request; None where ``"auto"`` keeps it on the CPU."""
+    """Estimate the work of a request; None if ``"auto"`` keeps it on the CPU."""
     if "cuda" not in method.solvers:
         return None
     if request.reduction is not None and request.reduction.decay is not None:
@@ -309,7 +309,7 @@ def _estimate(
 
 
 def _check_form(request: Request) -> None:
-    """Refuse forms of the answer that do not go together."""
+    """Refuse combinations of output options that exclude each other."""
     output, out = request.output, request.given_out
     if request.nearest and request.sources.size == 0:
         raise ValueError("nearest=True needs at least one source")

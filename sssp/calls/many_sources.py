@@ -1,4 +1,4 @@
-"""Many sources without keeping the whole matrix: one number a source, or block by block."""
+"""Many sources without the whole matrix: `reduce` to one number a source, or `iter_blocks`."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def make_reduction_plan(
     advice: str = FEWER_SOURCES,
     **options: Any,
 ) -> Plan[Request]:
-    """Check the arguments of a reduction, and choose method and place; raises as `reduce` does."""
+    """Check the arguments of a reduction, choose method and device; raises as `reduce` does."""
     network = as_network(g)
     weights = by_vertex(vertex_weights, network._tree_graph)
     reduction = as_reduction(what, weights, decay, network.n)

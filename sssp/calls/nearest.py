@@ -166,7 +166,7 @@ def nearest(
 
 
 def _search_once(plan: Plan[Request], k: int) -> tuple[Table, dict[str, int]]:
-    """Return a table of facilities and counters, by one search from all of them."""
+    """Return a table of facilities and counters, by one search from all facilities."""
     graph = plan.network._tree_graph
     for dtype in weights_of(graph, plan.method).working_dtypes(plan.request.dtype):
         found = solve(graph, plan.request, k, dtype)
@@ -177,7 +177,7 @@ def _search_once(plan: Plan[Request], k: int) -> tuple[Table, dict[str, int]]:
 
 
 def _search_from_each(plan: Plan[Request], k: int) -> tuple[Table, dict[str, int]]:
-    """Return a table of facilities and counters, by a search from each of them."""
+    """Return a table of facilities and counters, by one search from each facility."""
     graph, request = plan.network._tree_graph.without_closed_arcs(), plan.request
     weights = weights_of(graph, plan.method)
     dtype: np.dtype[Any] = weights.working_dtypes(request.dtype)[-1]

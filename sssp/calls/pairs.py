@@ -195,7 +195,7 @@ def _pair_up(
 
 
 class _Groups(NamedTuple):
-    """Trips by source.
+    """Distinct trips, grouped by source.
 
     Attributes
     ----------
@@ -217,7 +217,7 @@ class _Groups(NamedTuple):
 
     @classmethod
     def of(cls, graph: Graph, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> _Groups:
-        """Group the trips that differ, those of a source together."""
+        """Group the distinct trips by source."""
         trips, trip_of = np.unique(starts * graph.n + ends, return_inverse=True)
         sources, firsts = np.unique(trips // max(graph.n, 1), return_index=True)
         offsets = np.append(firsts, trips.size)
@@ -235,7 +235,7 @@ class _Groups(NamedTuple):
 
 @dataclass
 class _Call:
-    """A checked call, and the decisions about it.
+    """A checked call of `pairs`, which chooses method, direction and device.
 
     Attributes
     ----------
@@ -265,7 +265,7 @@ class _Call:
 
     @cached_property
     def groups(self) -> _Groups:
-        """The trips by source, or by target on the reversed graph if searches are fewer then."""
+        """The trips by source, or by target (on the reversed graph) if there are fewer targets."""
         groups = _Groups.of(self.graph, self.starts, self.ends)
         turns = (
             not self.request.predecessors
@@ -278,7 +278,7 @@ class _Call:
         return groups
 
     def refuse_too_many(self, device: str | Sequence[str], memory_limit: float | None) -> None:
-        """Refuse more trips than there may be, before they are sorted."""
+        """Refuse more trips than the limit, before they are sorted."""
         named = [named_device(one) for one in named_devices(device)]
         # (a limit for a GPU is not one for the host)
         on_gpu = any(name.startswith("cuda") for name in named)
@@ -286,7 +286,7 @@ class _Call:
         check_memory({"the trips": self.request.reserved_bytes}, limit, "cpu", self.request.advice)
 
     def finds_paths(self) -> bool:
-        """Return whether A*, which does not see all of a row, finds the paths that are wanted."""
+        """Return whether A*, which does not see whole rows, finds the paths that were asked for."""
         if not self.request.predecessors:
             return True
         graph, dtype = self.graph, self.weights.working_dtypes(self.request.dtype)[0]
@@ -294,7 +294,7 @@ class _Call:
         return not may_tie(graph, dtype.type(longest), dtype)
 
     def consider_a_star(self) -> None:
-        """Choose A* where it pays."""
+        """Choose A* if it is expected to be faster."""
         request, graph = self.request, self.graph
         counts = np.diff(self.groups.offsets)
         self.by_a_star = (
@@ -310,7 +310,7 @@ class _Call:
         )
 
     def place(self, device: str | Sequence[str], memory_limit: float | None) -> None:
-        """Choose where the call runs."""
+        """Choose the device."""
         request, graph = self.request, self.graph
         work = None
         sizes = graph.n, graph.m
@@ -339,7 +339,7 @@ class _Call:
         return trips
 
     def _solve(self, request: Request) -> Trips | None:
-        """Find all trips where a request is placed; None after an overflow."""
+        """Find all trips on the chosen device; None after an overflow."""
         on_cpu = all(device == "cpu" for device in request.devices or [request.device])
         if on_cpu or request.predecessors or self.graph._methods is None:
             groups = self.groups
@@ -427,7 +427,7 @@ def user_walks(expansion: Expansion, walks: Walks) -> Walks:
 
 
 def _run(plan: Plan[Request]) -> Answer | None:
-    """Run a plan for trips; a GPU finds distances alone, and paths follow from them."""
+    """Run a plan for trips; on a GPU find distances first, then the paths from them."""
     request = plan.request
     if request.devices:
         return plan.solve_on_devices(_run)
@@ -441,7 +441,7 @@ def _run(plan: Plan[Request]) -> Answer | None:
 
 
 def _find_walks(plan: Plan[Request], lengths: NDArray[Any]) -> Walks | None:
-    """Find the paths of trips from whole rows, given their distances; None after an overflow.
+    """Find the paths of trips with known distances, by whole rows; None after an overflow.
 
     A block of sources is searched at a time, up to the farthest of its targets.
     """

@@ -1,4 +1,4 @@
-"""Where a call runs: the values of ``device=`` and ``SSSP_DEVICE``, and the rule of ``"auto"``.
+"""Choose the device of a call: ``device=``, ``SSSP_DEVICE``, and the rule of ``"auto"``.
 
 A caller who names a device gets it, or an error. ``"auto"`` goes to the GPU by a rule that rests
 on whole calls, from and to arrays of the host (``bench/devices.py``):
@@ -196,7 +196,7 @@ def choose_device(
 
 
 def _what_runs(kind: str) -> str:
-    """Name methods that run on a kind of device, for one that does not."""
+    """Name the methods that run on a kind of device, for the error about one that does not."""
     if kind == "cuda":
         return f"searches that do: {', '.join(_able(METHODS, kind))}"
     dense = ", ".join(_able(DENSE_METHODS | CLOSURE_METHODS, kind))
@@ -216,7 +216,7 @@ def place(
     stream: Any = None,
     memory_limit: float | None = None,
 ) -> None:
-    """Choose where a call runs, and set the fields of its request that follow.
+    """Choose the device of a call, and set the fields of its request that depend on it.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def place(
 
 
 def named_devices(device: Any) -> list[str]:
-    """Return the devices that a call names: one, or several that share its rows.
+    """Return the devices that a call names: one, or several that share the rows.
 
     Raises
     ------
@@ -279,7 +279,7 @@ def named_devices(device: Any) -> list[str]:
 
 
 def _number(named: str) -> int:
-    """Return the number of a device that is usable; the first call starts the driver."""
+    """Return the number of a usable device; the first call starts the driver."""
     if kind_of(named) == "opencl":
         from sssp.opencl import compiler as opencl
 
@@ -290,7 +290,7 @@ def _number(named: str) -> int:
 
 
 def _pays(method: Method, work: Work) -> bool:
-    """Return whether a call is worth a GPU; its driver is asked only if the size says so."""
+    """Return whether a GPU is worth while; ask the driver only if the size of the call says so."""
     least = max(work.worth, work.host_bytes / thresholds.BACK) + work.bringing
     if work.seconds < least or os.getpid() != _home:
         return False
@@ -306,14 +306,14 @@ def _pays(method: Method, work: Work) -> bool:
 
 
 def _start(kernels: str) -> float:
-    """Return the seconds until this process has a first answer of a module's kernels."""
+    """Return the seconds until this process gets a first answer from a module's kernels."""
     compiled = any(name.startswith(f"{kernels}.") for name in cache_files.names())
     return (0.0 if _started else thresholds.LOAD) + (0.0 if compiled else thresholds.COMPILE)
 
 
 @cache
 def _gpu_is_usable() -> bool:
-    """Ask once, and log the answer."""
+    """Return whether a GPU is usable; ask once, and log the answer."""
     try:
         number = _number("cuda")
         from sssp.cuda.compiler import SIMULATOR
@@ -328,7 +328,7 @@ def _gpu_is_usable() -> bool:
 
 
 def _has_room(needed: int) -> bool:
-    """Return whether the GPU has so much memory free; a shortage is logged."""
+    """Return whether the GPU has so many bytes free; log a shortage."""
     from sssp.cuda.compiler import select
     from sssp.cuda.device_memory import SHARE, free_bytes
 

@@ -112,7 +112,7 @@ def read_osm(
 
 
 def _inside(box: Any, polygon: Any) -> Callable[[Array, Array], Array] | None:
-    """Return what tells which points, given by longitudes and latitudes, are in the area."""
+    """Return a function of longitudes and latitudes: which points lie in the area; or None."""
     if box is not None and polygon is not None:
         raise ValueError("an area is a box or a polygon, not both")
     if box is not None:

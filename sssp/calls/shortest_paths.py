@@ -178,7 +178,7 @@ def shortest_paths(
 
 
 def solve_plan(plan: Plan[Request]) -> ShortestPaths:
-    """Run a plan, and return the result in the form that the caller expects.
+    """Run a plan, and return the result in the form of the caller's arguments.
 
     Raises
     ------
@@ -207,7 +207,7 @@ def solve_plan(plan: Plan[Request]) -> ShortestPaths:
 
 
 def run_plan(plan: Plan[Request]) -> Answer:
-    """Run a plan; raise an error if no dtype is wide enough.
+    """Run a plan; raise an error if no dtype is wide enough for a distance.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def run_plan(plan: Plan[Request]) -> Answer:
 
 
 def failure(plan: Plan[Request]) -> Exception:
-    """Return the error for a plan that has run without an answer."""
+    """Return the error for a plan whose answer is None."""
     graph = plan.network._tree_graph.without_closed_arcs()
     if graph.least_weight < 0:
         from sssp.cpu.search.bellman_ford import negative_cycle_from

@@ -55,7 +55,7 @@ def _certify_kernel(
     indptr, indices, weights, sources, distances, predecessors, origin, missing,
     bounds, state, stack,
 ):  # fmt: skip
-    """Certify one row; return a code, and the vertex or arc where it fails.
+    """Certify one row; return a status code, and the vertex or arc where it fails.
 
     `predecessors` and `origin` are empty where there are none. `bounds` holds the greatest
     distance that a vertex may have, the greatest that no unreached vertex may have, the
@@ -134,7 +134,7 @@ def _certify_kernel(
 
 
 def certify_trees(g: Graph, result: ShortestPaths, rtol: float | None) -> None:
-    """Certify `ShortestPaths`, row by row; raise `VerificationError` where one is wrong."""
+    """Certify `ShortestPaths` row by row; raise `VerificationError` at a wrong row."""
     result = result.to_host()
     check_form(g, result)
     certifier = Certifier(g, result, rtol)
@@ -181,7 +181,7 @@ def _rows_of(result: ShortestPaths) -> Iterator[CheckedRow]:
 
 
 class Certifier:
-    """Certifies the rows of a result on one graph, with scratch that serves them all."""
+    """Certifies rows of results on one graph, reusing its scratch."""
 
     def __init__(self, asked: Graph, result: Any, rtol: float | None) -> None:
         self.asked = asked
@@ -216,7 +216,7 @@ class Certifier:
     def certify_targets(
         self, row: CheckedRow, targets: NDArray[np.int64], limit: float | None
     ) -> None:
-        """Find the row anew, up to its farthest target, certify it, and compare."""
+        """Search again up to the farthest target, certify that row, and compare with it."""
         found, limit = self._find_anew(row, targets, limit)
         rtol = self.certify(found, limit)
         right = found.distances[targets]
@@ -249,7 +249,7 @@ class Certifier:
         return code, int(place)
 
     def tolerance(self, distances: NDArray[Any], rtol: float) -> Any:
-        """Return how far two sums may lie apart, as a number of the row's arithmetic."""
+        """Return the greatest allowed difference of two sums, in the row's arithmetic."""
         number = _arithmetic(distances.dtype)
         reached = distances[distances != unreached(distances.dtype)]
         most = float(largest_distance(number)) / 4  # so that what it is added to does not wrap
@@ -278,7 +278,7 @@ class Certifier:
     def bounds(
         self, distances: NDArray[Any], limit: float | None, rtol: float
     ) -> tuple[Any, Any, Any, Any]:
-        """Return the numbers that the kernel wants as `bounds`."""
+        """Return the kernel's argument `bounds`."""
         number, tolerance = _arithmetic(distances.dtype), self.tolerance(distances, rtol)
         largest = largest_distance(number)
         if limit is None or limit > _greatest(number):
@@ -290,7 +290,7 @@ class Certifier:
     def _find_anew(
         self, row: CheckedRow, targets: NDArray[np.int64], limit: float | None
     ) -> tuple[CheckedRow, float | None]:
-        """Return the row as far as it is final, and the limit up to which it is.
+        """Search again; return the row as far as it is final, and the limit up to which it is.
 
         If all targets are reached, that is what lies no farther than the farthest of them; but
         with negative weights everything, for paths may pass through vertices farther away than
@@ -319,14 +319,14 @@ class Certifier:
         return found, limit
 
     def _has_exact_answer(self, row: CheckedRow, limit: float | None) -> bool:
-        """Return whether sums from the source outward fulfil a row over negative float weights."""
+        """Return whether relaxing from the source fulfils a row over negative float weights."""
         distances, weights, bound = self._blank(row.distances.dtype, limit)
         found = CheckedRow(row.number, row.sources, distances)
         self._relax(found, weights, bound)
         return self._look(found, limit, 0)[0] == RIGHT
 
     def _relax(self, row: CheckedRow, weights: NDArray[Any], bound: Any) -> bool:
-        """Fill in the distances, over negative weights; return whether sums were dropped."""
+        """Fill in distances over negative weights; return whether some sums were dropped."""
         g, dtype = self.graph, weights.dtype
         tolerance = ROUNDING * float(np.finfo(dtype).eps) * g.n if dtype.kind == "f" else 0.0
         bounds = -largest_distance(dtype), bound
@@ -346,7 +346,7 @@ class Certifier:
     def _refuse_return(
         self, row: CheckedRow, targets: NDArray[np.int64], weights: NDArray[np.int64]
     ) -> None:
-        """Raise if a path might leave int64 arithmetic and come back to a target."""
+        """Raise if a path might leave the range of int64 and come back to a target."""
         descent = sum(weights[weights < 0].tolist())
         nearest = largest_distance(INT64).item() + descent
         if any(distance > nearest for distance in row.distances[targets].tolist()):
@@ -358,7 +358,7 @@ class Certifier:
     def _blank(
         self, dtype: np.dtype[Any], limit: float | None
     ) -> tuple[NDArray[Any], NDArray[Any], Any]:
-        """Return unreached distances, in int64 if integers, weights alike, and their bound."""
+        """Return unreached distances (int64 for integers), weights alike, and their bound."""
         number = _arithmetic(dtype)
         nothing = np.full(self.graph.n, unreached(np.dtype(number)), number)
         distances, weights = self.operands(nothing)
@@ -369,7 +369,7 @@ class Certifier:
     def _certify_branches(
         self, row: CheckedRow, found: CheckedRow, targets: NDArray[np.int64], rtol: float
     ) -> None:
-        """Compare the paths to the targets with those in a tree of the row found anew."""
+        """Compare the paths to the targets with the tree of a new search."""
         assert row.branches is not None
         vertices, tails = row.branches
         distances, missing = found.distances, unreached(found.distances.dtype)
@@ -411,7 +411,7 @@ class Certifier:
     def _certify_lengths(
         self, row: CheckedRow, found: CheckedRow, wanted: NDArray[np.int64], rtol: float
     ) -> None:
-        """Raise unless the branches are paths, as long as the distances of their ends."""
+        """Raise unless the branches are paths whose lengths are the distances of their ends."""
         from scipy.sparse import csr_array
 
         assert row.branches is not None
@@ -436,7 +436,7 @@ class Certifier:
         self._refuse(row, wanted[too_long], "is the end of a path that is not as long as that")
 
     def _refuse(self, row: CheckedRow, vertices: NDArray[Any], what: str) -> None:
-        """Raise if there are such vertices, for the first of them."""
+        """Raise for the first of some wrong vertices, if there are any."""
         if vertices.size:
             raise VerificationError(f"{_name(row)}: vertex {vertices[0]} {what}")
 
@@ -447,13 +447,13 @@ def _arithmetic(dtype: np.dtype[Any]) -> Any:
 
 
 def _greatest(number: Any) -> Any:
-    """Return the greatest number of an arithmetic, as a Python number: a limit may be larger."""
+    """Return the greatest number of an arithmetic as a Python number, as a limit may exceed it."""
     return np.iinfo(number).max if number is np.int64 else np.finfo(number).max.item()
 
 
 @dataclass(frozen=True)
 class _Failure:
-    """Explains in words the failure that the kernel found."""
+    """Explains in words a failure that the kernel found."""
 
     asked: Graph
     graph: Graph
@@ -489,7 +489,7 @@ class _Failure:
         )
 
     def _explain_unconnected(self, vertex: int) -> str:
-        """Say why the search did not come to `vertex`, the nearest of those."""
+        """Explain why no path from a source gives `vertex` its distance."""
         if vertex in self.row.sources:
             return f"source {vertex} is at distance {self._show(vertex)}, not 0"
         given = self._vertex(vertex)
@@ -510,7 +510,7 @@ class _Failure:
         )
 
     def _best_arc(self, vertex: int) -> int | None:
-        """Return the arc over which `vertex` is nearest, None if no reached vertex is a tail."""
+        """Return the arc with the least distance to `vertex`; None if no tail is reached."""
         arcs = np.flatnonzero(self.graph.indices == vertex)
         starts = self.distances[self.graph.tails[arcs]]
         known = starts != unreached(starts.dtype)
@@ -548,7 +548,7 @@ def _show(distance: Any) -> str:
 
 
 def _comparable(distances: NDArray[Any]) -> NDArray[Any]:
-    """Widen integers to int64, so that the sentinels of all dtypes are equal."""
+    """Convert integers to int64, so that the sentinels of all dtypes are equal."""
     if distances.dtype.kind == "f":
         return distances
     missing = distances == unreached(distances.dtype)

@@ -1,4 +1,4 @@
-"""Plain serial searches that a result is compared with, and the tree that calls promise.
+"""Serial reference searches to compare a result with, and the tree that calls promise.
 
 They share nothing with the solvers, so that a fault of one is not a fault of both.
 """
@@ -53,7 +53,7 @@ def dijkstra_kernel(indptr, indices, weights, sources, wanted, bound, distances)
 
 @njit
 def _cycles_of(indptr, indices, weights, tails, tolerance):
-    """Return whether `tails` close a cycle, and one negative by more than its share of rounding."""
+    """Return whether `tails` form a cycle, and a cycle that is negative beyond rounding."""
     closes = False
     seen = np.full(tails.size, -1, np.int32)
     for start in range(tails.size):
@@ -80,7 +80,7 @@ def _cycles_of(indptr, indices, weights, tails, tolerance):
 
 @njit
 def bellman_ford_kernel(indptr, indices, weights, sources, bounds, tolerance, distances):
-    """Relax the arcs of vertices that changed, in rounds, n at most.
+    """Relax the arcs of changed vertices in rounds, at most n.
 
     What lies above the upper of the two `bounds` is dropped. `distances` come unreached.
     `tolerance` is that share of a sum that may be rounding, 0 where sums are exact. Returns a
@@ -135,7 +135,7 @@ def bellman_ford_kernel(indptr, indices, weights, sources, bounds, tolerance, di
 def tree_kernel(
     indptr, indices, weights, sources, distances, origin, missing, fewest, arrivals, tails
 ):
-    """Find the tree that calls promise, in `tails`, which come as -1.
+    """Write the tree that calls promise to `tails`, which is -1 on entry.
 
     Among tight arcs the smallest tail; where one joins two vertices at the same distance, or
     `fewest` says so, the whole row takes fewest arcs first; but not for heads below `arrivals` from

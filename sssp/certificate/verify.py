@@ -188,7 +188,7 @@ RIGHT, BAD_NUMBER, DISORDER, NOT_HERE, INCOMPLETE, UNREAL = range(6)
 def _certify_labels_kernel(
     indptr, indices, weights, facilities, distances, index, bounds, seen, stack
 ):
-    """Certify the labels of all vertices; return a code, and the vertex or arc where it fails.
+    """Certify the labels of all vertices; return a status, and the vertex or arc that fails.
 
     `distances` and `index` have shape (n, k), `index` -1 where there is no label; `bounds` are the
     greatest distance that a label may have, the greatest that a missing one may not have, and the

@@ -1,4 +1,4 @@
-"""Solvers for the CPU, in Numba: `search` from one source, and on a dense `matrix`.
+"""Solvers for the CPU, in Numba: searches, dense matrices, prepared maps.
 
 A search is a kernel that fills one row of distances, and a driver that hands it to
 `sssp.cpu.search_driver`, which runs it over all sources, a row a thread. `team` runs several

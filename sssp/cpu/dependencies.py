@@ -1,4 +1,4 @@
-"""On how many shortest paths from a source each vertex lies: one row of Brandes' algorithm.
+"""Brandes' dependencies: how many shortest paths from a source pass each vertex, one row at a time.
 
 Brandes (2001), "A faster algorithm for betweenness centrality": shortest paths are counted from
 the source outward, and dependencies added up backward, along the tight arcs. Brandes takes the
@@ -24,8 +24,8 @@ ONE = np.uint64(1)
 
 
 @njit
-def _tight_arcs(indptr, tails, heads, weights, distances, unseen, firsts, tight, children):
-    """Write down the tails of the tight arcs, by head, and how many leave every vertex.
+def _list_tight_arcs(indptr, tails, heads, weights, distances, unseen, firsts, tight, children):
+    """Write the tails of the tight arcs, by head, and the number of tight arcs out of every vertex.
 
     No branch depends on the numbers, for a processor could not guess it.
     """
@@ -48,7 +48,7 @@ def _tight_arcs(indptr, tails, heads, weights, distances, unseen, firsts, tight,
 def _dependencies_kernel(
     arcs, weights, distances, unseen, source, firsts, tight, children, order, paths, shares
 ):
-    """Add up, for every vertex, the shares of shortest paths from the source that pass it.
+    """Sum, for every vertex, its shares of the shortest paths from the source.
 
     Return a status: `OVERFLOW` if there are more paths than a float64 counts, `NEGATIVE_CYCLE` if
     tight arcs close a cycle, so that there is no end to them.
@@ -73,7 +73,7 @@ def _dependencies_kernel(
     for vertex in range(distances.size):
         children[vertex] = 0
         shares[vertex] = 0.0
-    _tight_arcs(indptr, tails, heads, weights, distances, unseen, firsts, tight, children)
+    _list_tight_arcs(indptr, tails, heads, weights, distances, unseen, firsts, tight, children)
     reached, size, at = np.uint64(0), np.uint64(0), np.uint64(0)
     for vertex in range(distances.size):
         is_reached = distances[vertex] != unseen
@@ -116,7 +116,7 @@ def _dependencies_kernel(
 
 
 class Dependencies:
-    """Brandes' dependencies of rows of distances, found in several threads at once.
+    """Brandes' dependencies for rows of distances, computed in several threads.
 
     Parameters
     ----------
@@ -136,11 +136,11 @@ class Dependencies:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of scratch of a thread, and of a row that it hands over."""
+        """Bytes of scratch of a thread, and of a row of results."""
         return 32 * self.n + 4 * self.m
 
     def of(self, source: int, distances: NDArray[Any]) -> tuple[int, NDArray[np.float64]]:
-        """Return a status of `_dependencies_kernel`, and the dependencies of a row."""
+        """Return the dependencies of a row, with the status of `_dependencies_kernel`."""
         try:
             scratch = self._free.pop()
         except IndexError:

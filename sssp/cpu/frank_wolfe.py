@@ -27,7 +27,7 @@ LEAST_SHARE = 0.01
 
 @njit
 def _products_kernel(slopes, flow, fresh, last, older):
-    """Return the products of the directions to three targets, weighted by the slopes.
+    """Return products of the directions to three targets, weighted by the slopes of the costs.
 
     ============================ ======================== =============================
     argument                     shape, dtype             who writes
@@ -52,7 +52,7 @@ def _products_kernel(slopes, flow, fresh, last, older):
 def conjugate_shares(
     slopes: Column, flow: Column, fresh: Column, targets: list[Column], step: float
 ) -> tuple[float, float, float]:
-    """Return the shares of the all-or-nothing flow and of the last two targets in the next one.
+    """Return the shares of the all-or-nothing flow and of the last two targets in the next target.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def conjugate_shares(
 
 
 def find_step(cost: Any, flow: Column, direction: Column, fixed: float) -> float:
-    """Return the step in [0, 1] along which the objective falls farthest.
+    """Return the step in [0, 1] that minimizes the objective along the direction.
 
     Newton's method on its derivative, within a bracket.
 

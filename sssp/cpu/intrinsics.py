@@ -26,13 +26,13 @@ NAP = 50
 
 
 def intrinsic(function: Callable[..., Any]) -> Any:
-    """Decorate an intrinsic: Numba passes its first argument, which no type checker knows."""
+    """Decorate an intrinsic; hides Numba's additional first argument from the type checker."""
     decorate: Any = _intrinsic
     return decorate(function)
 
 
 def _place(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Return the address of the array entry that the first two arguments name."""
+    """Return the address of the array entry given by the first two arguments."""
     array_type = signature.args[0]
     view = context.make_array(array_type)(context, builder, arguments[0])
     find: Any = cgutils.get_item_pointer
@@ -41,7 +41,7 @@ def _place(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 
 @intrinsic
 def atomic_add(context: Any, array: Any, index: Any, value: Any) -> tuple[Any, Any]:
-    """Add to an integer, return its old value: ``atomic_add(array, index, value)``."""
+    """Add to an integer atomically, return its old value: ``atomic_add(array, index, value)``."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         place = _place(context, builder, signature, arguments)
@@ -52,7 +52,7 @@ def atomic_add(context: Any, array: Any, index: Any, value: Any) -> tuple[Any, A
 
 @intrinsic
 def atomic_load(context: Any, array: Any, index: Any) -> tuple[Any, Any]:
-    """Return the newest value of an integer: ``atomic_load(array, index)``."""
+    """Read an integer atomically: ``atomic_load(array, index)``."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         place = _place(context, builder, signature, arguments)
@@ -63,7 +63,7 @@ def atomic_load(context: Any, array: Any, index: Any) -> tuple[Any, Any]:
 
 @intrinsic
 def prefetch(context: Any, array: Any, index: Any) -> tuple[Any, Any]:
-    """Start to load the cache line of an entry, never fault: ``prefetch(array, index)``."""
+    """Prefetch the cache line of an entry, valid or not: ``prefetch(array, index)``."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         word, byte = ir.IntType(32), ir.IntType(8).as_pointer()
@@ -83,7 +83,7 @@ _sleep = types.ExternalFunction("usleep", types.int32(types.uint32)) if os.name 
 
 @njit
 def wait_for_all(barrier, threads):
-    """Return once all threads of a team have called this.
+    """Wait until all threads of a team have called this function (a barrier).
 
     A thread spins for a while and then naps: the one it waits for may need its core. ``barrier``
     int64, two words, zeroed before the first use: how many threads wait, and how often all have

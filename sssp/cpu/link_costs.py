@@ -75,7 +75,7 @@ def _column_kernel(conical, free, capacity, alpha, beta, fixed, flow, what, out)
 
 @njit
 def _along_kernel(conical, free, capacity, alpha, beta, fixed, flow, direction, step):
-    """Return both derivatives of the objective along a direction, a step away from a flow."""
+    """Return both derivatives of the objective along a direction, at a step from a flow."""
     first = second = 0.0
     for row in range(flow.size):
         way = direction[row]
@@ -101,7 +101,7 @@ class _LinkCost:
     __slots__ = ("alpha", "beta", "capacity", "fixed", "free")
 
     def _keep(self, **given: Any) -> None:
-        """Check parameters, and give all of them the same length."""
+        """Check parameters, and broadcast them to the same length."""
         numbers = {name: number_array(value, name).astype(FLOAT64) for name, value in given.items()}
         shapes = {value.shape for value in numbers.values()} - {()}
         if len(shapes) != 1 or len(min(shapes)) != 1:

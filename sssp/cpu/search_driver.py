@@ -1,4 +1,4 @@
-"""Runs a search over all rows of a request on the CPU, in several threads.
+"""Run a search for all rows of a request on the CPU, in several threads.
 
 Every one-source method is a kernel of the form::
 
@@ -58,7 +58,7 @@ NO_TARGETS = np.empty(0, np.int64)
 
 @dataclass(frozen=True)
 class Search:
-    """A method, ready to run on one graph in one dtype.
+    """A search kernel with its graph, dtype and scratch.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ def _bytes_per_vertex(scratch: Callable[[int], tuple[NDArray[Any], ...]]) -> int
 
 
 class Scratch:
-    """Memory of one worker: clean, that is all unreached and without predecessors, between rows."""
+    """Memory of one worker; between rows all vertices are unreached and without predecessors."""
 
     def __init__(self, n: int, dtype: np.dtype[Any], extra: tuple[NDArray[Any], ...]) -> None:
         self.distances = np.full((1, n), unreached(dtype), dtype)
@@ -94,7 +94,7 @@ class Scratch:
 
 
 class _ScratchPool:
-    """Scratch of a graph and all its versions, leased to one worker at a time.
+    """Scratch for a graph and all its versions, leased to one worker at a time.
 
     A worker that ends with an exception does not return its scratch, which may not be clean.
     """
@@ -105,7 +105,7 @@ class _ScratchPool:
         self._kept = 0
 
     def take(self, key: Any) -> Scratch | None:
-        """Lend scratch, if there is any that is free."""
+        """Return free scratch, or None."""
         with self._lock:
             free = self._free.get(key)
             if not free:
@@ -115,7 +115,7 @@ class _ScratchPool:
             return scratch
 
     def give_back(self, key: Any, scratch: Scratch) -> None:
-        """Keep scratch for the next call, if it is not too much."""
+        """Keep scratch for later calls, up to a limit."""
         with self._lock:
             if self._kept + scratch.nbytes <= thresholds.KEPT_SCRATCH:
                 self._kept += scratch.nbytes
@@ -142,7 +142,7 @@ def solve_rows(
 
 
 class Rows:
-    """One pass over all rows of a request in one dtype; subclasses say how some are found.
+    """One pass over all rows of a request in one dtype; subclasses find the rows.
 
     Attributes
     ----------
@@ -172,27 +172,27 @@ class Rows:
 
     @property
     def least_bytes(self) -> int:
-        """Bytes of a worker for the smallest question of the kind."""
+        """Bytes of a worker for the smallest request of this kind."""
         return self.worker_bytes
 
     def lease(self) -> Any:
-        """Return the scratch of a worker."""
+        """Return scratch for a worker."""
         raise NotImplementedError
 
     def give_back(self, scratch: Any) -> None:
-        """Take a scratch back, clean as it was."""
+        """Take scratch back, in its initial state."""
 
     def solve(self, rows: range, scratch: Any) -> None:
-        """Find rows, and hand them to the form."""
+        """Find rows, and pass them to the output form."""
         raise NotImplementedError
 
     def end(self, rows: range, error: Exception | None = None) -> None:
-        """Stop the pass at some rows: with an error, or because a distance may be too long."""
+        """Stop the pass: with an error, or because a distance may be too long for the dtype."""
         self._ends.append((rows.start, error))
         self.stop = True
 
     def run(self) -> Answer | None:
-        """Return the answer, or None after an overflow.
+        """Find all rows; return the answer, or None after an overflow.
 
         Rows are begun in their order, and finished once begun. So where the pass ends at several,
         in several threads, the first is that at which it ends in one.
@@ -219,11 +219,11 @@ class Rows:
         return answer
 
     def blocks(self, threads: int) -> Iterator[range]:
-        """Yield the rows that `solve` gets together."""
+        """Yield the ranges of rows that `solve` finds in one call."""
         return (range(row, row + 1) for row in range(self.request.rows))
 
     def _plan_threads(self) -> int:
-        """Take as many workers as pay and fit into the memory limit."""
+        """Choose the number of workers: as many as pay off and fit into the memory limit."""
         request, each = self.request, self.worker_bytes
         held = {
             "the answer": self.form.nbytes + self.counts.nbytes,
@@ -275,13 +275,13 @@ class Rows:
         self.give_back(scratch)
 
     def sources_of(self, row: int) -> NDArray[np.int64]:
-        """Return where a row starts."""
+        """Return the sources of a row."""
         request = self.request
         return request.sources if request.nearest else request.sources[row : row + 1]
 
 
 class SingleRows(Rows):
-    """Rows that are found one by one, each with its tree where one is wanted.
+    """Rows found one by one, each with its tree if the request wants trees.
 
     Attributes
     ----------
@@ -314,7 +314,7 @@ class SingleRows(Rows):
 
     @cached_property
     def arcs(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]:
-        """The arcs that searches and trees go along."""
+        """The arcs of the graph, for searches and trees."""
         return unsigned_arcs(self.graph, self.dtype)
 
     @cached_property
@@ -329,12 +329,12 @@ class SingleRows(Rows):
         return self.graph.n * (self._vertex_bytes + INDEX.itemsize * paths)
 
     def lease(self) -> Scratch:
-        """Return the scratch of a worker."""
+        """Return scratch for a worker."""
         n = self.graph.n
         return self._pool.take(self._key) or Scratch(n, self.dtype, self.extra(n))
 
     def give_back(self, scratch: Scratch) -> None:
-        """Keep a scratch for the next call."""
+        """Keep scratch for the next call."""
         self._pool.give_back(self._key, scratch)
 
     def finish(
@@ -346,7 +346,7 @@ class SingleRows(Rows):
         *,
         goes_back: bool = False,
     ) -> None:
-        """Complete one row from its reached vertices, in any order, and hand it to the form.
+        """Complete a row, given its reached vertices in any order, and pass it to the output form.
 
         If it `goes_back` from targets, just the paths to them are reached, and the predecessors are
         there already.
@@ -372,7 +372,7 @@ class SingleRows(Rows):
             reset(scratch.predecessors[0], reached, -1)
 
     def _find_tree(self, found: HostRows, sources: NDArray[np.int64], scratch: Scratch) -> None:
-        """Complete a search: origins and predecessors."""
+        """Find the origins and predecessors of a finished search."""
         distances, reached = found.distances[0], found.reached_vertices[0]
         final = self.bound
         targets = found.targets
@@ -406,7 +406,7 @@ class SingleRows(Rows):
         return not may_tie(self.graph, self.unseen, self.dtype)
 
     def _branches_suffice(self, tree: Tree) -> bool:
-        """Return whether paths to the targets can be found without the whole tree."""
+        """Return whether the paths to the targets can be found without the whole tree."""
         request = self.request
         if request.nearest or request.fewest_arcs:
             return False
@@ -417,7 +417,7 @@ class SingleRows(Rows):
 
 
 class _SearchedRows(SingleRows):
-    """Rows that the kernel of a search finds, one by one."""
+    """Rows found one by one by a search kernel."""
 
     def __init__(
         self, graph: Graph, request: Request, method: Method, dtype: np.dtype[Any], search: Search
@@ -432,11 +432,11 @@ class _SearchedRows(SingleRows):
 
     @cached_property
     def test(self) -> OverflowTest:
-        """The test whether the dtype was wide enough."""
+        """The test that the dtype was wide enough."""
         return OverflowTest(self.request, self.graph.n, self.graph._weight_range, self.dtype)
 
     def solve(self, rows: range, scratch: Scratch) -> None:
-        """Search from the sources of one row."""
+        """Search from the sources of one row, and complete the row."""
         sources, targets = self.sources_of(rows.start), self.request.targets_of(rows.start)
         place = self.form.place(rows)
         distances = scratch.distances if place is None else place

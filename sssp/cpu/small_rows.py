@@ -1,4 +1,4 @@
-"""Kernels of `sssp.csgraph`: from SciPy's matrices to arcs, small searches, SciPy's numbers."""
+"""Kernels of `sssp.csgraph`: SciPy matrices to arcs, small searches, results as SciPy has them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def both_ways_kernel(indptr, indices, firsts, heads, arcs):
 
 @njit
 def rows_kernel(indptr, indices, weights, sources, bound, distances, predecessors, null):
-    """Search from one source after the other, over weights of 0 or more.
+    """Search from each source in turn, over weights of 0 or more.
 
     ``distances`` float64, shape (k, n), and ``predecessors`` int32, shape (k, n), or (0, n) where
     they are not wanted, are written here.
@@ -82,7 +82,7 @@ def rows_kernel(indptr, indices, weights, sources, bound, distances, predecessor
 def nearest_kernel(
     indptr, indices, weights, sources, bound, distances, predecessors, origin, null
 ):  # fmt: skip
-    """Search from all sources together, which ascend; arguments as of `rows_kernel`.
+    """Search from all sources together, given in ascending order; arguments as of `rows_kernel`.
 
     ``origin`` int32, shape (n,), gets the nearest source, if predecessors are wanted.
     """
@@ -111,7 +111,7 @@ def nearest_kernel(
 def rounds_kernel(
     indptr, indices, weights, sources, everywhere, bound, distances, predecessors, null
 ):
-    """Search as `rows_kernel`, over weights of any sign; return whether all is well.
+    """Search as `rows_kernel`, over weights of any sign; return False if that cannot be exact.
 
     It is not if a cycle may be negative, or a sum is out of bounds. ``everywhere`` int64: where a
     search begins that comes before all others, to see of all cycles that none is negative.
@@ -157,7 +157,7 @@ def floats_kernel(values, missing, unit, floats):
 
 @njit
 def null_kernel(vertices, null):
-    """Replace negative numbers, which stand for no vertex, by `null`."""
+    """Replace negative numbers, which mean no vertex, by `null`."""
     for i in range(vertices.size):
         if vertices[i] < 0:
             vertices[i] = null
@@ -165,7 +165,7 @@ def null_kernel(vertices, null):
 
 @njit
 def dense_kernel(given, dense):
-    """Copy a matrix, infinity where there is no arc; the two may be the same."""
+    """Copy a dense matrix with infinity where there is no arc; both arrays may be the same."""
     for i in range(given.size):
         weight = given[i]
         dense[i] = weight if NOTHING < abs(weight) < np.inf else np.inf
@@ -173,7 +173,7 @@ def dense_kernel(given, dense):
 
 @njit
 def look_kernel(matrix):
-    """Return least and greatest entry, or 0, but infinity; whether all are numbers, and integers.
+    """Return least and greatest finite entry (or 0), whether all are numbers, and all integers.
 
     Minus infinity does not count as a number.
     """
@@ -191,7 +191,7 @@ def look_kernel(matrix):
 
 @njit
 def counts_kernel(weights, unit, counts, absent):
-    """Write every weight times `unit`, plus 1 for the arc unless that is 1; `absent` for inf."""
+    """Write weights times `unit`, plus 1 to count the arc unless `unit` is 1; `absent` for inf."""
     number = counts.dtype.type
     step = 0 if unit == 1 else 1
     for i in range(weights.size):

@@ -1,4 +1,4 @@
-"""Rows that were solved on the CPU, as the forms of an answer read them."""
+"""Rows solved on the CPU, in the interface that output forms read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MANY = 16
 
 @njit
 def _reached_kernel(distances, unseen, vertices):
-    """Write down the reached vertices in order, as many as there is room for."""
+    """Write the reached vertices in ascending order, as many as fit."""
     place = 0
     for vertex in range(distances.size):
         if place == vertices.size:
@@ -34,14 +34,14 @@ def _reached_kernel(distances, unseen, vertices):
 def list_reached(
     distances: NDArray[Any], unseen: Any, vertices: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """Fill in the reached vertices of a row, in order; `vertices` has room for just as many."""
+    """Write the reached vertices of a row in ascending order; `vertices` has their number."""
     _reached_kernel(distances, unseen, vertices)
     return vertices
 
 
 @njit
 def _paths_kernel(targets, predecessors, vertices):
-    """Write down every vertex on a path to a target once; return how many there are.
+    """Write each vertex on a path to a target once; return their number.
 
     Its predecessor p becomes ``-3 - p``, so that it is not taken twice.
     """
@@ -59,7 +59,7 @@ def _paths_kernel(targets, predecessors, vertices):
 
 @njit
 def _count_kernel(distances, unseen, vertices):
-    """Return how many of some vertices are reached."""
+    """Return the number of given vertices that are reached."""
     count = 0
     for vertex in vertices:
         count += distances[vertex] != unseen
@@ -68,7 +68,7 @@ def _count_kernel(distances, unseen, vertices):
 
 @njit
 def _greatest_kernel(distances, unseen, vertices, greatest):
-    """Return the greatest distance of some vertices, `greatest` if none of them is reached."""
+    """Return the greatest distance of given vertices, or `greatest` if none is reached."""
     for vertex in vertices:
         if distances[vertex] != unseen:
             greatest = max(greatest, distances[vertex])
@@ -77,7 +77,7 @@ def _greatest_kernel(distances, unseen, vertices, greatest):
 
 @njit
 def _integer_sum_kernel(distances, unseen, weights, vertices, halves):
-    """Add up distances, or columns of weights, in two halves that cannot overflow."""
+    """Sum distances, or columns of weights, in two halves that cannot overflow."""
     for vertex in vertices:
         if distances[vertex] == unseen:
             continue
@@ -93,7 +93,7 @@ def _integer_sum_kernel(distances, unseen, weights, vertices, halves):
 
 @dataclass
 class HostRows:
-    """Finished rows on the host.
+    """Finished rows in host memory.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class HostRows:
             self.targets = np.sort(reached[is_target[reached]])
 
     def copy_distances(self, out: NDArray[Any]) -> None:
-        """Write the columns that the request wants, unless they were found in place."""
+        """Write the requested columns, unless they were computed in place."""
         if self.targets is not None:
             for distances, row in zip(self.distances, out, strict=True):
                 if distances.dtype == out.dtype:
@@ -142,13 +142,13 @@ class HostRows:
             convert_into(self.distances[:, : out.shape[1]], out)
 
     def copy_predecessors(self, out: NDArray[np.int32]) -> None:
-        """Write the predecessors, unless they were found in place."""
+        """Write the predecessors, unless they were computed in place."""
         assert self.predecessors is not None
         if not np.may_share_memory(out, self.predecessors):
             out[...] = self.predecessors
 
     def list_reached(self, *, tails: bool) -> Entries:
-        """Return the reached vertices with their distances, and predecessors if wanted."""
+        """Return the reached vertices with their distances, and predecessors if requested."""
         rows = [self._in_order(i) for i in range(len(self.reached_vertices))]
         counts = np.array([row.size for row in rows], np.int64)
         distances = _join([self.distances[i, row] for i, row in enumerate(rows)])
@@ -178,7 +178,7 @@ class HostRows:
         return branches
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
-        """Return the result of a step for each row, as `FinishedRows` says."""
+        """Reduce each row by a step of a reduction, as `FinishedRows` says."""
         return np.array([self._reduce_row(i, step) for i in range(len(self.rows))])
 
     def _reduce_row(self, i: int, step: Step) -> Any:
@@ -200,11 +200,11 @@ class HostRows:
         return halves
 
     def _are_few(self, i: int) -> bool:
-        """Return whether the reached vertices of a row are sorted sooner than all are looked at."""
+        """Return whether sorting the reached vertices of a row is faster than scanning all."""
         return len(self.reached_vertices[i]) * MANY < len(self.distances[i])
 
     def _in_order(self, i: int) -> NDArray[np.int32]:
-        """Return the reached vertices of a row in order."""
+        """Return the reached vertices of a row in ascending order."""
         vertices, distances = self.reached_vertices[i], self.distances[i]
         if self._are_few(i):
             return np.sort(vertices)

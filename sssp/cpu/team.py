@@ -1,4 +1,4 @@
-"""Threads that work on one matrix together."""
+"""Teams of threads that work on one matrix together."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATIENCE, SHORT = 0.2, 0.001
 
 @njit
 def next_task(taken, total, thread):
-    """Return the next of the tasks ``0 .. total - 1``, or `total` if there are no more.
+    """Take the next task of ``0 .. total - 1``; return `total` if there are no more.
 
     Each thread has a share, which is the same whenever there are as many tasks, so that what it
     works on stays in its cache; when it is done, it helps the others. ``taken`` int64, zeros,
@@ -37,7 +37,7 @@ def next_task(taken, total, thread):
 
 
 def run_uninterrupted(work: Callable[[], T]) -> T:
-    """Call `work` in a thread that no signal interrupts, and return its result.
+    """Call `work` in a thread that signals do not interrupt, and return its result.
 
     Python raises KeyboardInterrupt in the main thread, between any two steps. So where threads
     wait for each other, none of them may be the caller's: the others would wait for ever. After an
@@ -72,7 +72,7 @@ def run_uninterrupted(work: Callable[[], T]) -> T:
 
 
 def start_thread(function: Callable[..., object], *arguments: Any) -> None:
-    """Start a thread without `threading`, where ``start`` waits until it runs.
+    """Start a thread without `threading`, whose ``start`` waits until the thread runs.
 
     A team of two starts in 60 microseconds in place of 200, one of eight in 350 in place of 850.
 
@@ -101,11 +101,11 @@ def run_team(threads: int, prepare: Callable[[int], Callable[[int], T]]) -> list
 
 
 class NoThreadError(RuntimeError):
-    """The system has no more threads."""
+    """The system starts no more threads."""
 
 
 def _work_together(threads: int, work: Callable[[int], T]) -> list[T]:
-    """Do the first thread's part while the others do theirs."""
+    """Run `work` in all threads of a team, this one included; return the results."""
     gate = _thread.allocate_lock()
     gate.acquire()
     all_started = False
@@ -142,10 +142,10 @@ def _work_together(threads: int, work: Callable[[int], T]) -> list[T]:
 
 
 def step_of(steps_each: int) -> int:
-    """Return how many pieces of work, of so many steps each, a team does at a time."""
+    """Return the number of work items, of `steps_each` steps, between two looks at signals."""
     return max(1, STEPS // max(1, steps_each))
 
 
 def team_size(threads: int, steps: int) -> int:
-    """Return how many of a call's threads are worth starting for so many steps."""
+    """Return how many of a call's threads are worth starting for a number of steps."""
     return max(1, min(threads, steps // thresholds.WORTH_A_THREAD))

@@ -1,4 +1,4 @@
-"""Shortest-path trees and origins, found from final distances.
+"""Shortest-path trees and origins, computed from final distances on the CPU.
 
 Solvers find distances only. A tree follows from them in one pass over the tight arcs (arcs with
 ``d[tail] + w == d[head]``), always the same one: the smallest tail. Where a tight arc joins two
@@ -43,7 +43,7 @@ FIRST_CAPACITY = 1024
 
 @njit
 def reset(row, vertices, value):
-    """Set the entries of `row` at `vertices`; all others have that value."""
+    """Set the entries of `row` at `vertices` to `value`, which all others have already."""
     if vertices.size * MANY > row.size:
         row[:] = value
         return
@@ -55,7 +55,7 @@ def reset(row, vertices, value):
 def _smallest_tails_kernel(
     indptr, indices, weights, distances, reached, final, origin, predecessors, arrivals
 ):
-    """Give every final vertex its smallest tight tail; True if equal distances forbid that.
+    """Write the smallest tight tail of every final vertex; return True if ties forbid that.
 
     Heads below `arrivals` from which nothing leads on cannot be on a cycle.
     """
@@ -155,7 +155,7 @@ def fewest_arcs_kernel(
 
 @njit
 def origins_kernel(indptr, indices, weights, sources, distances, final, tolerance, origin, queue):
-    """Claim vertices along tight arcs, from the smallest source to the largest; return how many."""
+    """Assign vertices to sources along tight arcs, smallest source first; return how many."""
     claimed = 0
     for source in sources:
         if distances[source] == 0:
@@ -225,7 +225,7 @@ def branches_of(
 
 
 class Tree:
-    """The tree of one row.
+    """Computes the tree of one row.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ class Tree:
         self.may_be_inexact = negative and distances.dtype.kind == "f"
 
     def _tolerances(self) -> list[Any]:
-        """Return the tolerances for tight arcs, to be tried in turn."""
+        """Return the tolerances for tight arcs, to be tried in order."""
         exact = self.distances.dtype.type(0)
         if not self.may_be_inexact:
             return [exact]
@@ -266,7 +266,7 @@ class Tree:
         return int(np.count_nonzero(self.distances[self.reached] <= self.final))
 
     def origins(self) -> NDArray[np.int32]:
-        """Return the nearest source of every vertex, the smallest of several; -1 for none."""
+        """Return the nearest source of every vertex, the smallest in a tie; -1 if unreached."""
         queue = np.empty(self.graph.n, INDEX)
         sources = distinct(self.sources)
         for tolerance in self._tolerances():
@@ -280,7 +280,7 @@ class Tree:
     def branches(
         self, targets: NDArray[np.int64], predecessors: NDArray[np.int32], by_head: ArcsByHead
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return the vertices on the paths to some targets, ascending, and their predecessors.
+        """Return the vertices on the paths to given targets, ascending, and their predecessors.
 
         Parameters
         ----------
@@ -309,7 +309,7 @@ class Tree:
         predecessors: NDArray[np.int32],
         fewest_arcs: bool = False,
     ) -> None:
-        """Fill `predecessors`, which is -1 everywhere on entry.
+        """Write the predecessors; the array is -1 everywhere on entry.
 
         Parameters
         ----------
@@ -339,7 +339,7 @@ class Tree:
 
 @njit
 def _first_tie_kernel(indptr, indices, weights, distances, reached, unseen, arrivals):
-    """Return the least distance at which a tight arc joins two vertices; `unseen` if none does.
+    """Return the least distance that a tight arc has at both ends; `unseen` if there is none.
 
     `arrivals` as of `_smallest_tails_kernel`.
     """
@@ -362,7 +362,7 @@ def _first_tie_kernel(indptr, indices, weights, distances, reached, unseen, arri
 def _walks_kernel(
     indptr, starts, weights, source, targets, distances, unseen, tie, tails, tails_beyond, firsts
 ):  # fmt: skip
-    """Write down the paths to the targets, one behind the other.
+    """Write the paths to the targets, one behind the other, by following predecessors.
 
     ``indptr``, ``starts``, ``weights`` are the arcs in order of head, then of tail. ``tails`` int32
     gets the tails on the paths to targets nearer than ``tie``, and has -1 elsewhere;

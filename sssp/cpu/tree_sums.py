@@ -47,14 +47,14 @@ BLOCKS, PLENTY = 64, 1 << 23
 
 @njit
 def add_at(sums, places, values):
-    """Add at indices as ``numpy.add.at`` does, without its warnings: the caller checks the sums."""
+    """Add values at indices as ``numpy.add.at``, without warnings: callers check the sums."""
     for i in range(places.size):
         sums[places[i]] += values[i]
 
 
 @njit_uncounted
 def _arc_into(indptr, tails, head, tail):
-    """Return where the arc from `tail` stands among the arcs by head; any arc if there is none.
+    """Return the position of the arc from `tail` among arcs sorted by head; any arc if absent.
 
     Most vertices have few: those are looked at side by side, what lies beyond them as well, so
     that no branch depends on where it is found.
@@ -70,7 +70,7 @@ def _arc_into(indptr, tails, head, tail):
 
 @njit
 def _note_places(vertices, place_of):
-    """Write down the place of every vertex, where some are stored."""
+    """Write the position of every stored vertex of a sparse row."""
     if vertices is not None:
         for place in range(vertices.size):
             place_of[vertices[place]] = place
@@ -78,7 +78,7 @@ def _note_places(vertices, place_of):
 
 @njit_uncounted
 def _place(vertices, place_of, vertex):
-    """Return the place of a vertex; beyond all if it is not stored."""
+    """Return the position of a vertex in a row; the row's size if the vertex is not stored."""
     if vertices is None:
         return np.uint32(vertex)
     place = place_of[vertex]
@@ -89,7 +89,7 @@ def _place(vertices, place_of, vertex):
 
 @njit_uncounted
 def _count_child(place, vertices, tails, place_of, up, children):
-    """Count a place as a child of the one above it; return whether it has a tail.
+    """Add 1 to the children of a vertex's predecessor; return whether it has a predecessor.
 
     Without one it is its own child, and so never comes to have none.
     """
@@ -105,7 +105,7 @@ def _count_child(place, vertices, tails, place_of, up, children):
 
 @njit
 def _order_upward(up, children, order, flows):
-    """Order places so that each comes before the one above it; return how many there are.
+    """Order the vertices of a tree, children before parents; return their number.
 
     Flows, if there are any, are sent up. Places without children are looked for in one chunk after
     the other, and a place whose last child is done follows at once: its neighbours are cached.
@@ -133,7 +133,7 @@ def _order_upward(up, children, order, flows):
 
 @njit
 def _bring_values(arcs, values, vertices, tails, without_tail, place_of, up, children, total):
-    """Write down the value of the arc from every place's tail, and count children."""
+    """Write the value of the arc from each vertex's predecessor, and count children."""
     indptr, arc_tails = arcs
     for place in range(np.uint64(tails.size)):
         has_tail = _count_child(place, vertices, tails, place_of, up, children)
@@ -144,7 +144,7 @@ def _bring_values(arcs, values, vertices, tails, without_tail, place_of, up, chi
 
 @njit
 def _add_downward(up, order, size, total):
-    """Add to every place the sum of the one above it; return whether a sum is not finite."""
+    """Add to every vertex the sum of its predecessor; return whether a sum is not finite."""
     zero = total.dtype.type(0)
     is_odd = False
     while size > 0:
@@ -158,7 +158,7 @@ def _add_downward(up, order, size, total):
 
 @njit
 def _write_sums(vertices, columns, missing, place_of, total, sums):
-    """Write the sums of places into the columns of a row."""
+    """Write the sums of vertices to the columns of a row."""
     if columns is not None:
         for column in range(columns.size):
             place = _place(vertices, place_of, columns[column])
@@ -184,7 +184,7 @@ def _odd_column(vertices, tails, columns, place_of, sums):
 def _skim_kernel(
     arcs, values, roots, first_roots, starts, vertices, tails, columns, missing, scratch, sums
 ):
-    """Add values of the arcs from the root to every column, row by row.
+    """Sum values of the arcs from the root to every column's vertex, row by row.
 
     Return row and column of the first sum that is not finite, -1 where all are.
 
@@ -238,7 +238,7 @@ def _skim_kernel(
 
 @njit
 def _take_volumes(vertices, tails, columns, volumes, place_of, children, flows):
-    """Write the volumes of a row to their places; return whether all can travel."""
+    """Write the volumes of a row to their vertices; return whether all of them are reached."""
     nothing = flows.dtype.type(0)
     may_travel = True
     if vertices is None and columns is None:
@@ -263,7 +263,7 @@ def _take_volumes(vertices, tails, columns, volumes, place_of, children, flows):
 
 @njit
 def _spread_flows(arcs, vertices, tails, flows, loads):
-    """Add the flow through every place that has a tail to the arc from there."""
+    """Add the flow through each vertex to the load of the arc from its predecessor, if any."""
     indptr, arc_tails = arcs
     for place in range(np.uint64(tails.size)):
         if tails[place] >= 0:
@@ -275,7 +275,7 @@ def _spread_flows(arcs, vertices, tails, flows, loads):
 def _load_kernel(
     arcs, volumes, roots, first_roots, starts, vertices, tails, columns, scratch, loads
 ):
-    """Send volumes along the trees, row by row, and add them to the loads of the arcs.
+    """Send volumes along the trees, row by row, and add them to the loads of arcs.
 
     Return the first row with a volume that cannot travel, -1 if there is none.
 
@@ -313,13 +313,13 @@ def _load_kernel(
 
 
 def arcs_between(graph: Graph, tails: NDArray[Any], heads: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the arc from every tail to its head, which must exist; -1 for a tail of -1."""
+    """Return the arc from each tail to its head, which must exist; -1 for a tail of -1."""
     # (-1 is for indptr the end of all arcs: what begins there, and ends at 0, is no arc)
     return arc_positions(graph.indptr, graph.indices, tails, heads)
 
 
 def check_arc_values(graph: Graph, shape: tuple[int, ...]) -> None:
-    """Refuse values that are not one an arc.
+    """Refuse values unless there is exactly one for each arc.
 
     Raises
     ------
@@ -335,7 +335,7 @@ def check_arc_values(graph: Graph, shape: tuple[int, ...]) -> None:
 
 
 def flow_on_input(graph: Graph, loads: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Return the flow on every row of the input, from the parts of the loads of the arcs.
+    """Return the flow on every row of the input, from the loads of the arcs (in parts).
 
     Raises
     ------
@@ -352,7 +352,7 @@ def flow_on_input(graph: Graph, loads: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 class TreeSums:
-    """Sums along the trees of a result, block of rows by block of rows, in any thread.
+    """Computes sums along the trees of a result, one block of rows at a time, in any thread.
 
     Parameters
     ----------
@@ -385,7 +385,7 @@ class TreeSums:
         self._free: list[tuple[NDArray[Any], ...]] = []
 
     def blocks(self, least: int = 0) -> Iterator[range]:
-        """Cut the rows where `least` vertices and columns are together, and enough for a call."""
+        """Divide the rows into blocks with at least `least` vertices and columns each."""
         rows = np.arange(self.rows + 1)
         sparse = is_sparse(self.predecessors)
         stored = self.predecessors.indptr if sparse else rows * self.graph.n
@@ -398,7 +398,7 @@ class TreeSums:
             first = last
 
     def by_head(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return values of arcs in the order of `skim`."""
+        """Return values of arcs sorted by head, as `skim` takes them."""
         return seal(_lengthen(pick(values, self._order)))
 
     def by_tail(self, loads: NDArray[Any]) -> NDArray[Any]:
@@ -408,7 +408,7 @@ class TreeSums:
         return ordered
 
     def skim(self, rows: range, values: NDArray[Any], sums: NDArray[Any]) -> tuple[int, int] | None:
-        """Add values of the arcs along the way to every column.
+        """Sum values of the arcs along the path to each column's vertex.
 
         Parameters
         ----------
@@ -429,7 +429,7 @@ class TreeSums:
         return None if row < 0 else (row, column)
 
     def load(self, rows: range, volumes: NDArray[Any], loads: NDArray[Any]) -> int | None:
-        """Send volumes along the way to every column, and add them up.
+        """Send volumes along the path to each column's vertex, and add them to the loads of arcs.
 
         Parameters
         ----------
@@ -450,7 +450,7 @@ class TreeSums:
         return None if row < 0 else int(row)
 
     def _trees(self, rows: range) -> tuple[Any, ...]:
-        """Return the trees of some rows, as the kernels take them: roots to tails."""
+        """Return the trees of some rows in the form that kernels take."""
         if self.rows == self.sources.size:
             roots = self.sources[rows.start : rows.stop]
             first_roots = np.arange(len(rows) + 1)
@@ -469,7 +469,7 @@ class TreeSums:
 
     @contextmanager
     def _scratch(self) -> Iterator[tuple[NDArray[Any], ...]]:
-        """Lease a worker's scratch; rows read only what they wrote, so small rows cost little."""
+        """Lease a worker's scratch; it is never cleared, so that small rows cost little."""
         try:
             memory = self._free.pop()
         except IndexError:
@@ -481,7 +481,7 @@ class TreeSums:
 
 
 def _lengthen(of_arcs: NDArray[Any]) -> NDArray[Any]:
-    """Append an entry that `_arc_into` may read, and that is no tail, not even of a root."""
+    """Append entries that `_arc_into` may read and that match no tail."""
     return np.concatenate((of_arcs, np.full(BEYOND, -2, of_arcs.dtype)))
 
 
@@ -490,7 +490,7 @@ def _lengthen(of_arcs: NDArray[Any]) -> NDArray[Any]:
 
 @njit
 def skim_kernel(firsts, arcs, values, sums):
-    """Add `values` of the arcs of every path into `sums`, from its source on.
+    """Sum `values` of the arcs of each path into `sums`, in order from its source.
 
     ``arcs`` has the arc that leads to every vertex of the paths, -1 at their sources.
     """
@@ -501,7 +501,7 @@ def skim_kernel(firsts, arcs, values, sums):
 
 @njit
 def load_kernel(firsts, arcs, walk_of, volumes, loads):
-    """Add the volume of every trip to `loads` of the arcs of its path."""
+    """Add the volume of each trip to `loads` of the arcs on its path."""
     for trip in range(walk_of.size):
         walk = walk_of[trip]
         for place in range(firsts[walk] + 1, firsts[walk + 1]):

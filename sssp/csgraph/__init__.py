@@ -36,7 +36,7 @@ from scipy.sparse.csgraph._validation import validate_graph
 
 from sssp import errors
 from sssp.csgraph import scipy_matrix as dense
-from sssp.csgraph.scipy_rows import Found, arcs_of, csr_of, nearest_of, rows_of
+from sssp.csgraph.scipy_rows import SearchResult, arcs_of, search_nearest, search_rows, validate_csr
 from sssp.kernels.dtypes import INDEX, INT64
 from sssp.methods import BellmanFord, Johnson, Method
 
@@ -130,16 +130,16 @@ def shortest_path(
 
 
 def _check(csgraph: Any, directed: bool, *, overwrite: bool = False) -> None:
-    """Raise the errors of SciPy for a malformed graph, or one that cannot be overwritten."""
+    """Raise SciPy's errors for a malformed graph, or for one that cannot be overwritten."""
     plain = isinstance(csgraph, np.ndarray) and csgraph.ndim == 2 and csgraph.dtype.kind in "iuf"
     if not plain or csgraph.shape[0] != csgraph.shape[1]:
         validate_graph(csgraph, directed, copy_if_dense=not overwrite)
 
 
 def _method_for(csgraph: Any, directed: bool, indices: ArrayLike | None) -> Any:
-    """Choose by SciPy's rule: dense matrices are closed, others searched from every vertex."""
+    """Choose a method by SciPy's rule: Floyd-Warshall for dense graphs, else searches."""
     if hasattr(csgraph, "nnz") or np.ma.isMaskedArray(csgraph):
-        edges = csr_of(csgraph, directed).data
+        edges = validate_csr(csgraph, directed).data
         n, count = csgraph.shape[0], getattr(csgraph, "nnz", edges.size)
     else:
         _check(csgraph, directed)
@@ -202,7 +202,7 @@ def dijkstra(
     >>> predecessors.tolist()
     [[-9999, 0, 1], [-9999, -9999, 1]]
     """
-    matrix = csr_of(csgraph, directed)
+    matrix = validate_csr(csgraph, directed)
     arcs = arcs_of(matrix, directed, unweighted)
     asked = csgraph, directed, indices, return_predecessors, unweighted, limit, min_only
     ask_scipy = partial(_by_scipy, "dijkstra", *asked)
@@ -215,7 +215,7 @@ def dijkstra(
     if math.isnan(reach):
         return ask_scipy()
     shape = (arcs.n,) if min_only else shape
-    search = nearest_of if min_only else rows_of
+    search = search_nearest if min_only else search_rows
     found = search(arcs, sources, limit=reach, predecessors=return_predecessors, device=device)
     return ask_scipy() if found is None else _as_scipy_returns(found, shape)
 
@@ -318,13 +318,13 @@ def johnson(
 
 
 def _of_any_sign(method: Method, device: str, *asked: Any) -> Any:
-    """Search over weights of any sign; pass calls that only SciPy answers on to its function."""
+    """Search over weights of any sign; call SciPy if only its function gives the answer."""
     csgraph, directed, indices, return_predecessors, unweighted = asked
-    arcs = arcs_of(csr_of(csgraph, directed), directed, unweighted)
+    arcs = arcs_of(validate_csr(csgraph, directed), directed, unweighted)
     sources, shape = _sources_of(indices, arcs.n)
     try:
         with _scipys_error():
-            found = rows_of(
+            found = search_rows(
                 arcs, sources, negative=method, predecessors=return_predecessors, device=device
             )
     except NegativeCycleError as error:
@@ -381,7 +381,7 @@ def floyd_warshall(
     >>> floyd_warshall([[0, 5, 20], [0, 0, 5], [1, 0, 0]]).tolist()
     [[0.0, 5.0, 10.0], [6.0, 0.0, 5.0], [1.0, 6.0, 0.0]]
     """
-    matrix = dense.dense_of(csgraph, directed, unweighted, overwrite)
+    matrix = dense.validate_dense(csgraph, directed, unweighted, overwrite)
     found = dense.close_matrix(matrix, return_predecessors, device)
     if found is not None:
         return _as_scipy_returns(found, matrix.shape)
@@ -392,7 +392,7 @@ def floyd_warshall(
             "floyd_warshall", csgraph, directed, return_predecessors, unweighted, overwrite
         )
     except NegativeCycleError as error:
-        raise NegativeCycleError(error.args[0], dense.cycle_of(matrix)) from None
+        raise NegativeCycleError(error.args[0], dense.find_cycle(matrix)) from None
 
 
 def yen(
@@ -446,7 +446,7 @@ def construct_dist_matrix(
 
 
 def _sources_of(indices: ArrayLike | None, n: int) -> tuple[NDArray[np.int64], tuple[int, ...]]:
-    """Return sources, and the shape of the result, as SciPy does."""
+    """Return the sources, and the shape of the result as in SciPy."""
     if indices is None:
         return np.arange(n), (n, n)
     given = np.array(indices, order="C", dtype=INDEX)
@@ -457,21 +457,21 @@ def _sources_of(indices: ArrayLike | None, n: int) -> tuple[NDArray[np.int64], t
     return sources, (*given.shape, n)
 
 
-def _as_scipy_returns(found: Found, shape: tuple[int, ...]) -> Any:
-    """Return one array, or a tuple of those that were asked for."""
+def _as_scipy_returns(found: SearchResult, shape: tuple[int, ...]) -> Any:
+    """Return one array, or a tuple of all requested ones."""
     arrays = [array.reshape(shape) for array in found if array is not None]
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
 def _by_scipy(name: str, *arguments: Any, **options: Any) -> Any:
-    """Ask SciPy's function of a name."""
+    """Call the function of SciPy with this name."""
     with _scipys_error():
         return getattr(scipy_csgraph, name)(*arguments, **options)
 
 
 @contextmanager
 def _scipys_error(cycle: Sequence[int] = ()) -> Iterator[None]:
-    """Make an error of a negative cycle one that is both SciPy's and ours, with its own cycle."""
+    """Return a negative cycle's error that is both SciPy's and ours, with SciPy's cycle."""
     try:
         yield
     except (errors.NegativeCycleError, scipy_csgraph.NegativeCycleError) as error:

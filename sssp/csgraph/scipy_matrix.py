@@ -18,7 +18,7 @@ from scipy.sparse.csgraph._validation import validate_graph
 
 from sssp.calls.placement import matrix_work, place
 from sssp.cpu.small_rows import LARGEST, counts_kernel, dense_kernel, look_kernel
-from sssp.csgraph.scipy_rows import Found, as_floats, is_exact, with_null
+from sssp.csgraph.scipy_rows import SearchResult, as_floats, is_exact, with_null
 from sssp.engine.matrix_request import MatrixRequest, NegativeDiagonalError
 from sssp.engine.plan import Plan
 from sssp.engine.request import Request
@@ -33,8 +33,8 @@ from sssp.methods import BellmanFord, FloydWarshall
 
 
 @dataclass
-class _Counted(MatrixRequest):
-    """A question over a matrix of floats that are integers.
+class _CountRequest(MatrixRequest):
+    """A request on a matrix of floats that are all integers; counts arcs to prefer fewer.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class _Counted(MatrixRequest):
 
     @property
     def positive(self) -> bool:
-        """Whether every tight arc leads farther away: over more arcs at least."""
+        """Whether all weights are above 0: they are if they count arcs."""
         return self.unit > 1 or super().positive
 
     def fill(self, out: NDArray[Any], rows: range) -> None:
@@ -59,8 +59,8 @@ class _Counted(MatrixRequest):
         out[place, rows.start + place] = 0
 
 
-class _CountedGraph(MatrixGraph):
-    """The graph of such a matrix, which trees on a GPU are made of."""
+class _CountGraph(MatrixGraph):
+    """The graph of such a matrix, for trees on a GPU."""
 
     __slots__ = ("unit",)
 
@@ -73,7 +73,7 @@ class _CountedGraph(MatrixGraph):
         return Graph.from_arcs(tails, heads, counts, n=self.n)
 
 
-def dense_of(csgraph: Any, directed: bool, unweighted: bool, overwrite: bool) -> NDArray[Any]:
+def validate_dense(csgraph: Any, directed: bool, unweighted: bool, overwrite: bool) -> NDArray[Any]:
     """Validate a matrix of distances as SciPy does; write infinity where there is no arc.
 
     Returns
@@ -101,20 +101,20 @@ def dense_of(csgraph: Any, directed: bool, unweighted: bool, overwrite: bool) ->
     return matrix
 
 
-def close_matrix(matrix: NDArray[Any], predecessors: bool, device: str) -> Found | None:
-    """Find all distances, and write them over the matrix.
+def close_matrix(matrix: NDArray[Any], predecessors: bool, device: str) -> SearchResult | None:
+    """Compute all distances by Floyd-Warshall, and write them over the matrix.
 
     Parameters
     ----------
     matrix : ndarray, shape (n, n), float64
-        Of `dense_of`.
+        Of `validate_dense`.
     predecessors : bool
     device : str
         As the caller of the package gave it.
 
     Returns
     -------
-    Found or None
+    SearchResult or None
         None: SciPy is to decide. The matrix holds what is not a number, or has a negative cycle, or
         sums are beyond all floats.
 
@@ -141,7 +141,8 @@ def close_matrix(matrix: NDArray[Any], predecessors: bool, device: str) -> Found
     request.predecessors, request.threads = predecessors, check_threads(None)
     method = FloydWarshall()
     work = None
-    if isinstance(request, _Counted):  # floats stay here: another device adds in another order
+    # (floats stay here: another device adds in another order)
+    if isinstance(request, _CountRequest):
         host_bytes = matrix.nbytes + INDEX.itemsize * n * n * predecessors
         work = matrix_work(method, n, request.threads, host_bytes=host_bytes)
     place(request, device, method, work)
@@ -152,26 +153,26 @@ def close_matrix(matrix: NDArray[Any], predecessors: bool, device: str) -> Found
     if answer is None:
         return None
     as_floats(answer.distances, matrix, unit)
-    return Found(matrix, with_null(answer.predecessors) if predecessors else None)
+    return SearchResult(matrix, with_null(answer.predecessors) if predecessors else None)
 
 
 def _count_in_integers(
     matrix: NDArray[Any], least: int, greatest: int, unit: int
 ) -> tuple[MatrixGraph, MatrixRequest]:
-    """Return the graph and the question of a matrix of integers."""
+    """Return graph and request for a matrix of integers."""
     step = int(unit > 1)
     counts = least * unit + step, greatest * unit + step
     weights = WeightRange(
         INT32 if counts[0] >= -LARGEST and counts[1] <= LARGEST else INT64, *counts
     )
-    graph = _CountedGraph.of(matrix, zero_is_arc=True)
+    graph = _CountGraph.of(matrix, zero_is_arc=True)
     object.__setattr__(graph, "unit", unit)
     graph._cached("weight range", lambda: weights)
-    return graph, _Counted(len(matrix), matrix, zero_is_arc=True, weights=weights, unit=unit)
+    return graph, _CountRequest(len(matrix), matrix, zero_is_arc=True, weights=weights, unit=unit)
 
 
-def cycle_of(matrix: NDArray[Any]) -> list[int]:
-    """Look for a negative cycle in a matrix of `dense_of`; empty if none is found."""
+def find_cycle(matrix: NDArray[Any]) -> list[int]:
+    """Return a negative cycle in a matrix of `validate_dense`; empty if none is found."""
     if not look_kernel(seal(matrix).reshape(-1))[2]:
         return []
     graph = MatrixGraph.of(matrix, zero_is_arc=True)

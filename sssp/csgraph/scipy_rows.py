@@ -1,4 +1,4 @@
-"""Searches on the graphs that `scipy.sparse.csgraph` accepts: rows of float64, -9999 for none.
+"""Searches on the graphs that `scipy.sparse.csgraph` accepts; results as SciPy has them.
 
 SciPy's own validation decides what an entry means: entries of a COO matrix at one place sum, and
 so do those of a CSR matrix, but of float64, where they are parallel arcs; a stored zero is an arc,
@@ -44,7 +44,7 @@ NO_ROWS = np.empty(0, INDEX)
 
 
 class ScipyArcs(NamedTuple):
-    """Arcs in compressed sparse rows, parallel ones and self-loops among them.
+    """Arcs in compressed sparse rows, possibly with parallel arcs and self-loops.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class ScipyArcs(NamedTuple):
         return self.indptr.size - 1
 
 
-def csr_of(csgraph: Any, directed: bool) -> Any:
+def validate_csr(csgraph: Any, directed: bool) -> Any:
     """Validate a graph as SciPy does.
 
     Returns
@@ -99,7 +99,7 @@ def arcs_of(matrix: Any, directed: bool, unweighted: bool) -> ScipyArcs:
     Parameters
     ----------
     matrix : CSR matrix or array
-        Of `csr_of`.
+        Of `validate_csr`.
     directed : bool
         If not, every entry is an arc both ways.
     unweighted : bool
@@ -124,18 +124,18 @@ def arcs_of(matrix: Any, directed: bool, unweighted: bool) -> ScipyArcs:
 
 
 def is_exact(n: int, least: Any, greatest: Any) -> bool:
-    """Return whether float64 holds all sums of such integers over paths in n vertices exactly."""
+    """Return whether float64 holds every path length over such integers and n vertices exactly."""
     return max(-int(least), int(greatest)) * max(n - 1, 1) <= EXACT
 
 
 def graph_of(arcs: ScipyArcs) -> Graph:
-    """Return a graph of the arcs for the solvers, and for them alone.
+    """Return a graph of the arcs, for use by solvers only.
 
     Its weights are integers where that makes no difference. Parallel arcs are left in it, but for
     the sake of negative weights (a cycle is looked for by the ends of its arcs) the lightest of
     them alone.
     """
-    weights, extremes = _exact(arcs)
+    weights, extremes = _to_exact(arcs)
     if arcs.least < 0:
         return Graph.from_arcs(tails_of(arcs.indptr), arcs.indices, weights, n=arcs.n)
     graph = Graph._from_csr(
@@ -146,8 +146,8 @@ def graph_of(arcs: ScipyArcs) -> Graph:
     return graph
 
 
-def _exact(arcs: ScipyArcs) -> tuple[NDArray[Any], Extremes]:
-    """Return the weights as int32 or int64 if sums of them are the same, else as float64."""
+def _to_exact(arcs: ScipyArcs) -> tuple[NDArray[Any], Extremes]:
+    """Return the weights as integers if no path length changes by that, else as float64."""
     weights = arcs.weights
     if weights.dtype.kind == "f":
         narrow = np.empty(weights.size, INT32)
@@ -176,8 +176,8 @@ ROUNDS = BellmanFord()
 LONGEST = float(largest_distance(FLOAT64))
 
 
-class Found(NamedTuple):
-    """The results of a search.
+class SearchResult(NamedTuple):
+    """The distances and predecessors of a search, as SciPy has them.
 
     Attributes
     ----------
@@ -195,7 +195,7 @@ class Found(NamedTuple):
 
 
 def as_floats(values: NDArray[Any], out: NDArray[np.float64], unit: int = 1) -> None:
-    """Write distances into floats of the same shape; of integers how often they hold `unit`."""
+    """Write distances as floats; integers are divided by `unit` and rounded down."""
     if values.dtype.kind == "f":
         out[...] = values
         return
@@ -203,12 +203,12 @@ def as_floats(values: NDArray[Any], out: NDArray[np.float64], unit: int = 1) -> 
 
 
 def with_null(vertices: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Write SciPy's number for no vertex in place of ours."""
+    """Replace our number for no vertex by SciPy's."""
     small_rows.null_kernel(vertices.reshape(-1), NO_VERTEX)
     return vertices
 
 
-def rows_of(
+def search_rows(
     arcs: ScipyArcs,
     sources: NDArray[np.int64],
     *,
@@ -216,7 +216,7 @@ def rows_of(
     device: str,
     limit: float = math.inf,
     negative: Method = ROUNDS,
-) -> Found | None:
+) -> SearchResult | None:
     """Search from every source.
 
     Parameters
@@ -233,7 +233,7 @@ def rows_of(
 
     Returns
     -------
-    Found or None
+    SearchResult or None
         None: SciPy is to decide. A weight is minus infinity, a sum is beyond all floats, or a
         cycle is so short below zero that SciPy may not see it.
 
@@ -247,7 +247,7 @@ def rows_of(
     if arcs.least == -np.inf:
         return None
     if _is_small(arcs, sources.size, device):
-        found = _rows_at_once(arcs, sources, limit, predecessors, negative)
+        found = _search_small(arcs, sources, limit, predecessors, negative)
         if found is not None:
             return found
     method = DeltaStepping() if arcs.least >= 0 else negative
@@ -255,16 +255,16 @@ def rows_of(
 
 
 def _is_small(arcs: ScipyArcs, rows: int, device: str) -> bool:
-    """Return whether searches are so small that the engine would take longer; check the device."""
+    """Return whether searches are too small for the engine to pay off; check the device."""
     size = arcs.n + arcs.indices.size
     small = size <= thresholds.SCIPY_ROW and rows * size <= thresholds.SCIPY_ROWS
     return named_device(device) in ("auto", "cpu") and small
 
 
-def _rows_at_once(
+def _search_small(
     arcs: ScipyArcs, sources: NDArray[np.int64], limit: float, predecessors: bool, negative: Method
-) -> Found | None:
-    """Search in one call of a kernel; return None if a cycle may be negative."""
+) -> SearchResult | None:
+    """Search from all sources in one kernel call; return None if a cycle may be negative."""
     parts = _as_kernels_take(arcs)
     shape = sources.size, arcs.n
     distances = np.empty(shape, FLOAT64)
@@ -277,7 +277,7 @@ def _rows_at_once(
             *parts, sources, everywhere, LONGEST, distances, tails, NO_VERTEX
         ):
             return None
-    return Found(distances, tails if predecessors else None)
+    return SearchResult(distances, tails if predecessors else None)
 
 
 def _as_kernels_take(arcs: ScipyArcs) -> tuple[NDArray[Any], ...]:
@@ -290,7 +290,7 @@ def _as_kernels_take(arcs: ScipyArcs) -> tuple[NDArray[Any], ...]:
 
 def _rows_by_engine(
     graph: Graph, sources: Any, method: Method, limit: float, predecessors: bool, device: str
-) -> Found | None:
+) -> SearchResult | None:
     plan = _make_plan(graph, sources, method, limit, predecessors, device)
     distances = plan.request.out
     assert distances is not None
@@ -306,20 +306,20 @@ def _rows_by_engine(
     except NegativeCycleError as error:
         if not _is_plainly_negative(graph, error.cycle):
             return None
-        raise _as_scipy_says(plan, error) from None
+        raise _translate_cycle(plan, error) from None
     if found is None:
         return None
     if found.distances is not distances:
         as_floats(found.distances, distances)
-    return Found(distances, with_null(found.predecessors) if predecessors else None)
+    return SearchResult(distances, with_null(found.predecessors) if predecessors else None)
 
 
-def nearest_of(
+def search_nearest(
     arcs: ScipyArcs, sources: NDArray[np.int64], *, limit: float, predecessors: bool, device: str
-) -> Found | None:
-    """Search from all sources together: one row, and which source is nearest.
+) -> SearchResult | None:
+    """Search from all sources together; return one row, and the nearest source of each vertex.
 
-    Parameters, errors and None are those of `rows_of`; weights are 0 or more.
+    Parameters, errors and None are those of `search_rows`; weights are 0 or more.
     """
     if _is_small(arcs, 1, device) or sources.size == 0:
         distances = np.empty((1, arcs.n), FLOAT64)
@@ -339,8 +339,8 @@ def nearest_of(
         assert plan.request.out is not None
         distances, tails, origin = plan.request.out, answer.predecessors, answer.origin
     if not predecessors:
-        return Found(distances)
-    return Found(distances, with_null(tails), with_null(origin))
+        return SearchResult(distances)
+    return SearchResult(distances, with_null(tails), with_null(origin))
 
 
 def _make_plan(
@@ -362,7 +362,7 @@ def _make_plan(
 
 
 def _is_plainly_negative(graph: Graph, cycle: list[int]) -> bool:
-    """Return whether SciPy is sure to see that a cycle is negative.
+    """Return whether SciPy is certain to detect that a cycle is negative.
 
     It looks for an arc that is violated by more than a tolerance, which at least one is if the
     cycle is longer below zero than all its arcs are allowed.
@@ -373,8 +373,8 @@ def _is_plainly_negative(graph: Graph, cycle: list[int]) -> bool:
     return -math.fsum(weights) > allowed
 
 
-def _as_scipy_says(plan: Plan[Request], error: NegativeCycleError) -> NegativeCycleError:
-    """Return the error of a negative cycle with SciPy's text, which names a vertex.
+def _translate_cycle(plan: Plan[Request], error: NegativeCycleError) -> NegativeCycleError:
+    """Return the error of a negative cycle in SciPy's words, which name a vertex.
 
     Of Bellman-Ford it is the first source that reaches such a cycle; threads may have come to
     another first.

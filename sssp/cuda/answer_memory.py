@@ -1,4 +1,4 @@
-"""Memory of the host for large answers, used again when the answers in it have gone.
+"""Host memory for large answers, reused once the arrays in it are gone.
 
 A GPU copies into pinned memory three times as fast as into fresh pages, which the host first has to
 find and clear. Pinning takes longer than one copy: a block is pinned where it lies when it serves a
@@ -25,7 +25,7 @@ LEAST, MOST = 256 << 10, 1 << 30
 
 
 class _Pages:
-    """Memory of the host, pinned from the second answer on.
+    """A block of host memory, pinned from its second answer on.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class _Pages:
         self.number: int | None = None
 
     def serve(self) -> int:
-        """Return the address, for another answer."""
+        """Return the address of the block for another answer; pin it the second time."""
         self.answers += 1
         start = self.array.ctypes.data
         if self.answers == 2 and pin(start, self.array.size):
@@ -59,7 +59,7 @@ class _Pages:
 
 
 class _Loan:
-    """Keeps a block away from others as long as an array on it exists."""
+    """Reserves a block as long as an array in it exists."""
 
     def __init__(self, block: Block, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         place = block.memory.serve(), False
@@ -74,7 +74,7 @@ ON_FREE_DEVICE.append(_pool.release)
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return an uninitialized array of the host for an answer of the current device."""
+    """Return an uninitialized host array for an answer of the current device."""
     nbytes = prod(shape) * dtype.itemsize
     if SIMULATOR or nbytes < LEAST:
         return np.empty(shape, dtype)

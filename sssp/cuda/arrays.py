@@ -16,7 +16,7 @@ DEFAULT_STREAM = 1
 
 
 class DeviceArray:
-    """An array on a GPU that other libraries take as it is, without a copy.
+    """An array on a GPU that other libraries can use without a copy.
 
     ``cupy.asarray(a)`` and ``torch.as_tensor(a, device="cuda")`` share its memory and keep it
     alive; so does whatever else reads ``__cuda_array_interface__``. `to_host` copies it. It
@@ -76,7 +76,7 @@ class DeviceArray:
 
     @property
     def device(self) -> str:
-        """Name of the device that holds it: ``"cuda:N"``."""
+        """Name of its device: ``"cuda:N"``."""
         return f"cuda:{self.number}"
 
     @property
@@ -101,17 +101,17 @@ class DeviceArray:
         return DeviceArray(self.flat, shape, self.number, self._stream)
 
     def like(self, flat: Any) -> DeviceArray:
-        """Return an array of this shape and with the strides of this one."""
+        """Return an array with this shape and these strides."""
         return DeviceArray(flat, self.shape, self.number, self._stream, self.pitch)
 
     def for_kernels(self) -> Any:
-        """Return Numba's own array of the same shape, one row behind the other."""
+        """Return Numba's array of the same shape, C-contiguous."""
         if self.pitch is None:
             return self.flat.reshape(self.shape)
         return self.flat.reshape((self.shape[1], self.pitch)).T[: self.shape[0]]
 
     def to_host(self) -> NDArray[Any]:
-        """Return a copy on the host, made when all work on the device is done."""
+        """Return a copy on the host, once all queued work on the device is done."""
         host: NDArray[Any] = np.empty(self.flat.size, self.dtype)
         with select(self.number):
             wait_for_device()

@@ -21,13 +21,13 @@ CLIPPED_ROW = 7
 
 
 def row_bytes(arrays: RowArrays) -> int:
-    """Return the bytes of a row of some arrays."""
+    """Return the bytes that a row takes in some arrays."""
     return sum(math.prod(shape) * np.dtype(kind).itemsize for shape, kind in arrays)
 
 
 @dataclass
 class Batch:
-    """Rows that are solved side by side, on the device.
+    """Rows of a request that are solved side by side on the device.
 
     Attributes
     ----------
@@ -61,12 +61,12 @@ class Batch:
     tails: Any = None
 
     def fill(self, array: Any, value: Any) -> None:
-        """Set all entries of a device array, in the order of the stream."""
+        """Set all entries of a device array, in stream order."""
         fill(array, array.dtype.type(value), self.stream)
 
 
 class Search(ABC):
-    """A method, ready to run on one graph in one dtype."""
+    """Base class of CUDA searches, for one graph in one dtype."""
 
     #: whether the arcs come and go, because there may not be room for all
     arcs_travel = False
@@ -91,7 +91,7 @@ class Search(ABC):
     is_replayed = False
 
     def alike(self, rows: int, most: int) -> int:
-        """Return how many rows a batch has, about `most`: no small one is left for the end."""
+        """Return the rows of a batch, about `most`, so that the last batch is not small."""
         alike = -(-rows // max(1, -(-rows // most)))
         return -(-alike // self.together) * self.together
 
@@ -102,26 +102,26 @@ class Search(ABC):
 
     @property
     def fixed_bytes(self) -> int:
-        """Bytes of scratch that a batch needs besides those of its rows."""
+        """Bytes of scratch of a batch that do not depend on its number of rows."""
         return 0
 
     @property
     def kind(self) -> Any:
-        """The parameters that its scratch depends on, beside its type and the number of rows."""
+        """The key of its scratch: all that it depends on, besides type and number of rows."""
         return self.row_arrays
 
     def allocate(self, rows: int) -> tuple[Any, ...]:
-        """Return scratch for a batch of at most so many rows, in the order of `row_arrays`."""
+        """Return scratch for a batch of at most `rows` rows, in the order of `row_arrays`."""
         return tuple(device_array((rows, *shape), kind) for shape, kind in self.row_arrays)
 
     @abstractmethod
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Fill the distances and counters of a batch.
+        """Compute the distances and counters of a batch.
 
         Another batch may be under way on another stream: what is written to belongs to the
         batch or its scratch.
         """
 
     def complete(self, rows: Any, scratch: tuple[Any, ...]) -> Any:
-        """Return a finished batch, `sssp.cuda.solved_rows.DeviceRows`, as the form asks for it."""
+        """Return a finished batch as `sssp.cuda.solved_rows.DeviceRows`, for output forms."""
         return rows

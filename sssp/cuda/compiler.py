@@ -1,4 +1,4 @@
-"""The door to Numba's CUDA target, which knows why it cannot be used; beside it only `cache`."""
+"""Access to Numba's CUDA target and the driver, with reasons if they cannot be used."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _at_the_end = ExitStack()
 
 
 def kernel_with(**options: Any) -> Callable[[Any], Any]:
-    """Return a decorator of kernels with options of the compiler; what it compiles stays on disk.
+    """Return a decorator of kernels with compiler options; compiled code is kept on disk.
 
     Mypy reads a kernel that it decorates if `typing.no_type_check` does not stand between.
     """
@@ -66,12 +66,12 @@ def kernel_with(**options: Any) -> Callable[[Any], Any]:
 
 
 def _inline(function: Any) -> Any:
-    """Decorate a small device function: Numba copies its source into the place of every call."""
+    """Decorate a small device function that Numba inlines at every call."""
     return cuda.jit(device=True, inline="always")(function)
 
 
 def _part(function: Any) -> Any:
-    """Decorate a part of a kernel: LLVM puts its code into the place of every call.
+    """Decorate a part of a kernel, a device function that LLVM inlines at every call.
 
     It is typed on its own, so that parts within parts compile in a fraction of the time that copies
     of their source take, to the same machine code. An array in shared memory that it makes is the
@@ -92,14 +92,14 @@ SHARED = 48 << 10
 
 
 def most_shared_bytes() -> int:
-    """Return how many bytes of shared memory a block of the current device may have."""
+    """Return the most shared memory that a block of the current device may have, in bytes."""
     if SIMULATOR:
         return SHARED
     return int(cuda.get_current_device().MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
 
 
 def launch(kernel: Any, configuration: tuple[Any, ...], *arguments: Any) -> None:
-    """Launch a kernel that may need more shared memory than a block has by itself.
+    """Launch a kernel that may need more shared memory than the default limit.
 
     `configuration`: blocks, threads, stream, bytes of dynamic shared memory.
     """
@@ -120,7 +120,7 @@ def launch(kernel: Any, configuration: tuple[Any, ...], *arguments: Any) -> None
 
 
 def bind(kernel: Any, arrays: Mapping[str, Any], /, **others: Any) -> list[Any]:
-    """Return a kernel's arguments in its order, each found by the name of its parameter.
+    """Return the arguments of a kernel in order, looked up by the names of its parameters.
 
     Parameters
     ----------
@@ -150,14 +150,14 @@ _recording = threading.RLock()
 
 
 def wait_for_device() -> None:
-    """Return once the current device has done all that was queued, on any stream."""
+    """Wait until the current device has finished all queued work on all streams."""
     if not SIMULATOR:
         with _recording:
             cuda.synchronize()
 
 
 class Recording:
-    """Launches on one stream, recorded as a CUDA graph, which starts in a fraction of their time.
+    """Launches on one stream, recorded as a CUDA graph that starts much faster.
 
     Parameters
     ----------
@@ -204,14 +204,14 @@ class Recording:
 
 
 def address(array: Any) -> int:
-    """Address of a device array's first entry."""
+    """Address of the first entry of a device array."""
     if SIMULATOR:
         return int(array._ary.ctypes.data)
     return int(array.device_ctypes_pointer.value or 0)
 
 
 def device_of(array: Any) -> int:
-    """Number of the device that an array of any library is on; an empty one is as good as on 0."""
+    """Number of the device that holds an array of any library; 0 for an empty array."""
     start = array.__cuda_array_interface__["data"][0]
     if SIMULATOR or not start:
         return 0
@@ -221,7 +221,7 @@ def device_of(array: Any) -> int:
 
 
 def copy_bytes(to: int, start: int, nbytes: int, stream: Any) -> None:
-    """Copy between addresses, on the device or pinned, in the order of a stream.
+    """Copy between addresses, on the device or in pinned memory, in stream order.
 
     What Numba's arrays do, without the views of them that a piece would take.
     """
@@ -229,12 +229,12 @@ def copy_bytes(to: int, start: int, nbytes: int, stream: Any) -> None:
 
 
 def repeat_word(array: Any, word: int, times: int, stream: Any) -> None:
-    """Write a 32-bit word again and again from a device array's first entry on, in stream order."""
+    """Fill a device array with a 32-bit word from its first entry on, in stream order."""
     cuda.cudadrv.driver.driver.cuMemsetD32Async(address(array), word, times, int(stream.handle))
 
 
 def is_pinned(start: int, nbytes: int) -> bool:
-    """Whether memory of the host, of one byte at least, was allocated as pinned, by whomever."""
+    """Whether host memory, of one byte at least, is pinned, also by other libraries."""
     if SIMULATOR:
         return False
     from cuda.bindings import driver
@@ -245,7 +245,7 @@ def is_pinned(start: int, nbytes: int) -> bool:
 
 
 def pin(start: int, nbytes: int) -> bool:
-    """Pin pages of the host where they lie; False if they cannot be, or are already."""
+    """Pin pages of the host in place; return False if that fails, or they are pinned already."""
     driver = cuda.cudadrv.driver
     try:
         driver.driver.cuMemHostRegister(start, nbytes, 0)
@@ -260,7 +260,7 @@ def unpin(start: int) -> None:
 
 
 def after(handle: int, streams: Sequence[Any]) -> None:
-    """Make streams wait for the work that the caller's stream has queued so far."""
+    """Make streams wait for the work queued so far on the caller's stream."""
     if SIMULATOR:  # runs everything at once
         return
     event = cuda.event(timing=False)
@@ -270,7 +270,7 @@ def after(handle: int, streams: Sequence[Any]) -> None:
 
 
 def device_number(device: str) -> int:
-    """Number of the device that ``"cuda"`` or ``"cuda:N"`` names, checked to be usable.
+    """Return the number of the usable device that ``"cuda"`` or ``"cuda:N"`` names.
 
     Raises
     ------
@@ -291,7 +291,7 @@ def device_number(device: str) -> int:
 
 
 def device_count() -> int:
-    """Return how many GPUs there are, all of them usable.
+    """Return the number of GPUs, all of them usable.
 
     Raises
     ------
@@ -303,7 +303,7 @@ def device_count() -> int:
 
 
 def describe(number: int) -> str:
-    """Return the name of a device, and its compute capability."""
+    """Return the name of a device and its compute capability."""
     if SIMULATOR:
         return "Numba's CUDA simulator"
     device = cuda.gpus[number]
@@ -312,7 +312,7 @@ def describe(number: int) -> str:
 
 @contextmanager
 def select(number: int) -> Iterator[None]:
-    """Make a device current, and the previous one again at the end.
+    """Make a device current in a ``with`` block.
 
     Meanwhile Numba does not ask the driver for the current device, which it does for every array.
     """
@@ -336,7 +336,7 @@ def select(number: int) -> Iterator[None]:
 
 
 def _unusable() -> str | None:
-    """Return why no kernel can run here, and the remedy; None if one can.
+    """Return why kernels cannot run here, with the remedy; None if they can.
 
     That one can is asked once a process: it takes longer than a short search.
     """
@@ -355,7 +355,7 @@ def _unusable() -> str | None:
 
 
 def _leave_all_to_the_driver() -> None:
-    """Free no device memory any more: the driver cleans up after a process that ends.
+    """Stop freeing device memory at exit: the driver cleans up after the process.
 
     Numba unloads a kernel once for every device that it ran on, but they share one library: behind
     a process with two devices memory of the host was freed twice, which ends it with an error.
@@ -366,7 +366,7 @@ def _leave_all_to_the_driver() -> None:
 
 
 def _trouble() -> str | None:
-    """Ask driver and toolkit."""
+    """Check driver and toolkit; return the problem that they report, or None."""
     if SIMULATOR:
         return None
     driver = cuda.cudadrv.driver.driver

@@ -1,4 +1,4 @@
-"""On how many shortest paths from each source vertices lie: Brandes' algorithm, a block a row.
+"""Brandes' dependencies on the device: shortest paths through each vertex, one block a row.
 
 Brandes (2001), "A faster algorithm for betweenness centrality". As on the CPU
 (`sssp.cpu.dependencies`) only final distances are needed: the arcs that are tight make an acyclic
@@ -35,7 +35,7 @@ def _dependencies_kernel(
     in_indptr, tails, in_weights, indptr, heads, weights, distances, unseen, sources, left, order,
     levels, paths, shares, status,
 ):  # fmt: skip
-    """Add up, for every vertex, the shares of shortest paths from the source that pass it.
+    """Sum, for every vertex, its shares of the shortest paths from the source.
 
     ========== =========== ======= ==========================================================
     argument   shape       dtype   written by
@@ -138,7 +138,7 @@ def _add_rows_kernel(shares, total):
 
 
 class Dependencies:
-    """Brandes' dependencies of rows of distances that are on a device, and their sum.
+    """Brandes' dependencies for rows of distances on a device, and their sum.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class Dependencies:
             self._scratch = [device_array((self.rows, size), kind) for size, kind in arrays]
 
     def add(self, sources: NDArray[np.int64], distances: DeviceArray) -> NDArray[np.int64]:
-        """Add the dependencies of at most `rows` rows; return a status of each."""
+        """Add the dependencies of at most `rows` rows to the total; return a status a row."""
         rows, n = distances.shape
         with select(self.number):
             scratch = [array[:rows] for array in self._scratch]

@@ -1,4 +1,4 @@
-"""Arrays of a graph on a device, and the way there: pinned chunks over several streams."""
+"""Device copies of a graph's arrays, and copies to and from a device in pinned chunks."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ PLAIN_BACK = 64 << 10
 
 
 class Staging:
-    """Pinned buffers, each with a stream of its own, leased for copies.
+    """Pinned buffers for copies, each with its own stream, leased to one caller at a time.
 
     Pinning takes longer than copying, so buffers that come back are kept for the next copy.
 
@@ -65,7 +65,7 @@ class Staging:
 
     @contextmanager
     def lease(self, device: int) -> Iterator[tuple[Any, NDArray[np.uint8]]]:
-        """Lend a stream and a buffer of the device, which is current."""
+        """Lease a stream and a buffer of the current device."""
         with self._lock:
             idle = self._idle.setdefault(device, [])
             lane = idle.pop() if idle else None
@@ -81,7 +81,7 @@ class Staging:
                     idle.append(lane)
 
     def fetch(self, on_device: Any, array: NDArray[Any]) -> None:
-        """Copy an array of the current device into a contiguous one, in chunks side by side.
+        """Copy a device array into a contiguous host array, in several chunks at the same time.
 
         Every stream has a thread that empties its buffer, for touching fresh memory on the host
         takes longer than the way there.
@@ -109,7 +109,7 @@ _PINNING = threading.Lock()
 
 
 def upload(array: NDArray[Any], streams: int = STREAMS, piece: int = PIECE, to: Any = None) -> Any:
-    """Copy an array to the current device over several streams, pinned where it lies.
+    """Copy an array to the current device over several streams, pinned in place.
 
     The driver copies pageable memory through a small pinned buffer of its own. Pinning the pages
     of the array takes less time than that, and while one piece travels the next is pinned. What
@@ -184,14 +184,14 @@ def download(on_device: Any, array: NDArray[Any], stream: Any) -> None:
 
 
 def on_host(array: Any, stream: Any) -> Any:
-    """Return a copy of a device array, when the stream has done all that was queued."""
+    """Return a host copy of a device array, once the stream's queued work is done."""
     host: NDArray[Any] = np.empty(array.shape, array.dtype)
     download(array, host, stream)
     return host
 
 
 def _fetch_at_once(on_device: Any, array: NDArray[Any], stream: Any) -> None:
-    """Copy an array that fits into one pinned buffer."""
+    """Copy a device array that fits into one pinned buffer to the host."""
     host = array.reshape(-1).view(np.uint8)
     with STAGING.lease(cuda.get_current_device().id) as (_, buffer):
         part = buffer[: host.size]
@@ -203,7 +203,7 @@ def _fetch_at_once(on_device: Any, array: NDArray[Any], stream: Any) -> None:
 
 
 def send(array: NDArray[Any], on_device: Any, stream: Any) -> None:
-    """Copy a pinned array to the device, in the order of a stream."""
+    """Copy a pinned array to the device, in stream order."""
     if SIMULATOR:
         on_device.copy_to_device(array)
     else:
@@ -211,7 +211,7 @@ def send(array: NDArray[Any], on_device: Any, stream: Any) -> None:
 
 
 def fetch(on_device: Any, array: NDArray[Any], stream: Any) -> None:
-    """Copy a device array into a contiguous one of as many bytes, in the order of a stream.
+    """Copy a device array into a contiguous host array of the same size, in stream order.
 
     If that is not pinned, the driver takes a detour, and comes back when it is done.
     """
@@ -222,7 +222,7 @@ def fetch(on_device: Any, array: NDArray[Any], stream: Any) -> None:
 
 
 def move(there: Any, to: Any, stream: Any) -> None:
-    """Copy as much of a device array as another has room for, in the order of a stream.
+    """Copy the beginning of a device array that fits into another one, in stream order.
 
     Both of one dtype, and row by row.
     """
@@ -238,7 +238,7 @@ def move(there: Any, to: Any, stream: Any) -> None:
 def pinned_array(
     shape: int | tuple[int, ...], dtype: DTypeLike, device: str = "cuda"
 ) -> NDArray[Any]:
-    """Return an array of the host that GPUs copy into without a detour: for ``out``.
+    """Return a pinned host array, for fast copies to ``out``.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def pinned_array(
 
 
 def available_bytes(memory_limit: int, held: int = 0) -> int:
-    """Bytes of the current device that a call may still take.
+    """Return the bytes of the current device that a call may still take.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ def available_bytes(memory_limit: int, held: int = 0) -> int:
 
 
 def free_bytes() -> int:
-    """Return the bytes of the current device that are free, or idle in a pool."""
+    """Return the bytes of the current device that are free, or idle in its pool."""
     if SIMULATOR:
         return 1 << 30
     context = cuda.current_context()
@@ -289,7 +289,7 @@ def free_bytes() -> int:
 
 
 class DeviceGraph:
-    """The arrays of a graph on one device, each uploaded on first use and kept.
+    """The arrays of a graph on one device, each uploaded on first use, then kept.
 
     Parameters
     ----------
@@ -322,11 +322,11 @@ class DeviceGraph:
         return sum(array.nbytes for array in self._arrays.values())
 
     def held(self, name: str) -> Any | None:
-        """Return an array by name, if it is there already."""
+        """Return an array by name, or None if it is not on the device yet."""
         return self._arrays.get(name)
 
     def array(self, name: str, build: Callable[[], Any]) -> Any:
-        """Return the device copy of ``build()``, made once for a name."""
+        """Return the device copy of ``build()``, uploaded once under a name."""
         with self._lock:
             if name not in self._arrays:
                 array = build()
@@ -338,7 +338,7 @@ class DeviceGraph:
     def arcs(
         self, graph: Graph, dtype: np.dtype[Any], *, reverse: bool = False
     ) -> tuple[Any, Any, Any]:
-        """``indptr`` (int32), ``indices`` and ``weights``, those of a vertex by head.
+        """Return ``indptr`` (int32), ``indices``, ``weights``; a vertex's arcs are sorted by head.
 
         Of the reversed graph if asked, and then by tail.
         """
@@ -356,7 +356,7 @@ class DeviceGraph:
     def arcs_by_weight(
         self, graph: Graph, dtype: np.dtype[Any], *, reverse: bool = False
     ) -> tuple[Any, Any, Any]:
-        """Return the same with the arcs of a vertex by weight; of the reversed graph if asked."""
+        """Return the same, each vertex's arcs sorted by weight; of the reversed graph if asked."""
         side = "reverse " if reverse else ""
 
         def arcs() -> ArcsByWeight:

@@ -1,4 +1,4 @@
-"""Answers that stay on the device, and their dtype; other forms are in `sssp.engine.outputs`."""
+"""Answers that stay on the device; all other output forms are in `sssp.engine.outputs`."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def narrow_on_device(
 
 
 def copy_narrow(flat: Any, target: np.dtype[Any], stream: Any) -> Any:
-    """Return distances or weights that fit a narrower dtype in that."""
+    """Return distances or weights in a narrower dtype that holds them."""
     narrow, missing = device_array(flat.size, target), unreached(flat.dtype)
     _narrow_kernel[BLOCKS, THREADS, stream](flat, missing, narrow, unreached(target))
     stream.synchronize()
@@ -91,7 +91,7 @@ def copy_narrow(flat: Any, target: np.dtype[Any], stream: Any) -> Any:
 
 
 class DeviceForm:
-    """Matrices that stay on the device.
+    """The output form of matrices that stay on the device.
 
     Parameters
     ----------
@@ -140,24 +140,24 @@ class DeviceForm:
 
     @property
     def flat(self) -> Any:
-        """The matrix of distances, one row behind the other."""
+        """The matrix of distances as a flat array."""
         return self._distances
 
     @property
     def flat_tree(self) -> Any:
-        """The matrix of predecessors in the same way, or None."""
+        """The matrix of predecessors as a flat array, or None."""
         return self._predecessors
 
     def place(self, rows: range) -> Any:
-        """Return the matrix rows that a search writes its distances to; None if it cannot."""
+        """Return the rows of the matrix that a search writes distances to; None if it cannot."""
         return self._part(self._distances, self.shape[1], rows)
 
     def tree_place(self, rows: range) -> Any:
-        """Rows of the matrix of predecessors; None if those are not wanted."""
+        """Return the rows of the matrix of predecessors; None if they are not requested."""
         return self._part(self._predecessors, self.tree_shape[1], rows)
 
     def _part(self, flat: Any, columns: int, rows: range) -> Any:
-        """Return some rows of a matrix as a matrix; where rows stand side by side, all behind."""
+        """Return some rows of a matrix as a matrix; all rows for lanes side by side."""
         if flat is None:
             return None
         if self.pitch is not None:
@@ -165,13 +165,13 @@ class DeviceForm:
         return flat[rows.start * columns : rows.stop * columns].reshape(len(rows), columns)
 
     def take(self, found: DeviceRows) -> None:
-        """Gather the columns of targets; all else is in place."""
+        """Gather the columns of targets; everything else was written in place."""
         self._origin = found.on_device_origin
         if found.targeted and self.shape[1]:
             gather(found.batch, self.place(found.rows))
 
     def answer(self) -> Answer:
-        """Return the matrices, in the dtype that the call fixed or in the narrowest that fits."""
+        """Return the matrices, in the dtype of the call or in the narrowest that fits."""
 
         def wrap(flat: Any, shape: tuple[int, ...], pitch: int | None = None) -> DeviceArray | None:
             return None if flat is None else DeviceArray(flat, shape, self.number, stream, pitch)

@@ -1,4 +1,4 @@
-"""Weights that a caller has on a device: checked there, and kept there until the host wants them.
+"""Weights that a caller has on a device: checked and kept there, copied to the host on demand.
 
 One pass copies them and finds what a graph has to know of weights. What is odd about them, the
 host says: it gets all of them then, and raises what it always raises.
@@ -32,7 +32,7 @@ LEAST, GREATEST, CLOSED, ODD, DIFFER, WORDS = 0, 1, 2, 3, 4, 5
 def _make_stored_kernel(
     given: np.dtype[Any], kept: np.dtype[Any], before: np.dtype[Any] | None, mirrored: bool
 ) -> Any:
-    """Return the kernel that brings weights to a dtype that a graph stores.
+    """Return the kernel that converts weights to a dtype that a graph stores.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def _make_stored_kernel(
 
     @kernel
     def _stored_kernel(weights, weights_before, twins, stored, found):
-        """Copy weights; find the extremes of the open ones.
+        """Convert weights; find the extremes of the open arcs.
 
         ============== ======== ============= =======================================
         argument       shape    dtype         written by
@@ -114,7 +114,7 @@ def _make_stored_kernel(
 
 
 def _widest(given: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the widest dtype that a graph stores such weights in."""
+    """Return the widest dtype in which a graph stores such weights."""
     return FLOAT64 if given.kind == "f" else INT64
 
 
@@ -123,14 +123,14 @@ def _least_of_all(wide: np.dtype[Any]) -> float | int:
 
 
 def on_host(array: Any) -> NDArray[Any]:
-    """Return a copy on the host of an array that any library has on a device."""
+    """Return a host copy of any library's device array."""
     with select(device_of(array)):
         copy: NDArray[Any] = cuda.as_cuda_array(array).copy_to_host()
     return copy
 
 
 def copy_there(array: Any) -> DeviceArray:
-    """Return a copy on its device of an array that any library has there."""
+    """Return a copy of any library's device array on the same device."""
     number = device_of(array)
     with select(number):
         given = cuda.as_cuda_array(array)
@@ -144,7 +144,7 @@ def copy_there(array: Any) -> DeviceArray:
 
 
 def with_weights_there(graph: Graph, weights: Any) -> Graph:
-    """Return ``graph.with_weights(weights)`` of weights that any library has on a device.
+    """Return ``graph.with_weights(weights)`` for any library's device array.
 
     They are copied on that device when the stream that they name, if any, has made them. On the
     host they are made when somebody looks at them.
@@ -162,14 +162,14 @@ def with_weights_there(graph: Graph, weights: Any) -> Graph:
 
 
 def _is_usual(graph: Graph, column: Any) -> bool:
-    """Whether these are weights for all arcs, and there is no self-loop, whose sign matters."""
+    """Whether there is a weight for each arc, and no self-loop, whose sign would matter."""
     if column.shape != (graph.m,) or graph.m == 0 or graph._loops.size:
         return False
     return column.dtype.kind in "iub" or column.dtype in (FLOAT32, FLOAT64)
 
 
 def _reweight(graph: Graph, column: Any, number: int) -> Graph | None:
-    """Return the graph with weights of the current device; None: some of them are odd."""
+    """Return the graph with weights of the current device; None if the host has to check some."""
     own, wide, m = device_graph(graph, number), _widest(column.dtype), graph.m
     stream, before = own.stream, graph._weight_range.dtype if graph.closed_arcs else None
     mirrored = not graph.directed

@@ -1,4 +1,4 @@
-"""Captures launches that come again as CUDA graphs, and replays them.
+"""Record repeated launches as CUDA graphs, and replay them.
 
 The key of a recording is derived from the arguments of the function that launches, all of them: it
 cannot be stale, whatever a launch depends on.
@@ -22,7 +22,7 @@ VALUES = frozenset({bool, int, float, str, NoneType})
 
 
 def key_of(argument: Any) -> Any:
-    """Return a key that differs if a launch with another argument may do something else.
+    """Return a key of an argument; it differs if a launch with it may behave differently.
 
     Arrays count by address, shape and dtype, since kernels read what they hold when they run;
     numbers by value; tuples and dataclasses by their entries. Other objects have a `replay_key`.
@@ -42,12 +42,12 @@ def key_of(argument: Any) -> Any:
 
 
 def key_of_fields(record: Any) -> Any:
-    """Return a key of an object made from all its fields, and of its type."""
+    """Return a key of an object, from its type and all its fields."""
     return type(record), *map(key_of, vars(record).values())
 
 
 class Launches:
-    """Launches of one owner (a scratch, say): the second time they are recorded, then replayed.
+    """Launches of one owner, such as a scratch: recorded the second time, then replayed.
 
     A launch from Python takes as long as several kernels run. When too many are remembered, all are
     forgotten: addresses of answers, and limits, may never come again.
@@ -58,7 +58,7 @@ class Launches:
         self._owner: int | None = None
 
     def do(self, launch: Callable[..., None], stream: Any, owner: Any, *arguments: Any) -> None:
-        """Call ``launch(stream, owner, *arguments)``, or replay the recording of the same call.
+        """Call ``launch(stream, owner, *arguments)``, or replay the recording of an equal call.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Compiled code of kernels for a GPU, kept on disk as that for the CPU is."""
+"""Compiled code of CUDA kernels, kept on disk like that of CPU kernels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _toolkit() -> tuple[Any, ...]:
 
 
 class DeviceCodeCache(CodeCache):
-    """Compiled code of one kernel on disk, by types of arguments and kind of GPU."""
+    """Compiled code of one kernel on disk, by argument types and compute capability."""
 
     packer = object.__new__(CUDACacheImpl)
     dumps = staticmethod(dumps)
@@ -35,11 +35,11 @@ class DeviceCodeCache(CodeCache):
         return cuda.get_current_device().compute_capability, _toolkit()
 
     def is_portable(self, code: Any) -> bool:
-        """Return whether another launch can use the code."""
+        """Return whether another process can use the code."""
         return not code.launch_config_sensitive
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """Return compiled code, None if there is none that can be used."""
+        """Return compiled code; None if there is none that can be used."""
         with numba_target_override():
             code = super().load_overload(signature, context)
         if code is not None:

@@ -1,4 +1,4 @@
-"""The memory pool of a device, for answers and scratch: freed blocks wait for the next call.
+"""The memory pool of a device, for answers and scratch: freed blocks are kept for later calls.
 
 Taking memory from the driver and giving it back costs milliseconds where a call needs hundreds of
 megabytes: more than the GPU works on it. So blocks that are given back wait for whoever asks for
@@ -49,7 +49,7 @@ SMALL, LARGE = 512, 2 << 20
 
 @dataclass(eq=False)
 class Block:
-    """Memory from the driver.
+    """A block of device memory from the driver.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Block:
 
 @dataclass(eq=False)
 class Scratch:
-    """Scratch of a call, kept for later calls of its kind.
+    """Scratch of a call, kept in the pool for later calls of its kind.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Scratch:
 
 
 class MemoryPool:
-    """Blocks of one device, and scratch, that wait for their next owner.
+    """Idle blocks and scratch of one device.
 
     Parameters
     ----------
@@ -119,13 +119,13 @@ class MemoryPool:
 
     @property
     def idle_bytes(self) -> int:
-        """Bytes that wait."""
+        """Bytes of idle blocks and scratch."""
         with self._lock:
             self._sort_in()
             return self._waiting
 
     def take(self, nbytes: int) -> Block:
-        """Return a block of at least so many bytes that no work is queued on.
+        """Return a block of at least so many bytes that no queued work uses.
 
         Raises
         ------
@@ -153,7 +153,7 @@ class MemoryPool:
         return block
 
     def leave(self, block: Block) -> None:
-        """Give a block back; any thread may, at any time."""
+        """Return a block to the pool, from any thread at any time."""
         block.lent, block.dropped = None, next(self._clock)
         self._returned.append(block)
         # (who holds the lock sorts it in, or the next who asks)
@@ -164,7 +164,7 @@ class MemoryPool:
                 self._lock.release()
 
     def take_scratch(self, shelf: Shelf, key: Any) -> Any:
-        """Take the scratch that is kept under a key; None if there is none."""
+        """Take the scratch kept under a key; None if there is none."""
         with self._lock:
             for place, left in enumerate(self._idle):
                 if isinstance(left, Scratch) and left.shelf is shelf and left.key == key:
@@ -174,7 +174,7 @@ class MemoryPool:
         return None
 
     def leave_scratch(self, scratch: Scratch) -> None:
-        """Keep scratch that is not in use, and that no queued work uses."""
+        """Keep scratch that is not in use and that no queued work uses."""
         with self._lock:
             self._idle.append(scratch)
             self._waiting += scratch.size
@@ -186,7 +186,7 @@ class MemoryPool:
             self._sort_in(0)
 
     def trim(self) -> None:
-        """Free the idle memory that exceeds the bound between calls."""
+        """Free the idle memory that exceeds the limit between calls."""
         with self._lock:
             self._sort_in()
 
@@ -198,7 +198,7 @@ class MemoryPool:
             return self._allocate(size)
 
     def _sort_in(self, most: float | None = None) -> None:
-        """Sort returned blocks into the pool, and free the excess; the lock is held."""
+        """Insert returned blocks into the pool, and free the excess; the lock is held."""
         if most is None:
             most = inf if in_series() else self.most
         self._take_in(len(self._idle))
@@ -208,7 +208,7 @@ class MemoryPool:
             self._take_in(0)
 
     def _take_in(self, place: int) -> None:
-        """Insert a returned block before the one at a place."""
+        """Insert a returned block before the block at a position."""
         while self._returned:
             block = self._returned.popleft()
             self._idle.insert(place, block)
@@ -217,7 +217,7 @@ class MemoryPool:
 
 
 class Shelf:
-    """A cache of scratch, by kind of call.
+    """A cache of scratch in the current device's pool, by kind of call.
 
     Nothing on it is kept from others: it counts as free, and goes for whoever needs the memory.
 
@@ -231,11 +231,11 @@ class Shelf:
         self._pool = pool
 
     def take(self, key: Any) -> Any:
-        """Return the scratch kept under a key; None if it is gone."""
+        """Take the scratch kept under a key; None if there is none."""
         return self._pool.take_scratch(self, key)
 
     def leave(self, key: Any, nbytes: int, content: Any) -> None:
-        """Leave something that takes so many bytes of the device, on which no work is queued."""
+        """Keep an object with so many bytes of device memory, which no queued work uses."""
         self._pool.leave_scratch(Scratch(self, key, nbytes, content))
 
 
@@ -284,13 +284,13 @@ def device_array(shape: int | tuple[int, ...], dtype: DTypeLike) -> Any:
 
 
 def idle_bytes(number: int) -> int:
-    """Bytes of a device that wait for an owner: as good as free."""
+    """Return the bytes of a device that are idle in its pool: as good as free."""
     pool = _pools.get(number)
     return 0 if pool is None else pool.idle_bytes
 
 
 def release() -> None:
-    """Give all memory that waits back to the driver, on every device."""
+    """Free all idle memory on every device."""
     for pool in list(_pools.values()):
         pool.release()
 
@@ -334,7 +334,7 @@ def _fill_kernel(array, value):
 
 
 def blocks_for(size: int) -> int:
-    """Blocks for a pass over `size` entries; the kernels stride, so any number is right."""
+    """Return a number of blocks for a pass over `size` entries; as kernels stride, any is right."""
     return 1 if SIMULATOR else max(1, min(4096, -(-size // THREADS)))
 
 

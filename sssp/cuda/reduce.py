@@ -1,4 +1,4 @@
-"""Some numbers for every row of a batch, found on the device.
+"""Reductions of the rows of a batch on the device.
 
 What is exact in any order (counts, greatest distances, sums of integers) is folded: every block of
 a row folds its share of the vertices into two words, then one thread a row folds those of the
@@ -37,7 +37,7 @@ LOW_HALF = 0xFFFFFFFF
 
 @cache
 def _make_kernels(step: str, combine: str, integral: bool, targeted: bool) -> tuple[Any, Any]:
-    """Return the kernels that fold the vertices of a block, and the blocks of a row.
+    """Return the two kernels of a reduction: over vertices by block, and over the blocks of a row.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def _make_kernels(step: str, combine: str, integral: bool, targeted: bool) -> tu
 
     @kernel
     def _fold_vertices_kernel(distances, unseen, targets, weights, column, found):
-        """Fold a block's share of the vertices of a row, and those of its threads.
+        """Reduce a block's share of the vertices of a row.
 
         A total is an int64 or float64.
 
@@ -134,7 +134,7 @@ def _make_kernels(step: str, combine: str, integral: bool, targeted: bool) -> tu
 
 @cache
 def _make_ordered_kernel(kind: int, weighted: bool, targeted: bool) -> Any:
-    """Return the kernel that adds up floats in order of vertex.
+    """Return the kernel that sums floats in order of vertex.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def _make_ordered_kernel(kind: int, weighted: bool, targeted: bool) -> Any:
 
     @kernel
     def _add_in_order_kernel(distances, unseen, targets, weights, number, edges, values, sums):
-        """Sum a row in order of vertex, one block for a row and a column of the weights.
+        """Sum a row in order of vertex, one block for each row and column of weights.
 
         All threads bring a tile, and one adds it: nothing but additions, in one order. What does
         not count is a 0, which changes no sum.
@@ -223,7 +223,7 @@ def _make_ordered_kernel(kind: int, weighted: bool, targeted: bool) -> Any:
 
 
 class Words(NamedTuple):
-    """Memory of the device for the numbers of a batch.
+    """Device memory for the reduced numbers of a batch.
 
     Attributes
     ----------
@@ -239,7 +239,7 @@ class Words(NamedTuple):
 
     @classmethod
     def allocate(cls, rows: int, reduction: Reduction) -> Words:
-        """Return memory for at most so many rows."""
+        """Return memory for at most `rows` rows."""
         columns = reduction.columns
         return cls(
             device_array((rows, BLOCKS, 2), INT64),
@@ -249,12 +249,12 @@ class Words(NamedTuple):
 
 
 def row_bytes(reduction: Reduction) -> int:
-    """Bytes of `Words` that a row takes."""
+    """Return the bytes of `Words` for a row."""
     return 16 * BLOCKS + 24 * reduction.columns
 
 
 def on_device(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
-    """Return the weights of the vertices, shape (c, n), as kernels take them.
+    """Return the vertex weights, shape (c, n), on the device, as kernels take them.
 
     Where there are none, what is never read, but of the type that kernels for such distances have.
     """

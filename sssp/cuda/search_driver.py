@@ -1,4 +1,4 @@
-"""Runs a CUDA search over all sources of a request: batches, memory, trees, the way back.
+"""Run a CUDA search for all sources of a request: batches, memory, trees, and copies to the host.
 
 The twin of `sssp.cpu.search_driver`. A method is a `Search` (`sssp.cuda.batch`): it launches
 kernels that fill the rows of a `Batch`, all on one stream. Everything else is here, once for all of
@@ -112,7 +112,7 @@ def solve_rows(
 
 @dataclass
 class _Lane:
-    """Stream and memory for one batch after the other, also for calls of the same kind after this.
+    """A stream with memory for one batch after the other, kept for later calls of the same kind.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class _Lane:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the device that wait with the lane between calls."""
+        """Device bytes that the lane keeps between calls."""
         parts = self.asked, self.counters, self.distances, self.tails, *self.scratch
         nbytes = self.form_scratch.nbytes + sum(getattr(part, "nbytes", 0) for part in parts)
         return int(nbytes)
@@ -206,7 +206,7 @@ class _Rows:
         self.in_place = not self.on_host and not self.targeted and request.rows > most
 
     def run(self) -> Answer | None:
-        """Return the answer, or None after an overflow."""
+        """Find all rows; return the answer, or None after an overflow."""
         request = self.request
         reduction, self.vertex_weights = request.reduction, None
         if reduction is not None and self.columns and reduction.vertex_weights is not None:
@@ -238,7 +238,7 @@ class _Rows:
         return answer
 
     def _pass_all(self, lanes: deque[_Lane], advance: Callable[[int], object]) -> bool:
-        """Find all rows, lane by lane in turn; False after an overflow."""
+        """Find all rows in batches, on each lane in turn; return False after an overflow."""
         rows = self.request.rows
         for first in range(0, rows, self.size):
             lane = lanes.popleft()
@@ -254,7 +254,7 @@ class _Rows:
         return True
 
     def _take_lanes(self) -> list[_Lane]:
-        """Return lanes with memory for as many rows as fit; one, if an earlier call has left it."""
+        """Return lanes with memory for as many rows as fit; only one if an earlier call left it."""
         graph, request, search = self.graph, self.request, self.search
         row = search.row_bytes + form_bytes(graph.n, request, self.dtype)
         if self.finds_trees:
@@ -290,7 +290,7 @@ class _Rows:
         return [shelf.take(key) or self._new_lane() for _ in range(lanes)]
 
     def _prepare(self, lane: _Lane) -> None:
-        """Set up a lane with the arrays that all batches of the call share."""
+        """Set up a lane: upload the arrays that all batches of the call share."""
         request, reduction = self.request, self.request.reduction
         if self.vertex_weights is not None:
             lane.form_scratch.weights = self.vertex_weights
@@ -337,7 +337,7 @@ class _Rows:
         )
 
     def _key(self) -> Any:
-        """Return the key of lanes for such calls: all parameters of `_new_lane`."""
+        """Return the key of lanes for such calls, from all parameters of `_new_lane`."""
         request, reduction = self.request, self.request.reduction
         return (
             type(self.search), self.search.kind, self.size, self.columns, self.dtype.char,
@@ -393,11 +393,11 @@ class _Rows:
         return True
 
     def _first(self, array: Any, rows: range) -> Any:
-        """Return so many rows of a lane's array, which has them all but for the last batch."""
+        """Return the part of a lane's array for a number of rows, fewer in the last batch."""
         return array if len(rows) == self.size else array[: len(rows)]
 
     def _finish(self, lane: _Lane) -> bool:
-        """Wait for the batch of a lane, if it has one, and hand it to the form.
+        """Wait for the batch of a lane, if there is one, and pass its rows to the output form.
 
         False after an overflow.
         """
@@ -433,7 +433,7 @@ class _Rows:
         return _overflowed(self.test, self.on_device.arcs(self.graph, self.dtype), batch, suspects)
 
     def _complete(self, lane: _Lane, batch: Batch) -> DeviceRows:
-        """Return a finished batch with origins and trees, where wanted."""
+        """Return a finished batch with origins and trees, if requested."""
         request, origin, tails = self.request, None, batch.tails
         if lane.tree is not None and self.arcs is not None:
             tree = Tree(self.graph, self.arcs, batch, lane.tree)
@@ -449,7 +449,7 @@ class _Rows:
 
 
 def _launch(stream: Any, lane: _Lane, search: Search, batch: Batch) -> None:
-    """Launch a batch, from its sources to its counters on the host."""
+    """Launch a batch: copy sources, search, and copy counters to the host."""
     batch = replace(batch, stream=stream)
     send(lane.given, lane.asked, stream)
     if not search.writes_all:
@@ -479,12 +479,12 @@ def _whole_kernel(distances, targets, unseen, suspects):
 
 @cache
 def _make_leads_on_kernel(integral: bool) -> Any:
-    """Return the kernel that notes rows in which an arc leads from a reached vertex to another."""
+    """Return the kernel that flags rows where an arc leads from a reached vertex to another."""
     wide = int64 if integral else float64
 
     @kernel
     def _leads_on_kernel(indptr, indices, weights, distances, unseen, limit, suspects, found):
-        """Note rows in which an arc leads from a reached vertex to an unreached one.
+        """Flag rows in which an arc leads from a reached vertex to an unreached one.
 
         Sums are taken in the type of the limit, which none of them leaves.
 
@@ -522,7 +522,7 @@ def _make_leads_on_kernel(integral: bool) -> Any:
 def _overflowed(
     test: OverflowTest, arcs: tuple[Any, ...], batch: Batch, suspects: np.ndarray[Any, Any]
 ) -> bool:
-    """Whether a wanted vertex of a batch may be unreached only because the dtype is too narrow.
+    """Whether the dtype may be too narrow for the distance of a wanted vertex of a batch.
 
     The exact test of `sssp.engine.overflow`, which explains it, in the rows that are `suspects`.
     """
@@ -543,7 +543,7 @@ def _overflowed(
 def solve_by_tables(
     solve: Callable[[Request], Answer | None], n: int, request: Request, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Find distances to the targets of every source; None if one may be too long for a dtype.
+    """Find distances to each source's own targets, by tables; None if one may be too long.
 
     A block of sources is searched at once, all of them to the targets of any, and each keeps its
     own.
@@ -582,7 +582,7 @@ def solve_by_tables(
 def _solve_block(
     solve: Callable[[Request], Answer | None], request: Request, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Find a table from all sources to the targets of any, and keep each row's own entries."""
+    """Find the table from all sources to all targets; keep each row's own targets."""
     assert request.target_offsets is not None
     assert request.targets is not None
     targets, columns = np.unique(request.targets, return_inverse=True)

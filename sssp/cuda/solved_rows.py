@@ -1,4 +1,4 @@
-"""Rows that were solved on a GPU, as the forms of an answer read them.
+"""Rows solved on a GPU, in the interface that output forms read.
 
 Only what an answer holds leaves the device: columns of targets are gathered, reached vertices and
 paths compacted there, and a reduction sends back one number a row.
@@ -78,7 +78,7 @@ def _count_kernel(distances, unseen, counts):
 def _compact_kernel(
     distances, unseen, predecessors, with_tails, with_numbers, offsets, vertices, numbers, tails
 ):
-    """Write the reached vertices of a tile, in order of vertex, from its offset on.
+    """Write the reached vertices of a tile from its offset on, in order of vertex.
 
     ============ ============= ======= ==========================================
     argument     shape         dtype   written by
@@ -155,7 +155,7 @@ def _mark_paths_kernel(distances, unseen, targets, predecessors, marks):
 
 @dataclass
 class FormScratch:
-    """Device memory for a form's view of a batch; None where the form needs none.
+    """Device memory for reading a batch in an output form; None where the form needs none.
 
     Attributes
     ----------
@@ -194,7 +194,7 @@ class FormScratch:
     def allocate(
         cls, n: int, request: Request, dtype: np.dtype[Any], rows: int, weights: Any
     ) -> FormScratch:
-        """Return memory for a batch of at most so many rows."""
+        """Return memory for a batch of at most `rows` rows."""
         arrays = {
             # (an empty array cannot be cut)
             name: device_array((rows, size or 1), kind)
@@ -210,7 +210,7 @@ class FormScratch:
 def _row_arrays(
     n: int, request: Request, dtype: np.dtype[Any]
 ) -> dict[str, tuple[int, np.dtype[Any]]]:
-    """Return entries of a row and dtype of the arrays in `FormScratch` that a request needs."""
+    """Return entries and dtype of the arrays of `FormScratch` that a row of a request needs."""
     targeted = request.targets is not None
     sparse = request.output == "sparse" and request.reduction is None
     paths = targeted and request.predecessors
@@ -232,7 +232,7 @@ def _tiles(n: int) -> int:
 
 
 def form_bytes(n: int, request: Request, dtype: np.dtype[Any]) -> int:
-    """Bytes of the device that a row of the form takes."""
+    """Return the device bytes that the output form takes for a row."""
     arrays = _row_arrays(n, request, dtype).values()
     size = sum(entries * kind.itemsize for entries, kind in arrays)
     return size + (reduce.row_bytes(request.reduction) if request.reduction is not None else 0)
@@ -240,7 +240,7 @@ def form_bytes(n: int, request: Request, dtype: np.dtype[Any]) -> int:
 
 @dataclass
 class DeviceRows:
-    """A finished batch.
+    """Finished rows of a batch, on the device.
 
     Attributes
     ----------
@@ -266,19 +266,19 @@ class DeviceRows:
 
     @property
     def origin(self) -> NDArray[np.int32] | None:
-        """Winning source of every vertex, of a nearest search."""
+        """The nearest source of every vertex, in a nearest search."""
         if self.on_device_origin is None:
             return None
         found: NDArray[np.int32] = on_host(self.on_device_origin, self.batch.stream)
         return found
 
     def copy_distances(self, out: NDArray[Any]) -> None:
-        """Write the columns that the request wants."""
+        """Write the requested columns to the host."""
         if out.shape[1] and not self.is_fetched:
             _bring(self._gather_wanted(), out, self.batch.stream)
 
     def _gather_wanted(self) -> Any:
-        """Return the columns that the request wants, on the device."""
+        """Return the requested columns, on the device."""
         if not self.targeted:
             return self.batch.distances
         found = self.scratch.columns[: self.batch.rows]
@@ -286,11 +286,11 @@ class DeviceRows:
         return found
 
     def copy_predecessors(self, out: NDArray[np.int32]) -> None:
-        """Write the predecessors."""
+        """Write the predecessors to the host."""
         _bring(self.predecessors, out, self.batch.stream)
 
     def list_reached(self, *, tails: bool) -> Entries:
-        """Return the reached vertices with their distances, and predecessors if wanted."""
+        """Return the reached vertices with their distances, and predecessors if requested."""
         batch = self.batch
         counts, columns = self._compact(batch.distances, batch.unseen, tails=tails, numbers=True)
         return Entries(counts, columns[0], columns[1], columns[2] if tails else None)
@@ -308,7 +308,7 @@ class DeviceRows:
         return Entries(counts, columns[0], None, columns[2])
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
-        """Return the result of a step for each row, as `FinishedRows` says."""
+        """Reduce each row by a step of a reduction, as `FinishedRows` says."""
         batch = self.batch
         if step.summand.kind == FUNCTION:
             rows, some = on_host(batch.distances, batch.stream), None
@@ -329,7 +329,7 @@ class DeviceRows:
     def _compact(
         self, matrix: Any, absent: Any, *, tails: bool, numbers: bool
     ) -> tuple[NDArray[np.int64], list[Any]]:
-        """Return how many entries of each row are not `absent`, and their columns."""
+        """Return the number of entries of each row that are not `absent`, and their columns."""
         batch, scratch = self.batch, self.scratch
         rows, n = batch.rows, matrix.shape[1]
         if n == 0:
@@ -358,7 +358,7 @@ def gather(batch: Batch, columns: Any) -> None:
 
 
 def _bring(array: Any, out: NDArray[Any], stream: Any) -> None:
-    """Copy a device matrix to the host, by way of another array where it cannot go straight."""
+    """Copy a device matrix to the host, through another array if it cannot be copied directly."""
     if out.dtype == array.dtype and out.flags.c_contiguous and out.flags.aligned:
         download(array, out, stream)
     else:

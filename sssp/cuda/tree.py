@@ -1,4 +1,4 @@
-"""Shortest-path trees and origins on the device, found from final distances.
+"""Shortest-path trees and origins, computed from final distances on the device.
 
 The same trees as `sssp.cpu.tree` finds: the smallest tight tail, and where a row has a tight
 arc between equal distances, or the graph a negative weight, the fewest arcs from the source and
@@ -39,7 +39,7 @@ NONE = np.int32(np.iinfo(np.int32).max)
 
 @kernel
 def _finals_kernel(distances, targets, whole, bound, unseen, finals):
-    """Find the distance of the farthest target of a row, one block a row.
+    """Write the distance of the farthest target of a row, one block a row.
 
     Up to there the row is final; the bound if a target is unreached, or where there are none, or
     if the `whole` row is: over negative arcs a path may pass vertices farther away than its end.
@@ -73,7 +73,7 @@ def _finals_kernel(distances, targets, whole, bound, unseen, finals):
 def _smallest_tails_kernel(
     indptr, indices, weights, finals, distances, origin, has_origin, arrivals, predecessors, ties
 ):
-    """Give every final vertex its smallest tight tail; note rows where equal distances tie.
+    """Write the smallest tight tail of every final vertex; flag rows with ties along tight arcs.
 
     ============ ========= ======= ===============================================
     argument     shape     dtype   written by
@@ -121,7 +121,7 @@ def _fewest_arcs_kernel(
     indptr, indices, weights, sources, first_sources, finals, tolerances, distances, origin,
     has_origin, ties, every_row, predecessors, hops, queue,
 ):  # fmt: skip
-    """Breadth-first search over the tight arcs of a row, level by level, one block a row.
+    """Search breadth-first over the tight arcs of a row, level by level, one block a row.
 
     ============= =========== ======= ===============================================
     argument      shape       dtype   written by
@@ -196,7 +196,7 @@ def _root_kernel(sources, distances, origin):
 
 @kernel
 def _point_kernel(indptr, indices, weights, finals, tolerances, distances, origin):
-    """Point from every vertex but the roots to the tail of a tight arc, nearer to the sources.
+    """Point each vertex that is not a root to a tight tail nearer to the sources.
 
     ========== ======== ====== ==========================================================
     argument   shape    dtype  written by
@@ -224,7 +224,7 @@ def _point_kernel(indptr, indices, weights, finals, tolerances, distances, origi
 
 @kernel
 def _jump_kernel(origin):
-    """Jump a few pointers from every vertex, until it points to a root or to nothing."""
+    """Jump pointers of every vertex a few times, until they point to a root or nowhere."""
     for vertex in range(cuda.grid(1), origin.size, cuda.gridsize(1)):
         found, hops = origin[vertex], 0
         while hops < HOPS and found != NONE and origin[found] != found:
@@ -235,7 +235,7 @@ def _jump_kernel(origin):
 
 @kernel
 def _spread_kernel(indptr, indices, weights, finals, tolerances, distances, origin, changed):
-    """Hand the smallest origin on along tight arcs; a root, which is its own, keeps it.
+    """Pass the smallest origin along tight arcs; a root, its own origin, keeps itself.
 
     ========== ======== ====== ==================================
     argument   shape    dtype  written by
@@ -266,7 +266,7 @@ def _spread_kernel(indptr, indices, weights, finals, tolerances, distances, orig
 
 @kernel
 def _tolerances_kernel(distances, finals, found, hops, with_hops, unseen, share, tolerances):
-    """Give a tolerance to rows in which not every final vertex was found, one block a row.
+    """Set a tolerance for rows in which some final vertex has no tight tail, one block a row.
 
     A root, of no hops, has no predecessor.
 
@@ -308,7 +308,7 @@ def _tolerances_kernel(distances, finals, found, hops, with_hops, unseen, share,
 
 @kernel
 def _finish_kernel(array):
-    """Write -1 where nothing was found."""
+    """Write -1 where no predecessor was found."""
     for i in range(cuda.grid(1), array.size, cuda.gridsize(1)):
         if array[i] == NONE:
             array[i] = -1
@@ -316,7 +316,7 @@ def _finish_kernel(array):
 
 @dataclass
 class Scratch:
-    """Memory for the trees of a batch.
+    """Device memory for the trees of a batch.
 
     Attributes
     ----------
@@ -341,7 +341,7 @@ class Scratch:
 
 
 def tree_bytes(graph: Graph, request: Request) -> int:
-    """Bytes of scratch for the tree of a row."""
+    """Return the bytes of scratch for the tree of a row."""
     words = 1 if request.nearest else 0
     if request.predecessors:
         words += ROW_WORDS - 1 if request.output == "device" else ROW_WORDS
@@ -349,7 +349,7 @@ def tree_bytes(graph: Graph, request: Request) -> int:
 
 
 def allocate_tree(graph: Graph, request: Request, rows: int, dtype: np.dtype[Any]) -> Scratch:
-    """Return scratch for at most so many rows."""
+    """Return scratch for at most `rows` rows."""
 
     def words(*, wanted: bool) -> Any:
         return device_array((rows, graph.n) if wanted else (1, 1), INDEX)
@@ -367,7 +367,7 @@ def allocate_tree(graph: Graph, request: Request, rows: int, dtype: np.dtype[Any
 
 
 class Tree:
-    """The trees of a batch.
+    """Computes the trees of a batch.
 
     Parameters
     ----------
@@ -389,7 +389,7 @@ class Tree:
         batch.fill(scratch.tolerances, 0)
 
     def origin(self) -> Any:
-        """Winning source of every vertex as a device array, -1 where there is none."""
+        """The nearest source of every vertex as a device array, -1 where there is none."""
         origin = self.scratch.origin
         self._find_origin(origin)
         if self.may_be_inexact and self._widen(origin.reshape(1, origin.size), hops=None):
@@ -419,7 +419,7 @@ class Tree:
             passes = PASSES
 
     def _widen(self, found: Any, hops: Any | None) -> bool:
-        """Give a tolerance to rows of which not all was found; False if there are none."""
+        """Set a tolerance for rows that are incomplete; return False if there are none."""
         batch, tolerances = self.batch, self.scratch.tolerances
         kind = np.dtype(batch.distances.dtype)
         _tolerances_kernel[batch.rows, THREADS, batch.stream](

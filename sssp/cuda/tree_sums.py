@@ -1,4 +1,4 @@
-"""Sums along shortest-path trees that lie on a GPU: skims down, loads up, by doubling.
+"""Sums along shortest-path trees on a GPU: skims and loads by pointer jumping.
 
 The twin of `sssp.cpu.tree_sums`, for trees that store all vertices. Every vertex of every row
 knows an ancestor, first the one before it and then one twice as far away each round (Wyllie, "The
@@ -49,7 +49,7 @@ def _place_of(entry, row_stride, vertex_stride, rows, n):
 
 @inline
 def _arc_into(indptr, tails, head, tail):
-    """Return where the arc from a tail stands among those by head; -1 if there is none."""
+    """Return the position of the arc from a tail among arcs sorted by head; -1 if there is none."""
     found = int32(-1)
     for arc in range(indptr[head], indptr[head + 1]):
         if tails[arc] == tail:
@@ -59,7 +59,7 @@ def _arc_into(indptr, tails, head, tail):
 
 @kernel
 def _above_kernel(row_stride, vertex_stride, memory_rows, n, rows, predecessors, above):
-    """Write the predecessor of every entry; none in rows that only pad memory.
+    """Write the predecessor of every entry; none for rows of padding.
 
     ============= ========== ====== ==========================================================
     argument      shape      dtype  written by
@@ -80,7 +80,7 @@ def _above_kernel(row_stride, vertex_stride, memory_rows, n, rows, predecessors,
 
 @kernel
 def _roots_kernel(sources, first_sources, row_stride, vertex_stride, above):
-    """Mark roots apart from unreached entries, a thread a row.
+    """Mark roots, to distinguish them from unreached entries, one thread a row.
 
     ============= =========== ====== =====================================================
     argument      shape       dtype  written by
@@ -103,14 +103,14 @@ def _roots_kernel(sources, first_sources, row_stride, vertex_stride, above):
 
 @cache
 def _make_values_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that begins a skim."""
+    """Return the kernel that initializes a skim."""
     number, missing = from_dtype(dtype), unreached(dtype).item()
 
     @kernel
     def _values_kernel(
         indptr, tails, values, row_stride, vertex_stride, rows, n, above, sums
     ):  # fmt: skip
-        """Bring the value of the arc that leads to every vertex.
+        """Write the value of the arc to each vertex from its predecessor.
 
         ============= ========== ====== ======================================================
         argument      shape      dtype  written by
@@ -140,14 +140,14 @@ def _make_values_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def _make_add_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel of a round of a skim."""
+    """Return the kernel of one round of pointer jumping in a skim."""
     number, floats = from_dtype(dtype), dtype.kind == "f"
 
     @kernel
     def _add_kernel(
         row_stride, vertex_stride, rows, n, above, sums, further, longer, found
     ):  # fmt: skip
-        """Add to every entry the sum of its ancestor; then adopt that ancestor's ancestor.
+        """Add to each entry the sum of its pointer's entry; then jump the pointer.
 
         ============= ========== ====== ======================================================
         argument      shape      dtype  written by
@@ -184,7 +184,7 @@ def _volumes_kernel(
     row_stride, vertex_stride, memory_rows, n, rows, volumes, volume_row, volume_vertex, above,
     flows, greatest, found,
 ):  # fmt: skip
-    """Bring volumes to where they travel; find the greatest.
+    """Write volumes to the entries of their targets; find the greatest.
 
     ============= ========== ====== ==========================================================
     argument      shape      dtype  written by
@@ -223,7 +223,7 @@ def _volumes_kernel(
 def _give_kernel(
     row_stride, vertex_stride, rows, n, above, flows, further, wider, found
 ):  # fmt: skip
-    """Add the flow of every entry to its ancestor; then adopt that ancestor's ancestor.
+    """Add the flow of each entry to its pointer's entry; then jump the pointer.
 
     ============= ========== ====== ==========================================================
     argument      shape      dtype  written by
@@ -256,7 +256,7 @@ def _give_kernel(
 def _spread_kernel(
     indptr, tails, row_stride, vertex_stride, rows, together, predecessors, flows, loads
 ):  # fmt: skip
-    """Add up, over all rows, the flow of every vertex on the arc that leads there.
+    """Add the flow of every vertex, over all rows, to the load of the arc from its predecessor.
 
     ============= ========== ====== ==========================================================
     argument      shape      dtype  written by
@@ -287,7 +287,7 @@ def _spread_kernel(
 
 
 class TreeSumsThere:
-    """Sums along trees on a device.
+    """Computes sums along trees on the device that holds them.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ class TreeSumsThere:
         self.stream = cuda.default_stream()
 
     def skim(self, values: NDArray[Any]) -> DeviceArray | None:
-        """Add values of the arcs along the way to every vertex.
+        """Sum values of the arcs along the path to every vertex.
 
         Parameters
         ----------
@@ -343,7 +343,7 @@ class TreeSumsThere:
             return self.predecessors.like(longer)
 
     def upload(self, sums: NDArray[Any]) -> DeviceArray:
-        """Copy the results of the host to the device."""
+        """Copy results from the host to the device."""
         number = self.predecessors.number
         with select(number):
             flat = cuda.to_device(np.ascontiguousarray(sums).reshape(-1))
@@ -360,7 +360,7 @@ class TreeSumsThere:
         return array
 
     def load(self, volumes: Any) -> NDArray[np.int64] | None:
-        """Send volumes along the way to every vertex, and add them up.
+        """Send volumes along the path to every vertex, and add them to the loads of arcs.
 
         Parameters
         ----------
@@ -408,7 +408,7 @@ class TreeSumsThere:
             return by_arc
 
     def _bring_volumes(self, volumes: Any) -> tuple[Any, int, int]:
-        """Return volumes on the device, one behind the other, and the strides of both axes."""
+        """Return volumes on the device as a flat array, with the strides of both axes."""
         rows, n = self.predecessors.shape
         if isinstance(volumes, np.ndarray):
             return upload(np.ascontiguousarray(volumes).reshape(-1)), n, 1
@@ -426,18 +426,18 @@ class TreeSumsThere:
 
     @property
     def _layout(self) -> tuple[int, ...]:
-        """The layout by which kernels find row and vertex of an entry."""
+        """Return the parameters by which kernels find row and vertex of an entry."""
         return *self.strides, self.memory_rows, self.graph.n
 
     def _check_memory(self, numbers: int) -> None:
-        """Refuse a call that does not fit: so many bytes an entry, and two ancestors."""
+        """Refuse a call that does not fit: `numbers` bytes and two int32 ancestors an entry."""
         needed = self.entries * (numbers + 2 * INDEX.itemsize)
         room = int(free_bytes() * SHARE)
         needs = {"sums along the trees": needed}
         check_memory(needs, NO_LIMIT, self.predecessors.device, FEWER, room)
 
     def _arcs(self) -> tuple[Any, Any, NDArray[Any]]:
-        """Return the arcs by head, on the device, and which ones they are."""
+        """Return the arcs sorted by head, on the device, and their numbers in the graph."""
         indptr, tails, order = order_of_heads(self.graph)
         there = device_graph(self.graph, self.predecessors.number)
         return (
@@ -461,7 +461,7 @@ class TreeSumsThere:
         return above
 
     def _is_left(self, found: Any, a_round: Any, *arguments: Any) -> bool:
-        """Run a round; return whether an ancestor is left."""
+        """Run a round of pointer jumping; return whether a pointer is left to jump."""
         fill(found[LEFT : LEFT + 1], INDEX.type(0), self.stream)
         a_round[blocks_for(self.entries), THREADS, self.stream](*arguments, found)
         return bool(found.copy_to_host()[LEFT])

@@ -1,4 +1,4 @@
-"""Real graphs that tests, benchmarks and users have on their machines, and facts about them.
+"""Graph files on this machine, downloads of known ones, and facts to check a reader against.
 
 `fetch` downloads those of the 9th DIMACS Implementation Challenge, and test problems of traffic
 assignment, nothing else does; ``data/README.md`` describes them.
@@ -187,7 +187,7 @@ def _locate(name: str) -> Path | None:
 
 
 def _checksum_of(path: Path) -> str | None:
-    """Return the SHA-256 that a file of the cache must have; None for all that have none."""
+    """Return the expected SHA-256 of a file in the cache; None if there is none."""
     if path.parent != _cache():
         return None
     if path.name in CHECKSUMS:
@@ -199,7 +199,7 @@ def _checksum_of(path: Path) -> str | None:
 
 
 def _checksum_file(path: Path) -> Path:
-    """Return the file beside a downloaded one that holds its checksum, as sha256sum takes it."""
+    """Return the path beside a downloaded file for its checksum, in the form of sha256sum."""
     return path.with_name(f"{path.name}.sha256")
 
 
@@ -209,7 +209,7 @@ def _digest(path: Path) -> str:
 
 
 def _cache() -> Path | None:
-    """Return the folder that downloads go to; None without a home folder."""
+    """Return the folder for downloads; None without a home folder."""
     try:
         return cache_folder()
     except OSError:
@@ -217,7 +217,7 @@ def _cache() -> Path | None:
 
 
 def require(name: str) -> Path:
-    """Look for a graph file as `find` does, and raise where there is none.
+    """Find a graph file as `find` does; raise if there is none.
 
     Raises
     ------
@@ -240,7 +240,7 @@ def require(name: str) -> Path:
 
 
 def fetch(name: str, *, progress: bool | None = None) -> Path:
-    """Return a graph file as `find` does; download it where there is none.
+    """Find a graph file as `find` does; download it if there is none.
 
     Parameters
     ----------
@@ -301,12 +301,12 @@ def fetch(name: str, *, progress: bool | None = None) -> Path:
 
 
 def published_file(name: str) -> str | None:
-    """Return the file in `PUBLISHED` that `name` stands for, None for none."""
+    """Return the file in `PUBLISHED` with this name, or None."""
     return next((file for file in _file_names(name) if file in PUBLISHED), None)
 
 
 def _download(file: str, folder: Path, progress: bool) -> Path:
-    """Download a published file into a folder, and keep its checksum if that is not known."""
+    """Download a published file into a folder; store its checksum if it is not known."""
     pooch, requests = import_extra("pooch", "data"), import_extra("requests", "data")
     path = folder / file
     make_folder(folder)
@@ -362,7 +362,7 @@ def _without_log(pooch: Any) -> Iterator[None]:
 
 @contextmanager
 def _bar(file: str, wanted: bool) -> Iterator[Any]:
-    """Lend a bar that counts bytes, False if none is wanted."""
+    """Yield a progress bar that counts bytes, or False if none is wanted."""
     if not wanted:
         yield False
         return

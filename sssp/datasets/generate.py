@@ -1,4 +1,4 @@
-"""A built-in graph that looks like a road network, for benches, tests and examples.
+"""A random graph similar to a road network, for benches, tests and examples.
 
 A plane region is divided by streets, again and again, as towns grow: every new street crosses
 one block and ends on two of its sides. Each block carries a budget, the number of vertices
@@ -105,7 +105,7 @@ def _spread(amount, share):
 
 @njit_inline
 def _extent(tail, after, x, y, start):
-    """Lower ends and widths of a block along both axes."""
+    """Return lower ends and widths of a block along both axes."""
     low_x = high_x = x[tail[start]]
     low_y = high_y = y[tail[start]]
     a = after[start]
@@ -119,7 +119,7 @@ def _extent(tail, after, x, y, start):
 
 @njit_inline
 def _add_road(tail, twin, degree, a, u, v):
-    """Write the arcs a and a + 1 between u and v; the caller links them into their blocks."""
+    """Write the arcs a and a + 1 between u and v; the caller links them to their blocks."""
     tail[a], tail[a + 1] = u, v
     twin[a], twin[a + 1] = a + 1, a
     degree[u] += 1
@@ -128,7 +128,7 @@ def _add_road(tail, twin, degree, a, u, v):
 
 @njit_inline
 def _divide(tail, twin, after, degree, a, v, onward):
-    """Put vertex v on the road of arc a, which then ends there; so does its twin.
+    """Insert vertex v into the road of arc a, which then ends at v, as does the reverse arc.
 
     The rest of the road are arcs `onward` and `onward` + 1.
     """
@@ -143,7 +143,7 @@ def _divide(tail, twin, after, degree, a, v, onward):
 
 @njit_inline
 def _junction(tail, after, along, degree, start, middle, reach):
-    """Return the arc of a block that ends at the junction to continue across it, or -1.
+    """Return the block's arc that ends at the junction with the road across, or -1.
 
     A junction (or bend) qualifies if the block's side goes on along the axis there, so that it
     is no corner of the block.
@@ -164,7 +164,7 @@ def _junction(tail, after, along, degree, start, middle, reach):
 
 @njit_inline
 def _site(tail, after, x, y, degree, start, bend):
-    """Return the longest arc of a block, which gets bends and side roads, and its middle."""
+    """Return the longest arc of a block, for bends and side roads, and its middle."""
     site, greatest = start, np.int64(-1)
     sum_x = sum_y = vertices = 0
     a = start
@@ -299,7 +299,7 @@ def _straight_road(n: int) -> _Arrays:
 
 
 def _square_of_roads(n: int) -> tuple[NDArray[Any], ...]:
-    """Make four roads around the region, with room for all the others."""
+    """Make four roads around the region, in arrays with room for all the others."""
     side = math.isqrt(n * _AREA_PER_VERTEX)
     tail, twin, after = (np.empty(4 * n, INDEX) for _ in range(3))
     place, degree = np.empty((2, n), INT64), np.zeros(n, np.int8)

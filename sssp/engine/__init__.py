@@ -1,1 +1,1 @@
-"""The contract of calls and solvers: a checked request, and the forms of its answer."""
+"""The contract between calls and solvers: a checked request, and the output forms of its answer."""

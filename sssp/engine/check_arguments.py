@@ -1,4 +1,4 @@
-"""The one place that checks the arguments of calls; solvers trust its results."""
+"""Checks of all arguments of calls; solvers trust the results."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ HOW_TO_START = "sssp.read_graph and sssp.Graph.from_arcs make one"
 
 
 def as_network(value: Any) -> Graph:
-    """Check the first argument of a call.
+    """Check the graph or prepared map, the first argument of a call.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def refuse_both(what: str, vertices: Any, arcs: Any) -> None:
 
 
 def distinct(vertices: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return vertices in ascending order, each once; `np.unique` hashes, in ten times the time."""
+    """Return the distinct vertices in ascending order; ten times as fast as `np.unique`."""
     ascending = np.sort(vertices)
     is_first = np.ones(ascending.size, np.bool_)
     np.not_equal(ascending[1:], ascending[:-1], out=is_first[1:])
@@ -217,7 +217,7 @@ def _no_vertex(value: Any, graph: Graph, what: str) -> str:
 
 
 def as_count(value: Any, name: str, least: int = 1) -> int:
-    """Check a number of things.
+    """Check an argument that is a count.
 
     Raises
     ------
@@ -230,7 +230,7 @@ def as_count(value: Any, name: str, least: int = 1) -> int:
 
 
 def as_limit(limit: Any, *, integral: bool) -> int | float | None:
-    """Check a distance limit; for integer arithmetic round it down, which changes nothing.
+    """Check a distance limit; round it down for integers, which changes no result.
 
     Raises
     ------
@@ -254,7 +254,7 @@ def as_limit(limit: Any, *, integral: bool) -> int | float | None:
 
 
 def as_memory_limit(memory_limit: Any) -> int:
-    """Return the bytes that a call may take: by default those that the machine has.
+    """Return the bytes that a call may use; by default the memory of the machine.
 
     Raises
     ------
@@ -294,7 +294,7 @@ def as_stream(stream: Any, device: str) -> int | None:
 def as_out(
     out: Any, dtype: DTypeLike | None, weights: np.dtype[Any]
 ) -> tuple[NDArray[Any] | None, np.dtype[Any] | None]:
-    """Check ``out`` and ``dtype`` of a call against each other and the dtype of the weights.
+    """Check `out` and `dtype` against each other and the dtype of the weights.
 
     Returns
     -------
@@ -367,7 +367,7 @@ def _as_vertex_weights(vertex_weights: Any, n: int) -> NDArray[Any]:
 
 
 def as_decay(decay: Any) -> Decay:
-    """Check how much vertices count by their distance.
+    """Check the argument `decay`: the factor of a vertex's weight by its distance.
 
     Raises
     ------
@@ -396,7 +396,7 @@ def as_decay(decay: Any) -> Decay:
 
 
 def _as_table(edges: Any, values: Any) -> Decay:
-    """Check the edges and the values of a decay that is constant between them."""
+    """Check the edges and values of a decay that is piecewise constant."""
     parts = []
     for name, given in (("edges", edges), ("values", values)):
         refuse_mask(given, name)
@@ -435,7 +435,7 @@ def refuse_negative(graph: Graph, method: Method) -> None:
 
 
 def refuse_unprepared(network: Graph, request: Request) -> None:
-    """Refuse a limit with negative weights, and floats from integer weights.
+    """Refuse, on a prepared map, a limit with negative weights, and floats from integer weights.
 
     Raises
     ------

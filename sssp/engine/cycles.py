@@ -26,7 +26,7 @@ ROUNDS, SIZE = range(2)
 
 @njit
 def has_cycle(predecessors, vertices, marks):
-    """Return whether the predecessors of `vertices` close a cycle; ``marks`` int32 is scratch."""
+    """Return whether the predecessors of `vertices` form a cycle; ``marks`` int32 is scratch."""
     for i in range(vertices.size):
         marks[vertices[i]] = -1
     for i in range(vertices.size):
@@ -41,7 +41,7 @@ def has_cycle(predecessors, vertices, marks):
 
 @njit
 def _next_cycle_kernel(predecessors, marks, start, cycle):
-    """Find the next cycle from vertex `start` on; return its length, and where to go on.
+    """Find the next cycle from vertex `start` on; return its length, and where to continue.
 
     ``marks`` int32 is -1 everywhere before the first call, ``cycle`` int32 receives the vertices
     in order. Predecessors from racing threads will do.
@@ -93,7 +93,7 @@ def _is_negative(graph: Graph, cycle: NDArray[np.int32]) -> bool:
 def _fall_on_kernel(
     indptr, indices, weights, bound, lowest, distances, predecessors, lists, round_of, state
 ):
-    """Relax round by round, until nothing falls or every vertex could have fallen a few times.
+    """Relax in rounds until no distance falls, or a budget of expansions is used up.
 
     The frontier stands in ``lists[ROUNDS % 2]``; ``predecessors`` are those of what fell here.
     """
@@ -124,7 +124,7 @@ def _fall_on_kernel(
 def negative_cycle_below(
     graph: Graph, distances: NDArray[Any], bound: Any, lowest: Any
 ) -> NDArray[np.int32]:
-    """Relax an unfinished row until it shows a negative cycle; return the cycle, or an empty array.
+    """Relax an unfinished row until a negative cycle shows; return it, or an empty array.
 
     Threads that lower a vertex at once may leave it the predecessor of one that lost, in every
     round the same, and so hide a cycle from `negative_cycle`. Here one thread goes on with the
@@ -156,14 +156,14 @@ def negative_cycle_below(
 
 
 def rounding(distances: NDArray[Any], n: int) -> Any:
-    """Return the tolerance of sums over n arcs in a row that rounding on a cycle has lowered."""
+    """Return the tolerance for sums over n arcs whose row was lowered by rounding on a cycle."""
     kind = distances.dtype
     reached = distances[distances < np.inf]
     return kind.type(4 * n * np.finfo(kind).eps * np.abs(reached).max(initial=0))
 
 
 def settle_sources(distances: NDArray[Any], sources: NDArray[np.int64], n: int) -> None:
-    """Put sources back to 0 that only rounding on a cycle through them has lowered.
+    """Reset to 0 the sources that only rounding on a cycle has lowered.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How much a vertex counts by its distance, and sums of floats in order of vertex.
+"""Decays: factors of vertex weights by distance, and float sums in a fixed order of vertices.
 
 A sum of floats depends on its order: it is the same on every device, in which exponentials and
 powers alone may differ in the last bit on a GPU (`sssp.cuda.reduce`).
@@ -22,7 +22,7 @@ _NOTHING = np.empty(0, FLOAT64)
 
 
 class Decay(NamedTuple):
-    """How much a vertex counts by its distance.
+    """A function of the distance that multiplies the weight of a vertex in a reduction.
 
     Attributes
     ----------
@@ -47,13 +47,13 @@ class Decay(NamedTuple):
 
     @property
     def reach(self) -> float:
-        """The greatest distance at which a vertex may count."""
+        """The greatest distance at which the factor may be above 0."""
         if self.kind == LINEAR:
             return self.number
         return float(self.edges[-1]) if self.kind == TABLE else math.inf
 
     def factors(self, distances: NDArray[Any]) -> NDArray[np.float64]:
-        """Return what the caller's function makes of some distances.
+        """Return the factors that the caller's function gives for distances.
 
         Raises
         ------
@@ -75,7 +75,7 @@ class Decay(NamedTuple):
 
 @njit
 def _factor(kind, number, edges, values, distance):
-    """Return the summand of a vertex at a distance, a float64."""
+    """Return the factor of a vertex at a distance, a float64."""
     if kind == DISTANCE:
         return distance
     if kind == EXPONENTIAL:
@@ -128,7 +128,7 @@ def ordered_sums(
     weights: NDArray[np.float64] | None,
     decay: Decay | None,
 ) -> NDArray[np.float64]:
-    """Return the sums of a row, rounded in order of vertex.
+    """Return the sums of a row, added in order of vertex.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def ordered_sums(
 
 
 def choose_summand(decay: Decay | None, weights: NDArray[Any] | None) -> Decay:
-    """Return the summand of a vertex as a `Decay`: decayed, its distance, or 1."""
+    """Return what to sum for each vertex, as a `Decay`: its factor, its distance, or 1."""
     if decay is not None:
         return decay
     return Decay(DISTANCE if weights is None else ONE)
@@ -165,7 +165,7 @@ def choose_summand(decay: Decay | None, weights: NDArray[Any] | None) -> Decay:
 
 @njit
 def _ordered_lanes_kernel(block, start, places, bound, weights, decay, totals):
-    """Sum weight times decay over the reached places of every lane, in order of place.
+    """Sum weight times decay over the reached vertices of every lane, in order of place.
 
     ======== ============= ======= ============================================
     argument shape         dtype   written by
@@ -207,7 +207,7 @@ def ordered_sums_of_lanes(
     weights: NDArray[np.float64] | None,
     decay: Decay | None,
 ) -> NDArray[np.float64]:
-    """Return the sums of rows that stand side by side, rounded as those of `ordered_sums` are.
+    """Return the sums of rows swept side by side, rounded as those of `ordered_sums`.
 
     Parameters
     ----------

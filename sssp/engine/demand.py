@@ -1,4 +1,4 @@
-"""What travels: origins, destinations and volumes, in the forms that calls take."""
+"""Demand: origins, destinations and volumes, in the forms that calls accept."""
 
 from __future__ import annotations
 
@@ -58,18 +58,18 @@ class Demand:
 
     @property
     def total(self) -> float:
-        """All volumes together."""
+        """Sum of all volumes."""
         return float(self.entries.sum())
 
     @property
     def entries(self) -> NDArray[np.float64]:
-        """The volumes, those of a sparse table in one row."""
+        """The volumes; those of a sparse table as one row."""
         entries: NDArray[np.float64] = self.volumes.data if self.is_sparse else self.volumes
         return entries
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the entries are one row, and not a table."""
+        """Whether the volumes are a list of trips, and not a table."""
         return not isinstance(self.volumes, np.ndarray)
 
     def with_entries(self, entries: NDArray[np.float64]) -> Demand:
@@ -91,7 +91,7 @@ class Demand:
         return np.asarray(part.toarray()) if self.is_sparse else part
 
     def entries_of(self, low: int, high: int) -> tuple[slice, Any]:
-        """Return which entries some origins have, and where these stand in their dense rows."""
+        """Return the entries of some origins, and their positions in dense rows."""
         if not self.is_sparse:
             return slice(low, high), ...
         first, last = self.volumes.indptr[[low, high]].tolist()
@@ -100,7 +100,7 @@ class Demand:
         return slice(first, last), (rows, self.volumes.indices[first:last])
 
     def as_given(self, values: NDArray[Any]) -> Any:
-        """Bring one value an entry, or several, into the shape of the caller's volumes."""
+        """Bring one value an entry, or several, to the shape of the caller's volumes."""
         if self.trip_of is not None:
             given = np.empty_like(values)
             given[self.trip_of] = values
@@ -120,14 +120,14 @@ class Demand:
         return row, int(self.volumes.indices[entry[0]])
 
     def name_of(self, ends: tuple[int, int]) -> str:
-        """Return how to name the trip of a row and a column in messages."""
+        """Return the name of the trip at a row and a column, for messages."""
         given, labels = self.given or self, self.graph.labels
         vertices = given.origins[ends[0]], given.destinations[ends[1]]
         words = vertices if labels is None else [labels[vertex] for vertex in vertices]
         return f"from {words[0]} to {words[1]}"
 
     def refuse_lost(self, ends: tuple[int, int]) -> NoReturn:
-        """Raise `UnreachableError` for the volume of a row and a column."""
+        """Raise `UnreachableError` for the volume at a row and a column."""
         raise UnreachableError(
             f"no path leads {self.name_of(ends)}, where a volume is to travel; set it to 0, "
             "or unreached='skip' leaves out all such volumes"
@@ -135,7 +135,7 @@ class Demand:
 
 
 def as_demand(demand: Any, graph: Graph, *, needs_volumes: bool = True) -> Demand:
-    """Check what travels on a graph.
+    """Check the demand on a graph.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def as_demand(demand: Any, graph: Graph, *, needs_volumes: bool = True) -> Deman
 
 
 def _columns(frame: Any, graph: Graph, needs_volumes: bool) -> tuple[Any, ...]:
-    """Return origins and destinations, as vertices, and volumes of a data frame."""
+    """Return origins and destinations (as vertices) and volumes of a data frame."""
     wanted = [ORIGIN, DESTINATION, *([VOLUME] if needs_volumes else [])]
     frame = frame.rename(columns=lambda name: str(name).strip().lower())
     missing = [name for name in wanted if name not in frame.columns]
@@ -215,7 +215,7 @@ def _columns(frame: Any, graph: Graph, needs_volumes: bool) -> tuple[Any, ...]:
 
 
 def _in_order(matrix: Any) -> Any:
-    """Return a sparse matrix as rows whose entries are in order, each place once."""
+    """Return a sparse matrix with sorted rows and without duplicates."""
     from scipy.sparse import csr_array
 
     table = csr_array(matrix)
@@ -230,7 +230,7 @@ def _trips(
     is_integral: bool,
     graph: Graph,
 ) -> Demand:
-    """Return trips as a sparse table, with an entry for each."""
+    """Return trips as a sparse table with one entry each."""
     from scipy.sparse import csr_array
 
     starts, rows = np.unique(origins, return_inverse=True)
@@ -243,7 +243,7 @@ def _trips(
 
 
 def _check_volumes(demand: Demand) -> None:
-    """Refuse volumes that are negative, NaN or infinite, or whose sum cannot be held."""
+    """Refuse volumes that are negative, NaN or infinite, or whose sum overflows."""
     entries = demand.entries
     total = demand.total
     if not (total < np.inf and entries.min(initial=0) >= 0):

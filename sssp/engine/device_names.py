@@ -42,7 +42,7 @@ def named_device(device: Any) -> str:
 
 
 def refuse_several(device: Any) -> None:
-    """Refuse a list of devices, for a call that runs on one.
+    """Refuse a list of devices in a call that runs on one.
 
     Raises
     ------
@@ -62,5 +62,5 @@ def kind_of(device: str) -> str:
 
 
 def is_device_name(device: Any) -> bool:
-    """Return whether something names one device."""
+    """Return whether a value names one device."""
     return isinstance(device, str) and NAME.fullmatch(device) is not None

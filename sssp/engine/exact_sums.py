@@ -1,4 +1,4 @@
-"""Numbers to add up, and sums of int64 that are exact or refused, never wrapped.
+"""Sums of int64 that are exact or refused, and never wrap around.
 
 A sum may leave int64 on its way and come back, so that looking at every addition says too much.
 Where the sums might leave it at all, the upper and the lower 32 bits are added up apart: neither
@@ -24,7 +24,7 @@ SAFE = 1 << 62
 
 
 def as_numbers(values: ArrayLike, what: str) -> NDArray[Any]:
-    """Return numbers as int64 or float64, exact.
+    """Return numbers exactly, as int64 or float64.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def may_wrap(values: NDArray[Any], count: int) -> bool:
 
 
 def is_wide(greatest: int, count: int) -> bool:
-    """Return whether a sum of `count` integers, none of them greater, might leave int64."""
+    """Return whether a sum of `count` integers up to `greatest` might leave int64."""
     return greatest * count >= SAFE
 
 
@@ -57,7 +57,7 @@ def parts_of(values: NDArray[Any], wide: bool) -> tuple[NDArray[Any], ...]:
 
 
 def carry(sums: Sequence[NDArray[Any]]) -> None:
-    """Make room for more in the sums of the lower halves, if there are two."""
+    """Carry the sums of lower halves into those of upper halves, if there are two."""
     if len(sums) == 2:
         upper, lower = sums
         upper += lower >> HALF
@@ -65,7 +65,7 @@ def carry(sums: Sequence[NDArray[Any]]) -> None:
 
 
 def join_parts(sums: Sequence[NDArray[Any]], what: str) -> NDArray[Any]:
-    """Return the sums, from those of the parts, which are used up.
+    """Return sums from the sums of their parts, which are overwritten.
 
     Raises
     ------

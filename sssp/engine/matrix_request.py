@@ -1,4 +1,4 @@
-"""Checked questions about all pairs, and the arithmetic that every dense solver keeps.
+"""Checked requests for all pairs, and the arithmetic that all dense solvers share.
 
 Calls turn their arguments into a `MatrixRequest` or a `ClosureRequest` once; solvers trust it. A
 solver of `MatrixRequest` works in place in a matrix D of shape (n, n), made by `fill`:
@@ -53,7 +53,7 @@ Number = np.dtype[Any]
 
 
 class NegativeDiagonalError(Exception):
-    """An entry of the diagonal is negative: a negative cycle, or a false alarm.
+    """A diagonal entry is negative: a negative cycle, or a false alarm from rounding.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ def threshold(dtype: Number, least: Any) -> Any:
 
 
 def overflowed(dtype: Number, above: Any, greatest: Any, heaviest: Any) -> bool:
-    """Return whether a distance may have been taken for unreachable.
+    """Return whether a distance may have been mistaken for unreachable.
 
     Parameters
     ----------
@@ -108,13 +108,13 @@ def overflowed(dtype: Number, above: Any, greatest: Any, heaviest: Any) -> bool:
 
 
 def squarings(arcs: int) -> int:
-    """Return how many squarings a matrix needs to hold walks of `arcs` arcs."""
+    """Return the number of squarings until a matrix covers walks of `arcs` arcs."""
     return max(0, arcs - 1).bit_length()
 
 
 @dataclass
 class MatrixRequest(Resources):
-    """One call of `all_pairs` for a method that works on a matrix, checked.
+    """A checked call of `all_pairs`, for a method that works on a matrix.
 
     Attributes
     ----------
@@ -142,27 +142,27 @@ class MatrixRequest(Resources):
 
     @property
     def negative(self) -> bool:
-        """Whether a weight may be below zero."""
+        """Whether a weight may be negative."""
         return self.weights.least < 0
 
     @property
     def heaviest(self) -> int | float:
-        """No weight is greater, and it is 0 or more."""
+        """The greatest weight, or 0 if all are negative."""
         return max(self.weights.greatest, 0)
 
     @property
     def positive(self) -> bool:
-        """Whether every weight is above zero: then every tight arc leads farther away."""
+        """Whether all weights are positive: then every tight arc increases the distance."""
         zero_is_none = not isinstance(self.source, Graph) and not self.zero_is_arc
         return self.weights.least > 0 or (self.weights.least == 0 and zero_is_none)
 
     @property
     def squarings(self) -> int:
-        """Squarings that find all paths; one more finds a negative cycle of n arcs."""
+        """Number of squarings that find all paths; one more finds a negative cycle of n arcs."""
         return squarings(self.n - 1) + (1 if self.negative and self.n > 1 else 0)
 
     def carries_tails(self, dtype: Number) -> bool:
-        """Return whether a solver in `dtype` carries tails along: few arcs of floats are tight."""
+        """Return whether a solver in `dtype` updates tails too: few arcs over floats are tight."""
         return self.predecessors and dtype.kind == "f"
 
     def bytes_of_matrices(self, dtype: Number, copies: int) -> int:
@@ -205,7 +205,7 @@ class MatrixRequest(Resources):
 
 
 def _absent(block: NDArray[Any], zero_is_arc: bool) -> NDArray[np.bool_]:
-    """Return a mask of the entries in rows of a dense matrix that are no arcs."""
+    """Return a mask of the entries in rows of a dense matrix that are not arcs."""
     absent = np.zeros(block.shape, np.bool_) if zero_is_arc else block == 0
     if block.dtype.kind == "f":
         absent |= block == np.inf
@@ -214,7 +214,7 @@ def _absent(block: NDArray[Any], zero_is_arc: bool) -> NDArray[np.bool_]:
 
 @dataclass
 class ClosureRequest(Resources):
-    """One call of `transitive_closure`, checked.
+    """A checked call of `transitive_closure`.
 
     Attributes
     ----------
@@ -235,12 +235,12 @@ class ClosureRequest(Resources):
 
     @property
     def words(self) -> int:
-        """Words in a row."""
+        """Number of words in a row."""
         return -(-self.n // WORD)
 
     @property
     def squarings(self) -> int:
-        """Rounds of ``R = R or R R`` that find all walks: n - 1 arcs, or n if a cycle counts."""
+        """Number of squarings that find all walks: n - 1 arcs, or n if cycles count."""
         return squarings(self.n - 1 if self.reflexive else self.n)
 
     def fill(self, out: NDArray[np.uint64], rows: range) -> None:

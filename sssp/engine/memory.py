@@ -1,4 +1,4 @@
-"""Memory budgets: the bytes that a call needs, part by part, against its limit.
+"""Memory budgets: the bytes that a call needs, by purpose, against its limit.
 
 This module refuses only: how many rows are solved at once in what memory there is,
 `sssp.cpu.search_driver` and `sssp.cuda.search_driver` decide.
@@ -44,7 +44,7 @@ NO_MATRIX = (
 def check_memory(
     parts: Mapping[str, int], limit: int, device: str, advice: str, room: int = NO_LIMIT
 ) -> None:
-    """Refuse a call that needs more memory than it may take.
+    """Refuse a call that needs more memory than its limit.
 
     Parameters
     ----------

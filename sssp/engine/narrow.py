@@ -1,4 +1,4 @@
-"""From one dtype of distances to another on the host, sentinels included."""
+"""Conversion of distances between dtypes on the host, sentinels included."""
 
 from __future__ import annotations
 

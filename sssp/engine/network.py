@@ -1,4 +1,4 @@
-"""The protocol of networks: what a plan runs on, a graph or a prepared map."""
+"""The protocol of networks: a graph or a prepared map, which plans run on."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Network(Protocol):
 
     @property
     def _is_on_device(self) -> bool:
-        """Whether a GPU has what it needs beyond a graph's arrays: the pieces of a prepared map."""
+        """Whether a GPU holds more than a graph's arrays: the partition of a prepared map."""
 
     @property
     def _weight_range(self) -> WeightRange:
@@ -35,26 +35,26 @@ class Network(Protocol):
 
     @property
     def _tree_graph(self) -> Graph:
-        """The graph whose arcs the trees are made of."""
+        """The graph for shortest-path trees."""
 
     def _cached(self, key: str, build: Callable[[], T]) -> T:
-        """Return ``build()``, called once, then kept."""
+        """Return the result of ``build()``, computed once under this name, then kept."""
 
     def free_device(self) -> None:
         """Drop the copies on CUDA devices."""
 
 
 def reversed_graph(graph: Graph) -> Graph:
-    """Return the graph with every arc turned around, made once and kept."""
+    """Return the reversed graph, made once and kept."""
     return graph._cached("reversed", graph.reverse)
 
 
 def methods_of(network: object) -> dict[str, type[Method]] | None:
-    """Return the methods of a network; None for a graph and any other argument."""
+    """Return the methods of a prepared map; None for any other argument."""
     own: dict[str, type[Method]] | None = getattr(network, "_methods", None)
     return own
 
 
 def open_part(network: N) -> N:
-    """Return a graph without its closed arcs, which solvers work on; a prepared map itself."""
+    """Return a graph without its closed arcs, for solvers; a prepared map unchanged."""
     return network if network._methods else network.without_closed_arcs()  # type: ignore[attr-defined]

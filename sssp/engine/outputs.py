@@ -1,4 +1,4 @@
-"""The output forms: what an answer makes of finished rows, once for all devices.
+"""Output forms: how finished rows become the answer, once for all devices.
 
 Solvers hand over rows, one or several at a time. They lie where they were solved, on the host or
 on a GPU, and give away only what a form asks of them: columns, the reached vertices, the paths to
@@ -47,38 +47,38 @@ class Entries(NamedTuple):
 
 
 class FinishedRows(Protocol):
-    """Finished rows, on the host or on a GPU."""
+    """Finished rows, on the host or on a GPU, in the interface that output forms read."""
 
     @property
     def rows(self) -> range:
-        """Which rows of the request."""
+        """The numbers of these rows in the request."""
 
     @property
     def origin(self) -> NDArray[np.int32] | None:
-        """Winning source of every vertex, of a nearest search."""
+        """The nearest source of every vertex, in a nearest search."""
 
     @property
     def walks(self) -> Walks | None:
-        """The paths to the row's own targets, of trips."""
+        """The paths to each row's own targets, for trips."""
 
     def copy_distances(self, out: NDArray[Any]) -> None:
-        """Write the columns that the request wants, shape (rows, n) or (rows, t)."""
+        """Write the requested columns, shape (rows, n) or (rows, t)."""
 
     def copy_predecessors(self, out: NDArray[np.int32]) -> None:
         """Write the predecessors, shape (rows, n)."""
 
     def list_reached(self, *, tails: bool) -> Entries:
-        """Return the reached vertices with their distances, and predecessors if wanted."""
+        """Return the reached vertices with their distances, and predecessors if requested."""
 
     def paths(self) -> Entries:
         """Return the vertices on the paths to the targets with their predecessors."""
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
-        """Return the result of a step for each row, in the form that `Rule.finish` takes."""
+        """Reduce each row by a step of a reduction, to the form that `Rule.finish` takes."""
 
 
 class Form:
-    """Takes finished rows, from several threads at once, in any order, and makes the answer.
+    """Base class of output forms: takes finished rows, from any thread and in any order.
 
     Attributes
     ----------
@@ -92,15 +92,15 @@ class Form:
     nbytes = reserved_bytes = 0
 
     def place(self, rows: range) -> NDArray[Any] | None:
-        """Return where a search may write distances of whole rows itself; None: nowhere."""
+        """Return memory where a search may write whole rows of distances; None if there is none."""
         return None
 
     def tree_place(self, rows: range) -> NDArray[np.int32] | None:
-        """Return where predecessors of whole rows may be written; None: nowhere."""
+        """Return the memory for whole rows of predecessors; None if there is none."""
         return None
 
     def take(self, found: FinishedRows) -> None:
-        """Keep the parts of finished rows that the answer needs."""
+        """Keep the parts of finished rows that the answer consists of."""
         raise NotImplementedError
 
     def answer(self) -> Answer:
@@ -114,7 +114,7 @@ def make_form(
     dtype: np.dtype[Any],
     empty: Callable[..., NDArray[Any]] = np.empty,
 ) -> Form:
-    """Return the form on the host that `request` wants of a search in `dtype` over n vertices.
+    """Return the output form on the host for `request`, searched in `dtype` over n vertices.
 
     ``empty(shape, dtype)`` allocates its matrices.
     """
@@ -128,7 +128,7 @@ def make_form(
 
 
 class DenseForm(Form):
-    """Rows of a matrix, over all vertices or over the targets."""
+    """A matrix of rows, over all vertices or over the targets."""
 
     def __init__(
         self, n: int, request: Request, dtype: np.dtype[Any], empty: Callable[..., NDArray[Any]]
@@ -168,7 +168,7 @@ class DenseForm(Form):
         return part if fits else None
 
     def place(self, rows: range) -> NDArray[Any] | None:
-        """Return the same, if the matrix has all vertices."""
+        """Return rows of the matrix itself, if it has all vertices and the search's dtype."""
         is_whole = self.request.targets is None and self.shape[1] == self.n
         return self.part(rows) if is_whole else None
 
@@ -187,7 +187,7 @@ class DenseForm(Form):
         self._origin = found.origin
 
     def answer(self) -> Answer:
-        """Return the matrix, in the dtype that the call fixed or in the narrowest that fits."""
+        """Return the matrix, in the dtype of the call or in the narrowest that fits."""
         none = range(0)
         distances = self._distances if self._distances is not None else self._rows(none)
         if self.request.out is None:
@@ -200,7 +200,7 @@ class DenseForm(Form):
 
 
 class SparseForm(Form):
-    """The reached vertices of every row, in order of vertex."""
+    """CSR matrices of the reached vertices, in order of vertex."""
 
     def __init__(self, n: int, request: Request, dtype: np.dtype[Any]) -> None:
         self.request, self.dtype = request, dtype
@@ -208,19 +208,19 @@ class SparseForm(Form):
         self._origin: NDArray[np.int32] | None = None
 
     def take(self, found: FinishedRows) -> None:
-        """Keep vertices and distances, and predecessors where wanted."""
+        """Keep reached vertices, distances, and predecessors if requested."""
         entries = found.list_reached(tails=self.request.predecessors)
         self._entries.keep(found.rows, entries, {"the searches": self.reserved_bytes})
         self._origin = found.origin
 
     def answer(self) -> Answer:
-        """Return the matrices; a stored zero is a source's own distance."""
+        """Return the CSR matrices; a stored zero is the distance of a source."""
         distances, predecessors = self._entries.matrices(self.dtype)
         return Answer(distances, predecessors, self._origin)
 
 
 class _Sparse:
-    """Entries of all rows until they become CSR matrices."""
+    """Entries of all rows, collected until they become CSR matrices."""
 
     def __init__(self, request: Request, n: int) -> None:
         self.request, self.shape = request, (request.rows, n)
@@ -229,7 +229,7 @@ class _Sparse:
         self._lock = threading.Lock()
 
     def keep(self, rows: range, entries: Entries, held: dict[str, int]) -> None:
-        """Keep the entries of some rows, where the call holds other memory as well.
+        """Keep the entries of some rows, if the memory limit allows.
 
         Raises
         ------
@@ -275,7 +275,7 @@ class _Sparse:
 
 
 def _concatenate(parts: list[Any], size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Concatenate arrays, giving up each as it is copied, so that they are not held twice."""
+    """Concatenate arrays, freeing each once copied, to save memory."""
     joined: NDArray[Any] = np.empty(size, dtype)
     place = size
     while parts:
@@ -286,7 +286,7 @@ def _concatenate(parts: list[Any], size: int, dtype: np.dtype[Any]) -> NDArray[A
 
 
 class TripsForm(Form):
-    """For every source the distances to its own targets, and the paths if wanted."""
+    """For every source the distances to its own targets, and the paths if requested."""
 
     def __init__(self, request: Request, dtype: np.dtype[Any]) -> None:
         assert request.target_offsets is not None
@@ -326,7 +326,7 @@ class TripsForm(Form):
                 check_memory(needed, self.request.memory_limit, "cpu", self.request.advice)
 
     def answer(self) -> Answer:
-        """Return all trips, in the dtype that the call fixed or in the narrowest that fits."""
+        """Return all trips, in the dtype of the call or in the narrowest that fits."""
         distances = narrow(self._distances, self.request.dtype)
         if not self.request.predecessors:
             return Answer(distances)
@@ -335,7 +335,7 @@ class TripsForm(Form):
 
 
 def join_walks(parts: list[Walks]) -> Walks:
-    """Return the paths of all parts, in order; the list is used up."""
+    """Return the paths of all parts, in order; the list of parts is emptied."""
     counts = [np.diff(walks.firsts) for walks in parts]
     firsts = np.cumsum(np.concatenate([np.zeros(1, INT64), *counts]), dtype=INT64)
     vertices = [walks.vertices for walks in parts]
@@ -344,7 +344,7 @@ def join_walks(parts: list[Walks]) -> Walks:
 
 
 class ReducedForm(Form):
-    """One number a row, or one for every column of vertex weights."""
+    """One number for each row, or one for each column of vertex weights."""
 
     def __init__(
         self, n: int, request: Request, reduction: Reduction, dtype: np.dtype[Any]

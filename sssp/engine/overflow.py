@@ -1,4 +1,4 @@
-"""Whether a search has met a sum that its dtype does not hold: the exact test, after the fact.
+"""Detect, after a search, that a sum did not fit its dtype: an exact test.
 
 Searches drop what is longer than their bound, and say so. Where that bound is only what the
 dtype can hold, a dropped candidate matters if its head is wanted and no other way led there: if a
@@ -39,7 +39,7 @@ def _leads_on_kernel(indptr, indices, weights, distances, reached, unseen, limit
 
 @lru_cache
 def wide_limit(limit: int | float | None, kind: str) -> Any:
-    """Return a limit in the type in which sums of a kind of numbers are tested."""
+    """Return a limit as int64 or float64, the type in which the overflow test adds."""
     if kind == "f":
         return FLOAT64.type(infinity(FLOAT64) if limit is None else limit)
     beyond = np.iinfo(INT64).max
@@ -47,7 +47,7 @@ def wide_limit(limit: int | float | None, kind: str) -> Any:
 
 
 class OverflowTest:
-    """The test for the rows of one request in one dtype.
+    """The overflow test for the rows of one request in one dtype.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class OverflowTest:
             self.dropped_silently = float(weights.greatest) * max(n - 1, 0) > float(largest)
 
     def concerns(self, dropped: Any) -> Any:
-        """Return whether a row has to be looked at.
+        """Return whether a row has to be tested.
 
         Parameters
         ----------

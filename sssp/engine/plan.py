@@ -1,4 +1,4 @@
-"""A plan: a checked question with all that its answer needs. It splits, travels, runs and merges.
+"""Plans: a checked request with all that its answer needs; they split, run, and merge answers.
 
 ::
 
@@ -56,7 +56,7 @@ _import = cache(import_module)
 
 
 class Plan(NamedTuple, Generic[Q]):
-    """A request, with the network, the method and the place that answer it.
+    """A request, with the network, method and device that answer it.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Plan(NamedTuple, Generic[Q]):
     transposed: Plan[Q] | None = None
 
     def run(self) -> Answer | None:
-        """Answer the question; None if a distance fits none of the dtypes that the call may use.
+        """Answer the request; None if a distance fits none of the allowed dtypes.
 
         Raises
         ------
@@ -92,7 +92,7 @@ class Plan(NamedTuple, Generic[Q]):
         return self._answer(self.request)
 
     def solve_on_devices(self, answer: Callable[[Plan[Q]], Answer | None]) -> Answer | None:
-        """Answer by several devices, each of which takes the next part as it gets to it.
+        """Answer on several devices; each takes the next part when it is idle.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class Plan(NamedTuple, Generic[Q]):
         return whole
 
     def on_device(self, device: str, threads: int) -> Plan[Q]:
-        """Return the plan of a part for one of several devices."""
+        """Return the plan with one of several devices."""
         request: Any = self.request
         own = replace(request, device=device, devices=(), threads=threads, progress=False)
         return self._replace(request=own)
@@ -155,18 +155,18 @@ class Plan(NamedTuple, Generic[Q]):
 
 
 def part_size(rows: int, devices: int) -> int:
-    """Return how many rows of a call a device takes at a time, if it is one of several."""
+    """Return how many rows a device takes at a time, when several share a call."""
     turns = max(1, min(thresholds.PARTS, rows // (devices * thresholds.LEAST_PART)))
     return max(1, -(-rows // (devices * turns)))
 
 
 def weights_of(network: Network, method: Method) -> WeightRange:
-    """Return the range of the weights that a method sees: ones if it ignores weights."""
+    """Return the range of the weights that a method uses: ones if it ignores weights."""
     return network._weight_range if method.weighted else UNIT_WEIGHTS
 
 
 def is_symmetric(request: Request, n: int, weights: WeightRange) -> bool:
-    """Return whether distances are the same, found from their other ends on the reversed graph.
+    """Return whether searches from the targets on the reversed graph give the same distances.
 
     Sums of integers are. Floats are rounded from the source outward; over negative arcs what a
     source reaches (a negative cycle, what lies within a limit) is no matter of the target; and
@@ -177,7 +177,7 @@ def is_symmetric(request: Request, n: int, weights: WeightRange) -> bool:
 
 
 def run_placed(request: Q, answer: Callable[[Q], T]) -> T:
-    """Return ``answer(request)``; on the CPU if a GPU that the rule has chosen cannot do it."""
+    """Return ``answer(request)``; on the CPU if the GPU that the rule chose cannot do it."""
     if not request.by_rule:
         return answer(request)
     try:
@@ -203,7 +203,7 @@ def solver_of(method: Method, device: str) -> Any:
 
 
 def merge_answers(answers: Sequence[Answer]) -> Answer:
-    """Put the answers to the parts of a plan together, in order.
+    """Concatenate the answers to the parts of a plan, in order.
 
     Rows, sparse or dense, stand one below the other in the widest of their dtypes, trips one
     behind the other.
@@ -242,7 +242,7 @@ def _stack(parts: list[Any]) -> Any:
 
 
 def overflow_error(network: Network, request: Resources) -> DistanceOverflowError:
-    """Return the error for a plan that ran without an answer."""
+    """Return the error for a plan that returned no answer."""
     asked = getattr(request, "dtype", None)
     dtype = network._weight_range.working_dtypes(asked)[-1]
     remedy = f"use a limit (or {ROUNDED})"
@@ -261,7 +261,7 @@ def warn_once(text: str) -> None:
 
 
 def with_fixed_dtype(plan: Plan[Request]) -> Plan[Request]:
-    """Return the plan with its dtype fixed, so that all parts of it have the same.
+    """Return the plan with a fixed dtype, so that all its parts have the same.
 
     The caller's; else int32 if a bound on every distance fits, else int64.
     """
@@ -282,7 +282,7 @@ def with_fixed_dtype(plan: Plan[Request]) -> Plan[Request]:
 
 
 def _over_zero(network: Network) -> float:
-    """Bound every distance by the longest ways to and from vertex 0."""
+    """Bound every distance by the greatest distances from and to vertex 0."""
     total = 0.0
     for graph in (network._tree_graph, network._tree_graph.reverse()):
         answer = Plan(graph, Request(np.zeros(1, np.int64), dtype=INT64), DeltaStepping()).run()

@@ -1,4 +1,4 @@
-"""Progress bars: only on a terminal or in a notebook, and not for short work.
+"""Progress bars: only on a terminal or in a notebook, and not for short calls.
 
 A call that ends before a bar is due costs a look at the clock a step: tqdm is imported, and the
 bar made, when it is shown. It leaves neither a thread nor a lock between processes behind.
@@ -21,7 +21,7 @@ DELAY = 2.0
 
 
 def check_progress(progress: Any) -> bool | None:
-    """Return whether a call wants a bar; None: only on a terminal or in a notebook.
+    """Return whether a call shows a bar; for None, only on a terminal or in a notebook.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def check_progress(progress: Any) -> bool | None:
 def progress_bar(
     total: int, wanted: bool | None, unit: str = "source"
 ) -> Iterator[Callable[..., object]]:
-    """Lend a function ``advance(count, note="")`` that moves a bar to `total` on stderr.
+    """Open a bar on stderr; yield the function ``advance(count, note="")`` that moves it.
 
     Several threads may call it. A note stands behind the bar.
 
@@ -61,7 +61,7 @@ def progress_bar(
 
 
 class _LateBar:
-    """A bar that the first thread makes once it is due."""
+    """A bar that the first thread creates after a delay."""
 
     def __init__(self, total: int, unit: str) -> None:
         self._total, self._unit = total, unit
@@ -99,7 +99,7 @@ class _LateBar:
 
 
 def _kind_that_works() -> Any:
-    """Return the class of tqdm that can show itself here."""
+    """Return the class of tqdm that can be displayed here."""
     if _in_notebook():
         from tqdm import notebook
 
@@ -115,6 +115,6 @@ def _kind_that_works() -> Any:
 
 
 def _in_notebook() -> bool:
-    """Return whether an IPython kernel runs this; to have imported ipykernel is not enough."""
+    """Return whether an IPython kernel runs this process; importing ipykernel is not enough."""
     get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
     return get_shell is not None and hasattr(get_shell(), "kernel")

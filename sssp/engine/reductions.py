@@ -1,4 +1,4 @@
-"""Reductions of rows: which numbers of a row are added up or compared, and what is made of them.
+"""Reductions: each vertex of a row is mapped to a number, these are combined, and finished.
 
 A reduction is written once, as a `Rule` in `REDUCTIONS`: steps, each of which maps every reached
 vertex to a number and combines these, and a function that makes the answer of their results. What
@@ -28,7 +28,7 @@ EXACT = 53
 
 @dataclass(frozen=True)
 class Step:
-    """A fold over the vertices of a row that are reached and count.
+    """One fold of a reduction, over the reached vertices of a row.
 
     Attributes
     ----------
@@ -49,23 +49,23 @@ class Step:
 
     @property
     def columns(self) -> int:
-        """Numbers of a row."""
+        """Numbers that the fold gives for a row."""
         return 1 if self.vertex_weights is None else int(self.vertex_weights.shape[1])
 
     @property
     def summand(self) -> Decay:
-        """What is added up of a vertex, times its weight, if it has one."""
+        """The quantity to sum (distance, 1 or decay), multiplied by the vertex weight if any."""
         return choose_summand(self.decay, self.vertex_weights)
 
     def dtype_of(self, distances: np.dtype[Any]) -> np.dtype[Any]:
-        """Return the dtype of the result, where distances have another: int64 or float64."""
+        """Return the dtype of the result, int64 or float64, for a dtype of distances."""
         if self.number == "one":
             return INT64
         values = distances if self.vertex_weights is None else self.vertex_weights.dtype
         return INT64 if values.kind != "f" and self.decay is None else FLOAT64
 
     def is_exact(self, distances: np.dtype[Any]) -> bool:
-        """Return whether no order changes the result, for distances of a dtype."""
+        """Return whether the result is independent of the order, for a dtype of distances."""
         return self.combine == "max" or self.dtype_of(distances) == INT64
 
 
@@ -74,7 +74,7 @@ GREATEST = Step("distance", "max")
 
 
 class Block(NamedTuple):
-    """The rows that a rule finishes together.
+    """Rows that a rule finishes together.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Block(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """How rows are reduced.
+    """The definition of a reduction: its steps, and the function that finishes their results.
 
     Attributes
     ----------
@@ -115,12 +115,12 @@ class Rule(NamedTuple):
 
     @property
     def weighs(self) -> bool:
-        """Whether it takes vertex weights and a decay."""
+        """Whether the reduction takes vertex weights and a decay."""
         return WEIGHT in self.steps
 
 
 def _take_greatest(block: Block, greatest: Array) -> Array:
-    """Return the greatest distances, the sentinel of unreached where no vertex is reached."""
+    """Return the greatest distances; the sentinel of unreached if no vertex is reached."""
     nothing = greatest == least_number(block.dtype)
     return np.where(nothing, unreached(block.dtype), greatest)
 
@@ -130,7 +130,7 @@ def _take_count(block: Block, counts: Array) -> Array:
 
 
 def _join(what: str, block: Block, totals: Array) -> Array:
-    """Return sums; raise `DistanceOverflowError` for integers that do not fit int64."""
+    """Return sums from their halves; raise `DistanceOverflowError` for one beyond int64."""
     return totals if totals.ndim == 2 else join_parts([totals[..., 0], totals[..., 1]], what)
 
 
@@ -153,7 +153,7 @@ def _find_closeness(block: Block, totals: Array, counts: Array) -> Array:
 
 
 def _numbers(totals: Array, counts: Array) -> tuple[Array, Array]:
-    """Return sums and counts that divide without rounding before: Python's where floats are short.
+    """Return sums and counts for an exact division: as Python integers if floats are too short.
 
     As NumPy divides them: integers of both kinds to floats, rounded once.
     """
@@ -167,7 +167,7 @@ def _numbers(totals: Array, counts: Array) -> tuple[Array, Array]:
 
 
 def least_number(dtype: np.dtype[Any]) -> Any:
-    """Return the greatest of no numbers: int64 or float64."""
+    """Return the initial value of a maximum: a number that none is less than."""
     return -math.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
@@ -183,7 +183,7 @@ REDUCTIONS = {
 
 @dataclass(frozen=True)
 class Reduction:
-    """A reduction that a call asks for.
+    """A reduction as a call requests it: its name, weights and decay.
 
     Attributes
     ----------
@@ -202,21 +202,21 @@ class Reduction:
 
     @property
     def rule(self) -> Rule:
-        """The rule of that name."""
+        """The rule with the reduction's name."""
         return REDUCTIONS[self.what]
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps of the rule, with these weights."""
+        """The steps of the rule, with these weights and this decay."""
         weighed = replace(WEIGHT, vertex_weights=self.vertex_weights, decay=self.decay)
         return tuple(weighed if step is WEIGHT else step for step in self.rule.steps)
 
     @property
     def columns(self) -> int:
-        """Numbers of a row."""
+        """Numbers that the reduction gives for a row."""
         return max(step.columns for step in self.steps)
 
     def dtype_of(self, distances: np.dtype[Any]) -> np.dtype[Any]:
-        """Return the dtype of the answer, where distances have another: int64 or float64."""
+        """Return the dtype of the answer, int64 or float64, for a dtype of distances."""
         kinds = [step.dtype_of(distances) for step in self.steps]
         return FLOAT64 if self.rule.is_float else np.result_type(*kinds)

@@ -1,4 +1,4 @@
-"""A checked question, and a solver's raw answer to it.
+"""A checked request, and the raw answer of a solver.
 
 `sssp.calls.make_plan` turns the arguments of a call into a `Request` once; from then on it does not
 change, and solvers trust it. (A frozen dataclass would see to that, for a tenth of the time that a
@@ -59,13 +59,13 @@ class Resources:
     progress: bool | None = None
 
     def resources(self) -> dict[str, Any]:
-        """Return these fields by name, for another request that shares them."""
+        """Return these fields by name, to pass to another request."""
         return {one.name: getattr(self, one.name) for one in fields(Resources)}
 
 
 @dataclass
 class Request(Resources):
-    """One call of `shortest_paths`, checked.
+    """A checked call of `shortest_paths`.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class Request(Resources):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the host that the question takes; of trips `reserved_bytes` has them."""
+        """Bytes of the request's arrays on the host; for trips `reserved_bytes` counts them."""
         if self.target_offsets is not None:
             return 0
         nbytes: int = self.reserved_bytes + self.sources.nbytes
@@ -162,7 +162,7 @@ class Request(Resources):
         return nbytes
 
     def part(self, rows: slice) -> Request:
-        """Return the same question for some of the rows."""
+        """Return the request for some of the rows."""
         part = replace(
             self, sources=self.sources[rows], out=None if self.out is None else self.out[rows]
         )
@@ -180,7 +180,7 @@ class Request(Resources):
         return n if self.width is None else self.width
 
     def targets_of(self, row: int) -> NDArray[np.int64] | None:
-        """Return the targets of one row; None: all vertices."""
+        """Return the targets of a row; None for all vertices."""
         if self.target_offsets is None or self.targets is None:
             return self.targets
         return self.targets[self.target_offsets[row] : self.target_offsets[row + 1]]
@@ -194,7 +194,7 @@ class Request(Resources):
 
 
 class Walks(NamedTuple):
-    """Paths, one behind the other.
+    """Paths as vertices, one path behind the other.
 
     Attributes
     ----------

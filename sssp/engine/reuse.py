@@ -13,21 +13,21 @@ T = TypeVar("T")
 
 
 class Derived(dict[str, Any]):
-    """A cache of objects by name, each made once, by one thread. A copy or pickle starts empty."""
+    """A cache of objects by name, each built once; a copy or pickle starts empty."""
 
     def __init__(self) -> None:
         super().__init__()
         self._lock = make_lock()
 
     def get_or_build(self, key: str, build: Callable[[], T]) -> T:
-        """Return the object of a name; call `build` to make it the first time."""
+        """Return the object with a name; call `build` the first time."""
         with self._lock:
             if key not in self:
                 self[key] = build()
             return self[key]  # type: ignore[no-any-return]  # the key decides the type
 
     def free_device(self) -> None:
-        """Drop the objects on CUDA devices: their keys begin with "cuda"."""
+        """Drop the objects on CUDA devices, whose keys begin with "cuda"."""
         with self._lock:
             for key in [key for key in self if key.startswith("cuda:")]:
                 del self[key]
@@ -40,10 +40,10 @@ class Derived(dict[str, Any]):
 
 
 class Keeper(Protocol):
-    """Holder of reusable device memory."""
+    """The interface of a holder of reusable device memory."""
 
     def trim(self) -> None:
-        """Free the memory that is too much to keep between single calls."""
+        """Free the memory that exceeds what is kept between single calls."""
 
 
 _lock = make_lock()
@@ -52,19 +52,19 @@ _running = 0
 
 
 def in_series() -> bool:
-    """Return whether some calls of a series are under way, in any thread."""
+    """Return whether a series of calls is running, in any thread."""
     return _running > 0
 
 
 def trim_after_series(keeper: Keeper) -> None:
-    """Call ``keeper.trim()`` after every series, as long as the keeper exists."""
+    """Call ``keeper.trim()`` after every series, while the keeper exists."""
     with _lock:
         _keepers.add(keeper)
 
 
 @contextmanager
 def series() -> Iterator[None]:
-    """Keep device memory between the calls within."""
+    """Keep device memory between the calls in a ``with`` block."""
     global _running
     with _lock:
         _running += 1

@@ -27,7 +27,7 @@ _chosen: int | None = None
 
 
 def set_threads(n: SupportsIndex | None) -> None:
-    """Set how many threads calls take that do not say.
+    """Set the default number of threads of calls.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def check_threads(threads: Any) -> int:
 
 
 def default_threads() -> int:
-    """Return how many threads a call takes that does not say.
+    """Return the default number of threads of calls.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def default_threads() -> int:
 
 @cache
 def _bound(threads: int) -> int:
-    """Return how many of the threads that the environment asks for calls take; warn of less."""
+    """Limit the threads that the environment asks for to the available ones, with a warning."""
     most = max(MOST, MOST_A_CORE * usable_cores())
     if threads > most:
         logging.getLogger("sssp").warning(
@@ -112,7 +112,7 @@ def _positive(value: Any, name: str) -> int:
 
 @cache
 def cpu_quota(process: Path = Path("/proc/self")) -> float | None:
-    """Return how many cores' time the process gets, None where nothing limits it.
+    """Return the number of cores that control groups allow, None for no limit.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def cpu_quota(process: Path = Path("/proc/self")) -> float | None:
 
 
 def _quotas(process: Path) -> Iterator[float]:
-    """Yield the limits of the process' control groups and of all that hold them."""
+    """Yield the CPU limits of the process' control groups and of all groups above them."""
     mounts = list(_mounts(process))
     for line in (process / "cgroup").read_text().splitlines():
         _, controllers, group = line.split(":", 2)
@@ -148,7 +148,7 @@ def _quotas(process: Path) -> Iterator[float]:
 
 
 def _mounts(process: Path) -> Iterator[tuple[bool, str, Path]]:
-    """Yield where trees of groups that limit CPU time are mounted: is it version 2, top, place."""
+    """Yield where control-group trees with CPU limits are mounted: is version 2, root, path."""
     for line in (process / "mountinfo").read_text().splitlines():
         fields, _, rest = line.partition(" - ")
         kind, _, options = rest.split(" ", 2)
@@ -158,7 +158,7 @@ def _mounts(process: Path) -> Iterator[tuple[bool, str, Path]]:
 
 
 def _quota(folder: Path) -> Iterator[float]:
-    """Yield the limit of one group, in cores, if it has one."""
+    """Yield the CPU limit of one control group in cores, if it has one."""
     for names in (("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us")):
         if all((folder / name).is_file() for name in names):
             time, period = " ".join((folder / name).read_text() for name in names).split()

@@ -1,7 +1,9 @@
-"""All rules of choice: the thresholds by which ``"auto"`` and solvers decide, and their reasons.
+"""All rules of choice: the thresholds of ``"auto"`` and of solvers, and where each comes from.
 
 Each was measured; the comment says on what. `docs/choosing.md` lists them, and a test compares the
-two. Sizes that belong to one kernel, as those of its blocks and buffers, stand beside the kernel.
+two. Sizes that belong to one kernel, as those of its blocks and buffers, stand beside the kernel;
+so does the default delta of delta-stepping: `bucket_width` in `sssp.cpu.search.delta_stepping`,
+`WIDTH` in `sssp.cuda.search.delta_stepping`.
 NY is the road map of New York: 264,346 vertices, 730,100 arcs.
 """
 

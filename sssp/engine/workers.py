@@ -1,4 +1,4 @@
-"""Parallel maps over pieces of work, with results in the order of the pieces."""
+"""Parallel maps over work items, with results in the order of the items."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AHEAD = 2
 
 
 class Pool(ThreadPoolExecutor):
-    """A pool that goes on with fewer threads where the system starts no more.
+    """A thread pool that goes on with fewer threads if the system starts no more.
 
     Without any, `submit` does the work itself.
     """
@@ -31,7 +31,7 @@ class Pool(ThreadPoolExecutor):
         super().__init__(threads, thread_name_prefix=name)
 
     def submit(self, work: Callable[P, R], /, *arguments: P.args, **options: P.kwargs) -> Future[R]:
-        """Do some work in a thread of the pool, or at once in this one."""
+        """Run a function in a thread of the pool, or at once in this thread."""
         future = super().submit(work, *arguments, **options)
         if not self._threads:
             with suppress(Empty):
@@ -49,7 +49,7 @@ class Pool(ThreadPoolExecutor):
 
 
 def ordered_map(work: Callable[[T], R], pieces: Iterable[T], threads: int) -> Iterator[R]:
-    """Yield ``work(piece)`` of every piece, in their order, from several threads.
+    """Yield ``work(piece)`` for every piece in order, computed in several threads.
 
     So what is made of the results does not depend on the number of threads.
 

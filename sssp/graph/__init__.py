@@ -1,4 +1,4 @@
-"""The graph: CSR arrays, labels, coordinates, files, and other libraries' graphs in and out."""
+"""The graph: CSR arrays, labels, coordinates, files, and conversions to other libraries."""
 
 from sssp.graph.graph import Graph
 from sssp.graph.reading import read_graph

@@ -1,4 +1,4 @@
-"""Arcs as solvers want them: unsigned, or the lightest of a vertex first; a typical weight."""
+"""Arcs in the order that solvers need: unsigned, sorted by weight or by head; a typical weight."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAMPLE = 1 << 16
 
 @njit
 def _insertion_sort(order, weights, first, last):
-    """Sort a few arcs by weight; equal ones keep their order."""
+    """Sort a few arcs by weight; equal weights keep their order."""
     for i in range(first + 1, last):
         arc = order[i]
         j = i
@@ -34,7 +34,7 @@ def _insertion_sort(order, weights, first, last):
 
 @njit
 def _order_kernel(indptr, weights, order):
-    """Write the arcs of every vertex in order of weight, equal ones in order of head."""
+    """Write the arcs of every vertex sorted by weight, then by head."""
     for i in range(order.size):
         order[i] = i
     for v in range(indptr.size - 1):
@@ -46,7 +46,7 @@ def _order_kernel(indptr, weights, order):
 
 
 class ArcsByWeight(NamedTuple):
-    """The arcs of a graph, those of each vertex in order of weight, then of head.
+    """The arcs of a graph, each vertex's sorted by weight, then by head.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ def arcs_by_weight(graph: Graph, dtype: np.dtype[Any], *, reverse: bool = False)
 
 
 def typical_weight(graph: Graph) -> float:
-    """Lower median of the positive weights in an even sample; 0 where there are none.
+    """Return the lower median of the positive weights in an even sample; 0 if there are none.
 
     It is one of the weights, so it cannot overflow. Found on first use and kept.
     """
@@ -96,7 +96,7 @@ def typical_weight(graph: Graph) -> float:
 def unsigned_arcs(
     graph: Graph, dtype: np.dtype[Any]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]:
-    """Return ``indptr``, ``indices`` and weights in a dtype, as kernels on the CPU take them.
+    """Return ``indptr``, ``indices`` and weights in a dtype, as CPU kernels take them.
 
     Unsigned, because Numba tests every signed index for a wrap-around from the end.
     """
@@ -109,7 +109,7 @@ def unsigned_arcs(
 
 
 class ArcsByHead(NamedTuple):
-    """The arcs of a graph in order of head, then of tail.
+    """The arcs of a graph sorted by head, then by tail.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class ArcsByHead(NamedTuple):
 
 
 def order_of_heads(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
-    """Return the arcs by head: where those into each vertex begin, tails, and which arcs they are.
+    """Return the arcs sorted by head: offsets by vertex, tails, and their numbers in the graph.
 
     Made on first use and kept, also for graphs that differ in weights alone. O(n + m) time.
     """
@@ -139,7 +139,7 @@ def order_of_heads(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int32], 
 
 
 def arcs_by_head(graph: Graph, dtype: np.dtype[Any]) -> ArcsByHead:
-    """Return the arcs of `graph` by head; made on first use and kept. O(n + m) time.
+    """Return the arcs of `graph` sorted by head; made on first use and kept. O(n + m) time.
 
     All but the weights is shared by graphs that differ in weights alone.
     """

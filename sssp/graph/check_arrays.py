@@ -1,4 +1,4 @@
-"""Checks of arguments of graphs: vertices, coordinates, positions of arcs."""
+"""Checks of graph arguments: vertices, coordinates, positions of arcs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OF_ENDS = "g.arcs(tails, heads) are the positions of arcs between vertices"
 
 
 def is_sparse(matrix: Any) -> bool:
-    """Whether a matrix is one of SciPy's sparse ones, which are not loaded to find that out."""
+    """Whether a matrix is a SciPy sparse one, without importing `scipy.sparse`."""
     if isinstance(matrix, np.ndarray):
         return False
     # (while another thread imports it for the first time, it lacks the function)
@@ -32,17 +32,17 @@ def is_sparse(matrix: Any) -> bool:
 
 
 def is_integer(value: Any) -> bool:
-    """Return whether a value is an integer of any type; no truth value and no span of time is."""
+    """Return whether a value is an integer of any type, but not a boolean or a time span."""
     return isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64)
 
 
 def is_real(value: Any) -> bool:
-    """Return whether a value is a number of any type; no truth value and no span of time is."""
+    """Return whether a value is a number of any type, but not a boolean or a time span."""
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_ | np.timedelta64)
 
 
 def as_flag(value: Any, name: str) -> bool:
-    """Check an argument that is True or False.
+    """Check an argument that has to be True or False.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def as_flag(value: Any, name: str) -> bool:
 
 
 def refuse_mask(values: Any, name: str) -> None:
-    """Raise for a masked array: NumPy would drop its mask.
+    """Raise for a masked array, because NumPy would drop its mask.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def refuse_mask(values: Any, name: str) -> None:
 
 
 def number_array(values: Any, name: str) -> Array:
-    """Return integers, booleans or floats as an array, exact as they were given.
+    """Return integers, booleans or floats as an array, without loss of precision.
 
     What is missing, None or pandas' NA, is NaN.
 
@@ -91,7 +91,7 @@ def number_array(values: Any, name: str) -> Array:
 
 
 def _as_given(array: Array, values: Any, name: str) -> Array:
-    """Return the integers, or else the numbers, of which NumPy has made floats or objects.
+    """Return the integers or numbers that NumPy has turned into floats or objects.
 
     It does so of large Python integers, of those beside a uint64, and of the columns of a
     DataFrame that may have missing entries.
@@ -120,14 +120,14 @@ def _as_given(array: Array, values: Any, name: str) -> Array:
 
 
 def too_large(number: Any, name: str) -> DistanceOverflowError:
-    """Return the error of an integer that does not fit int64."""
+    """Return the error for an integer that does not fit int64."""
     return DistanceOverflowError(
         f"{name} must fit int64, and {number} does not; floats are taken too, and rounded"
     )
 
 
 def vertex_column(values: ArrayLike, name: str, advice: str) -> Array:
-    """Check that `values` is a column of integers (not yet that they are vertices)."""
+    """Check that `values` is a column of integers; whether they are vertices is checked later."""
     refuse_mask(values, f"{name}s")
     column: Array = np.asarray(values)
     if column.ndim != 1:
@@ -177,12 +177,12 @@ def ends_within(tails: Array, heads: Array, n: int) -> tuple[NDArray[np.int32], 
 
 
 def are_within(numbers: Array, least: int, end: int) -> bool:
-    """Return whether all numbers are from `least` on, below `end`."""
+    """Return whether all numbers are at least `least` and below `end`."""
     return numbers.size == 0 or bool(numbers.min() >= least and numbers.max() < end)
 
 
 def arc_column(values: ArrayLike, m: int) -> NDArray[np.int64]:
-    """Return positions of arcs, one or many, as a new column of int64.
+    """Return one or many positions of arcs as a new column of int64.
 
     Raises
     ------

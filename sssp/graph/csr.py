@@ -1,4 +1,4 @@
-"""From a list of arcs to CSR arrays, and facts about these, in O(n + m); input rows.
+"""CSR arrays from a list of arcs, facts about them, and input rows; all in O(n + m).
 
 Two stable counting-sort passes, by head and then by tail, bring the arcs into order; parallel ones
 stand side by side then, and merge. Whoever calls has checked the arrays.
@@ -43,7 +43,7 @@ def _positions_kernel(indptr, indices, tails, heads, positions):
 
 @njit
 def _twins_kernel(indptr, indices, twins):
-    """Write the position of the arc that goes the other way, -1 where there is none.
+    """Write the position of each arc's reverse arc, -1 where there is none.
 
     One finger a vertex finds them all: the arcs into a vertex come in order of their tails, and
     the arcs out of it stand in order of their heads.
@@ -63,7 +63,7 @@ def _twins_kernel(indptr, indices, twins):
 
 @njit
 def _stable_sort_kernel(keys, order, starts, reordered):
-    """Rearrange `order` by ``keys[order]``; `starts` comes zeroed, of length ``n + 1``."""
+    """Sort `order` by ``keys[order]``, stably; `starts`, of length ``n + 1``, is 0 on entry."""
     for i in range(order.size):
         starts[keys[order[i]] + 1] += 1
     for key in range(1, starts.size):
@@ -76,7 +76,7 @@ def _stable_sort_kernel(keys, order, starts, reordered):
 
 @njit
 def _lightest_kernel(weights, is_new, places):
-    """Write where the lightest of parallel arcs stand, the first among equals.
+    """Write the positions of the lightest of parallel arcs, the first among equals.
 
     `is_new` says which arcs are not parallel to the one before.
     """
@@ -91,14 +91,14 @@ def _lightest_kernel(weights, is_new, places):
 
 @njit
 def _pick_kernel(values, places, chosen):
-    """Write ``values[places]``; a place of -1 is the last."""
+    """Write ``values[places]``; a place of -1 is the last entry."""
     for i in range(places.size):
         chosen[i] = values[places[i]]
 
 
 @njit
 def _lightest_rows_kernel(row_arc, values, lightest):
-    """Write the lightest row of every arc, the first among equals; `lightest` comes as -1."""
+    """Write the lightest row of every arc, the first among equals; `lightest` is -1 on entry."""
     for row in range(row_arc.size):
         arc = row_arc[row]
         if arc >= 0:
@@ -109,7 +109,7 @@ def _lightest_rows_kernel(row_arc, values, lightest):
 
 @njit
 def _lightest_of_both_kernel(twins, values, lightest):
-    """Give both arcs of an undirected one the lighter of their rows, the first among equals."""
+    """Give both arcs of an undirected edge the lighter of their rows, the first among equals."""
     for arc in range(twins.size):
         twin = twins[arc]
         if twin > arc:
@@ -123,14 +123,14 @@ def _lightest_of_both_kernel(twins, values, lightest):
 
 
 def spread(firsts: Array, counts: Array) -> Array:
-    """Return ``counts[i]`` numbers from ``firsts[i]`` on, for one i after another."""
+    """Return the ranges of ``counts[i]`` numbers from ``firsts[i]`` on, concatenated."""
     begins = np.cumsum(counts) - counts
     numbers: Array = np.arange(counts.sum()) + np.repeat(firsts - begins, counts)
     return numbers
 
 
 def row_dtype(count: int) -> np.dtype[Any]:
-    """Return the dtype that numbers `count` rows or arcs: int32 while they fit, else int64."""
+    """Return the dtype to number `count` rows or arcs: int32 while they fit, else int64."""
     return INDEX if count <= np.iinfo(INDEX).max else OFFSET
 
 
@@ -250,7 +250,7 @@ def _both_ways(tails: Array, heads: Array) -> tuple[Array, Array, Array, Array]:
 def compact(
     indptr: Array, indices: Array, weights: Array, rows: Array, stays: Array
 ) -> tuple[Array, ...]:
-    """Leave out the arcs for which `stays` is false.
+    """Drop the arcs for which `stays` is false.
 
     Returns
     -------
@@ -280,7 +280,7 @@ def arc_positions(indptr: Array, indices: Array, tails: Array, heads: Array) -> 
 
 
 def twins_of(indptr: Array, indices: Array) -> Array:
-    """Return the position of the arc that goes the other way for every arc, -1 for none."""
+    """Return the position of each arc's reverse arc, -1 for none."""
     twins = np.empty(indices.size, row_dtype(indices.size))
     _twins_kernel(seal(indptr), seal(indices), twins)
     return twins
@@ -292,7 +292,7 @@ def self_loops_of(indptr: Array, indices: Array) -> NDArray[np.int64]:
 
 
 def transpose(indptr: Array, indices: Array) -> tuple[Array, Array, Array]:
-    """Return the arcs by head, those of one head in order of their tails.
+    """Return the arcs sorted by head, then by tail.
 
     Returns
     -------
@@ -321,7 +321,7 @@ def _stable_sort(keys: Array, order: Array, n: int) -> Array:
 
 
 def seal(array: Array) -> Array:
-    """Return a contiguous read-only view: Numba compiles anew for writable arrays."""
+    """Return a contiguous read-only view, because Numba compiles again for writable arrays."""
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
@@ -359,7 +359,7 @@ def lightest_rows(
 
 
 def pick(values: Array, places: Array) -> Array:
-    """Return ``values[places]``, without copying the places to 64 bits first, as NumPy does.
+    """Return ``values[places]``, without the 64-bit copy of places that NumPy makes.
 
     That copy would take longer than all else.
     """
@@ -374,14 +374,14 @@ def move(positions: Array, places: Array) -> Array:
 
 
 def rows_are_own(row_arc: Array, arc_origin: Array) -> bool:
-    """Return whether every arc is that of its row, so that no row stands for two arcs."""
+    """Return whether every arc belongs to a row of its own: no row stands for two arcs."""
     # (rows are within; to make sure of it takes NumPy half as long again)
     arcs = row_arc.take(arc_origin, mode="clip")
     return np.array_equal(arcs, np.arange(arcs.size, dtype=arcs.dtype))
 
 
 class _Memory:
-    """The memory of a frozen array: no array itself, so that NumPy finds nothing to unlock.
+    """The memory of a frozen array, not an array itself, so that NumPy cannot make it writable.
 
     NumPy lets an array be made writable whenever the array that owns its memory could be; one
     that came over the array interface, from what says that it is read-only, stays so.
@@ -397,7 +397,7 @@ class _Memory:
 
 
 def freeze(array: Array) -> Array:
-    """Return an array over the same memory that is read-only for good, and its ``base`` too."""
+    """Return an array over the same memory that is permanently read-only, its ``base`` too."""
     base: object = array.base  # an array, as far as NumPy's own annotations know
     if isinstance(base, _Memory):
         return array

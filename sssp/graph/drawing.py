@@ -1,4 +1,4 @@
-"""Networks as pictures: lines on Matplotlib's axes, few as lines, many as an image.
+"""Drawings of networks on Matplotlib axes: few arcs as lines, many as an image.
 
 An image is drawn here, in one pass over the lines, for Matplotlib takes minutes for many. A line
 leaves ink on the pixels that it passes, in proportion to its length and width there; a pixel gets
@@ -94,7 +94,7 @@ class Unit(NamedTuple):
 
 @njit
 def _clip(start, step, least, most, begin, end):
-    """Cut the part of ``start + t * step`` within bounds out of ``begin <= t <= end``.
+    """Clip ``begin <= t <= end`` to where ``start + t * step`` is within bounds.
 
     One side of the algorithm of Liang and Barsky (1984); nothing is left where ``begin > end``.
     """
@@ -106,7 +106,7 @@ def _clip(start, step, least, most, begin, end):
 
 @njit
 def _drop(ink, x, y, red, green, blue, amount):
-    """Share a drop of ink among the four pixels around a point, by how near they are."""
+    """Distribute ink to the four pixels around a point, by distance."""
     column, row = math.floor(x), math.floor(y)
     right, below = x - column, y - row
     for down in range(2):
@@ -121,7 +121,7 @@ def _drop(ink, x, y, red, green, blue, amount):
 
 @njit
 def _ink_kernel(points, tails, heads, shades, colors, widths, west, north, across, down, edge, ink):
-    """Draw lines, each as strands side by side no wider than a pixel.
+    """Draw lines, each as parallel strands no wider than a pixel.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ KM_PER_DEGREE = math.radians(EARTH_RADIUS) / 1000
 
 
 class Streets(NamedTuple):
-    """The lines of a map: arcs that are open, both directions between two vertices once.
+    """The lines of a map: open arcs, one line for both directions between two vertices.
 
     Attributes
     ----------
@@ -199,7 +199,7 @@ class Streets(NamedTuple):
 
 
 class Pen(NamedTuple):
-    """How lines look.
+    """Width and colours of lines.
 
     Attributes
     ----------
@@ -214,18 +214,18 @@ class Pen(NamedTuple):
 
     @classmethod
     def plain(cls, color: Any, width: float) -> Pen:
-        """Return the pen of one colour and width."""
+        """Return a pen with one colour and width."""
         colors = import_extra("matplotlib.colors", "plot")
         return cls(np.array([colors.to_rgba(color)]), np.array([width]))
 
     @classmethod
     def scale(cls, cmap: Any, width: float) -> Pen:
-        """Return the pen of all colours of a map of colours, of one width."""
+        """Return a pen with all colours of a colour map and one width."""
         return cls(cmap(np.linspace(0, 1, GRADES)), np.full(GRADES, width))
 
 
 class Map:
-    """A part of a network on axes, in degrees, a kilometre east as long as a kilometre north.
+    """A part of a network on axes in degrees, with equal scales to the east and to the north.
 
     Parameters
     ----------
@@ -297,20 +297,20 @@ class Map:
 
     @property
     def _sides(self) -> tuple[float, float]:
-        """How wide and how high the box is, in degrees of latitude."""
+        """Width and height of the box, in degrees of latitude."""
         box = self.box
         return (box.east - box.west) / self.aspect, box.north - box.south
 
     @property
     def _inches(self) -> tuple[float, float]:
-        """How wide and how high the box stands on the figure."""
+        """Width and height of the box on the figure, in inches."""
         window, dpi = self.ax.get_window_extent(), self.ax.figure.dpi
         east, north = self._sides
         scale = min(window.width / dpi / east, window.height / dpi / north)
         return east * scale, north * scale
 
     def in_view(self, streets: Streets) -> Array:
-        """Tell which lines may be seen: bool, shape (k,)."""
+        """Return which lines may be visible: bool, shape (k,)."""
         beyond = np.zeros(len(self.coordinates), np.uint8)
         (lon, lat), box = self.coordinates.T, self.box
         sides = (lon < box.west, lon > box.east, lat < box.south, lat > box.north)
@@ -320,17 +320,17 @@ class Map:
         return np.asarray((beyond[streets.tails] & beyond[streets.heads]) == 0)
 
     def thin(self, lines: int) -> float:
-        """Return how wide so many lines may be, in points, to be seen one by one."""
+        """Return the width in points at which so many lines can be told apart."""
         wide, high = self._inches
         spacing = math.sqrt(wide * high / max(lines, 1)) * POINTS_PER_INCH
         return min(max(PART_OF_SPACING * spacing, LEAST_WIDTH), MOST_WIDTH)
 
     def bold(self, lines: int) -> float:
-        """Return how wide so many lines may be, in points, to show their colours."""
+        """Return the width in points at which the colours of so many lines are visible."""
         return min(max(BOLDNESS * self.thin(lines), LEAST_BOLD_WIDTH), MOST_WIDTH)
 
     def draw(self, streets: Streets, pen: Pen, grades: Array | None = None) -> None:
-        """Draw lines over earlier ones.
+        """Draw lines on top of earlier ones.
 
         Parameters
         ----------
@@ -365,13 +365,13 @@ class Map:
         self.ax.imshow(image, extent=extent, aspect=self.aspect, zorder=NETWORK_ORDER)
 
     def mark(self, vertices: Array, **style: Any) -> None:
-        """Set dots on vertices."""
+        """Draw dots at vertices."""
         dots = {"linestyle": "none", "marker": "o", "color": "white", "markeredgecolor": "black"}
         lon, lat = self.coordinates[vertices].T
         self.ax.plot(lon, lat, **{**dots, **style}, scalex=False, scaley=False)
 
     def color_bar(self, cmap: Any, least: float, greatest: float, label: str) -> None:
-        """Set a scale of colours beside the map."""
+        """Draw a colour scale beside the map."""
         norm = import_extra("matplotlib.colors", "plot").Normalize(least, greatest)
         scale = import_extra("matplotlib.cm", "plot").ScalarMappable(norm, cmap)
         look: dict[str, Any] = {
@@ -382,7 +382,7 @@ class Map:
         self.ax.figure.colorbar(scale, ax=self.ax, **look)
 
     def legend(self, colors: Any, widths: Sequence[float], labels: Sequence[str]) -> None:
-        """Set a legend of lines into a corner."""
+        """Draw a legend of lines in a corner."""
         line = import_extra("matplotlib.lines", "plot").Line2D
         handles = [
             line([], [], color=color, linewidth=width, label=label)
@@ -392,7 +392,7 @@ class Map:
 
 
 def street_arcs(graph: Any) -> tuple[Array, Array]:
-    """Return the arcs to draw, and which arc goes the other way.
+    """Return the arcs to draw, and their reverse arcs.
 
     Returns
     -------
@@ -514,14 +514,14 @@ def _check_flows(flow: ArrayLike, rows: int) -> NDArray[np.float64]:
 
 
 def grade_values(values: Array, least: float, greatest: float) -> NDArray[np.uint8]:
-    """Return which grade of a scale from `least` to `greatest` belongs to each value."""
+    """Return the grade of each value on a scale from `least` to `greatest`."""
     span = (greatest - least) or 1
     parts = np.clip((values.astype(np.float64) - least) / span, 0, 1)
     return np.rint(parts * (GRADES - 1)).astype(np.uint8)
 
 
 def check_width(width: float | None) -> float | None:
-    """Return a width in points, above 0, or None for one that fits the picture."""
+    """Check a line width in points: above 0, or None for the default of the picture."""
     if width is None:
         return None
     if not 0 < width < math.inf:
@@ -530,13 +530,13 @@ def check_width(width: float | None) -> float | None:
 
 
 def amount(number: float, unit: str = "") -> str:
-    """Return a number with its unit as people write it."""
+    """Return a number with its unit as readable text."""
     text = f"{int(number):,}" if number == int(number) else f"{number:,g}"
     return f"{text} {unit}".rstrip()
 
 
 def scale_of_distances(cmap: Any) -> Any:
-    """Return a map of colours of Matplotlib; None: viridis but for its lightest part."""
+    """Return a Matplotlib colour map; for None, viridis without its lightest part."""
     colormaps = import_extra("matplotlib", "plot").colormaps
     if cmap is not None:
         return colormaps.get_cmap(cmap)
@@ -544,13 +544,13 @@ def scale_of_distances(cmap: Any) -> Any:
 
 
 def _blend(colors: Any) -> Any:
-    """Return the map of colours that leads from each to the next."""
+    """Return the colour map that interpolates between the given colours."""
     maps = import_extra("matplotlib.colors", "plot").LinearSegmentedColormap
     return maps.from_list("sssp", colors, GRADES)
 
 
 def _box_around(points: Array, whole: Box) -> Box:
-    """Return the box around points, with a margin, and no smaller than a part of the whole."""
+    """Return the box around points, with a margin and a least size."""
     box = Box(*points.min(axis=0).tolist(), *points.max(axis=0).tolist()) if len(points) else whole
     least = max(LEAST_PART * whole.extent, LEAST_EXTENT)
     low, high = np.array(box[:2]), np.array(box[2:])
@@ -559,7 +559,7 @@ def _box_around(points: Array, whole: Box) -> Box:
 
 
 def _check_extent(extent: Sequence[float], whole: Box) -> Box:
-    """Return the box that a caller asks for, of which some is in that of the graph."""
+    """Check the box of a caller, which has to overlap that of the graph."""
     sides = np.asarray(extent)
     if sides.shape != (4,) or sides.dtype.kind not in "iuf" or not np.isfinite(sides).all():
         raise ValueError(f"extent is (west, east, south, north) in degrees, not {extent!r}")
@@ -659,7 +659,7 @@ def _can_be_drawn(graph: Any) -> bool:
 
 
 def _png(draw: Callable[[Axes], Any]) -> bytes:
-    """Draw on a figure that pyplot does not know, or a notebook would show it a second time."""
+    """Draw on a figure outside pyplot, so that a notebook does not show it twice."""
     import matplotlib
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""Data frames of edges and nodes, taken apart into columns, and arcs put into frames again.
+"""Conversion between data frames of edges and nodes and columns of arcs and vertices.
 
 Own ids become vertices on the way in and labels on the way out. pandas is imported only where a
 frame of its is there, or asked for.
@@ -36,7 +36,7 @@ _EXAMPLES = 3
 
 
 def as_frame(value: Any, name: str, instead: str) -> Any:
-    """Return `value` after checking that it is a pandas DataFrame, or one of a subclass.
+    """Return `value` after checking that it is a pandas DataFrame.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def arcs_of(
 
 
 def node_coordinates(nodes: Any) -> Array | None:
-    """Return longitude and latitude of the rows of `nodes`, shape (n, 2), or None without such.
+    """Return longitude and latitude of the rows of `nodes`, shape (n, 2), or None if absent.
 
     Taken are columns ``lon`` and ``lat``, else ``longitude`` and ``latitude``, else ``x`` and
     ``y``, in any case, else the points of a GeoDataFrame.
@@ -266,7 +266,7 @@ def _spread(values: Any, places: Array, size: int, missing: Any) -> Array:
 
 
 def label_column(labels: Array | None, vertices: Array, missing: Array | None = None) -> Any:
-    """Return the labels of vertices, or without labels the vertices, as a column of a frame.
+    """Return the labels of vertices (without labels, their numbers) as a column of a frame.
 
     Parameters
     ----------
@@ -288,7 +288,7 @@ def label_column(labels: Array | None, vertices: Array, missing: Array | None = 
 
 
 def vertex_table(graph: Any, values: Any, vertices: Any) -> Any:
-    """Return values of vertices beside their labels; as `Graph.to_dataframe`."""
+    """Return a frame of vertex values and labels; as `Graph.to_dataframe`."""
     pandas = import_extra("pandas", "geo")
     chosen = np.arange(graph.n)
     if vertices is not None:
@@ -317,7 +317,7 @@ def vertex_table(graph: Any, values: Any, vertices: Any) -> Any:
 
 
 def require_coordinates(coordinates: Array | None) -> Array:
-    """Return the coordinates of a graph; ValueError if it has none, or none in degrees."""
+    """Return the coordinates of a graph; ValueError if there are none, or not in degrees."""
     if coordinates is None:
         raise ValueError(f"this graph has no coordinates, so it has no lines; {HOW_TO_LOCATE}")
     require_degrees(coordinates)
@@ -351,7 +351,7 @@ def arc_lines(graph: Any, arcs: Array, tails: Array, heads: Array, **values: Arr
 
 
 def _column(frame: Any, name: Hashable) -> Any:
-    """Return a column of a frame, or else the level of its index of that name."""
+    """Return the column of a frame, or the index level, with a name."""
     levels = [level for level in frame.index.names if level is not None]
     if name in frame.columns:
         column = frame[name]
@@ -409,7 +409,7 @@ def _weights(column: Any, where: str) -> Array:
 
 
 def _number_ids(ids: Array) -> tuple[Array, Array]:
-    """Return the number of each id, by first appearance, and the distinct ids.
+    """Return the number of each id, in order of first appearance, and the distinct ids.
 
     Raises
     ------
@@ -434,12 +434,12 @@ def _numbers(column: Any, name: str) -> Array:
 
 
 def _show_id(ids: Any, row: int) -> str:
-    """Return the Python form of an id, without NumPy's type."""
+    """Return an id as a Python object, without NumPy's type."""
     return repr(ids[row : row + 1].tolist()[0])
 
 
 def _refuse(chosen: Any, show: Callable[[int], str] | None, where: str, complaint: str) -> None:
-    """Raise for the chosen rows, if any."""
+    """Raise for the chosen rows, if there are any."""
     if not np.any(chosen):
         return
     rows = excerpt(chosen, "rows", lambda row: f"{row}: {show(row)}" if show else str(row))
@@ -447,7 +447,7 @@ def _refuse(chosen: Any, show: Callable[[int], str] | None, where: str, complain
 
 
 def excerpt(chosen: Any, what: str, show: Callable[[int], str]) -> str:
-    """Describe how many rows of all are chosen, and show the first ones."""
+    """Describe how many of all rows are chosen, and show the first ones."""
     places = np.flatnonzero(chosen)
     shown = ", ".join(map(show, places[:_EXAMPLES].tolist()))
     more = ", ..." if places.size > _EXAMPLES else ""

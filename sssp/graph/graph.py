@@ -1,4 +1,4 @@
-"""The graph that every solver takes: immutable CSR arrays, with labels and coordinates.
+"""The graph that solvers take: immutable CSR arrays, with labels and coordinates.
 
 SciPy is imported by the methods that need it, because most runs never do and it takes longer to
 import than a city takes to read.
@@ -194,7 +194,7 @@ class Graph:
         arrivals: int = 0,
         **fields: Any,
     ) -> Graph:
-        """Adopt arrays that are known to be right; they become read-only.
+        """Wrap arrays that are known to be correct; they become read-only.
 
         `structure` holds what is derived from the same arcs whatever they weigh. `weights` may be
         a function that makes them when they are first looked at; `change` says how they differ
@@ -218,13 +218,13 @@ class Graph:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Make weights that are not there: many graphs are asked nothing that needs them."""
+            """Compute the weights on first use: many graphs are never asked for them."""
             if name != "weights":
                 raise AttributeError(f"'Graph' object has no attribute {name!r}")
             return self._make_all_weights()
 
     def _make_all_weights(self) -> Array:
-        """Return the weights, after making them if they are not there."""
+        """Return the weights, computed if needed."""
         with self._lock:
             if self._make_weights is not None:
                 object.__setattr__(self, "weights", csr.freeze(self._make_weights()))
@@ -511,7 +511,7 @@ class Graph:
     # -- what is computed on first use ---------------------------------------------------------
 
     def _cached(self, key: str, build: Callable[[], T]) -> T:
-        """Return ``build()``, called once for this graph, then kept.
+        """Return the result of ``build()``, computed once for this graph, then kept.
 
         Parameters
         ----------
@@ -530,7 +530,7 @@ class Graph:
         return self._derived[key] if key in self._derived else self._keep(self._derived, key, build)
 
     def _shared(self, key: str, build: Callable[[], T]) -> T:
-        """Return ``build()``, kept by all graphs that share the arcs."""
+        """Return the result of ``build()``, kept for all graphs with the same arcs."""
         kept = self._structure
         return kept[key] if key in kept else self._keep(kept, key, build)
 
@@ -606,12 +606,12 @@ class Graph:
 
     @property
     def _twins(self) -> Array:
-        """Position of the arc that goes the other way, -1 for none: ndarray, shape (m,)."""
+        """Position of each arc's reverse arc, -1 for none: ndarray, shape (m,)."""
         return self._shared("twins", lambda: csr.freeze(csr.twins_of(self.indptr, self.indices)))
 
     @property
     def _rows_go_both_ways(self) -> bool:
-        """Whether a row stands for both directions: some arc has the row of its twin."""
+        """Whether an input row stands for both directions: some arc and its reverse share a row."""
         return self._shared(
             "rows go both ways", lambda: not csr.rows_are_own(self.row_arc, self.arc_origin)
         )
@@ -622,7 +622,7 @@ class Graph:
         return self._cached("extremes", lambda: extremes_of(self.weights, self._loops))
 
     def _keep_extremes(self, extremes: Extremes, dtype: np.dtype[Any]) -> None:
-        """Keep the extremes of weights that may not be made yet."""
+        """Store the extremes of weights that may not be computed yet."""
         self._derived["extremes"] = extremes
         self._derived["weight range"] = WeightRange(dtype, extremes.least, extremes.greatest)
 
@@ -655,12 +655,12 @@ class Graph:
 
     @property
     def _tree_graph(self) -> Graph:
-        """The graph whose arcs shortest-path trees are made of: itself."""
+        """The graph for shortest-path trees: the graph itself."""
         return self
 
     @property
     def _searched(self) -> Graph:
-        """The graph that is searched in its place: itself, or the expansion of its turns."""
+        """The graph that searches use: itself, or with turns its expansion."""
         turns = self.turns
         if turns is None:
             return self
@@ -683,14 +683,14 @@ class Graph:
         return self._cached("searched", build)
 
     def _searched_ends(self, begins: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return where trips end at the vertices at which some begin, of a graph with turns."""
+        """Return the end vertices in the expansion, for the places where some trips begin."""
         assert self.turns is not None
         expansion = self.turns.expansion
         return expansion.end[expansion.vertex_of[begins]]
 
     @property
     def _least_inner_weight(self) -> int | float:
-        """The least weight of an open arc, but for those to ends of trips: they close no cycle."""
+        """The least weight of an open arc, except arcs to ends of trips, which close no cycle."""
         if not self._arrivals:
             return self.least_weight
 
@@ -955,7 +955,7 @@ class Graph:
         return self._cached("open part", build)
 
     def _keep_arcs(self, stays: Array) -> dict[str, Any]:
-        """Return the arrays of the arcs of a mask alone."""
+        """Return the CSR arrays of the arcs in a mask."""
         *arcs, before = csr.compact(self.indptr, self.indices, self.weights, self.arc_origin, stays)
         row_arc = None
         if self._row_arc is not None:
@@ -970,14 +970,14 @@ class Graph:
         return dict(zip(names, (*arcs, row_arc), strict=True))
 
     def _carry_turns(self, made: Graph, places: Array) -> Graph:
-        """Return a graph whose arc ``places[a]`` is arc a of this one, -1: none, with its turns."""
+        """Return `made` with this graph's turns; its arc ``places[a]`` is arc a here, -1: none."""
         if self.turns is None:
             return made
         turns = self.turns.carry_over(made.indptr, made.indices, places)
         return made._reweight(made.weights, turns=turns)
 
     def reverse(self) -> Graph:
-        """Return the graph with every arc turned around, and every turn.
+        """Return the graph with every arc and every turn reversed.
 
         Returns
         -------
@@ -1202,7 +1202,7 @@ class Graph:
         return self._change_at(places, np.full(places.size, closed_weight(dtype), dtype))
 
     def _change_at(self, places: Array, values: Array) -> Graph:
-        """Return the graph with other weights, of the same dtype, at some positions."""
+        """Return the graph with other weights of the same dtype at some positions."""
         change = Change(self, *last_of_each(places, values))
         places, values = change.places, change.values
         first: Change | None = change.from_base()
@@ -1219,7 +1219,7 @@ class Graph:
         return graph
 
     def _becomes_directed(self, weights: Array, changed: Array) -> bool:
-        """Return whether the graph is directed with `weights`, changed at some positions."""
+        """Return whether the graph is directed with `weights`, which changed at some positions."""
         if self.directed:
             return True
         return not np.array_equal(weights[self._twins[changed]], weights[changed])
@@ -1374,18 +1374,18 @@ class Graph:
         return self._reweight(self.weights, turns=self.turns.with_row_costs(costs))
 
     def _replace(self, **changes: Any) -> Graph:
-        """Return the graph with some fields changed."""
+        """Return a copy of the graph with some fields replaced."""
         return Graph._from_csr(**self._fields(**changes))
 
     def _reweight(self, weights: Array | Callable[[], Array], **changes: Any) -> Graph:
-        """Return the same arcs with other weights, or with a function that makes them."""
+        """Return the graph with other weights, or with a function that computes them."""
         fields = self._fields(weights=weights, **changes)
         if fields["turns"] is not None and isinstance(weights, np.ndarray):
             fields["turns"] = fields["turns"].convert_for(weights.dtype)
         return Graph._from_csr(structure=self._structure, **fields)
 
     def _fields(self, **changes: Any) -> dict[str, Any]:
-        """Return what `_from_csr` takes to make this graph, with some of it changed."""
+        """Return the arguments of `_from_csr` for this graph, with some replaced."""
         own = {name: getattr(self, name) for name in FIELDS if name not in changes}
         own |= {"arrivals": self._arrivals, "row_arc": self._row_arc, "labels": self._labels}
         # (dictionaries pickle)
@@ -1395,7 +1395,7 @@ class Graph:
     # -- out -----------------------------------------------------------------------------------
 
     def _refuse_turns(self, what: str) -> None:
-        """Raise for what cannot tell of turns."""
+        """Raise for a call that does not support turns, if the graph has some."""
         if self.turns is not None:
             raise ValueError(
                 f"{what} does not know turns, and would go as if all were free; if that is meant, "
@@ -1438,7 +1438,7 @@ class Graph:
         return G
 
     def to_dataframe(self, values: Any, vertices: ArrayLike | None = None) -> Any:
-        """Set values of vertices beside their own ids, in a `pandas.DataFrame`.
+        """Return a `pandas.DataFrame` of vertex labels and given values.
 
         Parameters
         ----------
@@ -1676,7 +1676,7 @@ class Graph:
 
 
 class Change(NamedTuple):
-    """How the weights of a graph differ from those of another, of the same arcs and dtype.
+    """The difference in weights between two graphs with the same arcs and dtype.
 
     Attributes
     ----------
@@ -1699,7 +1699,7 @@ class Change(NamedTuple):
         return weights
 
     def from_base(self) -> Change:
-        """Return the change of the graph that the other was made from by changes, if it was."""
+        """Return the change relative to the graph that was changed first, or this change."""
         before = self.graph._change
         if before is None or before.values.dtype != self.values.dtype:
             return self

@@ -1,4 +1,4 @@
-"""A graph as the metadata and arrays of a ``.sssp`` file, and back.
+"""Conversion of a graph to the metadata and arrays of a ``.sssp`` file, and back.
 
 What is read is checked as if an enemy had written it: one pass over the arcs, and little more.
 That the bytes are those that were written is the business of `sssp.loaders`.
@@ -31,7 +31,7 @@ _INPUT, _TEXTS = "input:", "texts:"
 
 
 def _are_in_order(indptr: Array, indices: Array) -> bool:
-    """Return whether `indptr` leads through all arcs, and those of a vertex stand in order of head.
+    """Return whether `indptr` covers all arcs, and each vertex's arcs are sorted by head.
 
     That is so if every head is above the one before it but where another vertex' arcs begin.
     """
@@ -45,7 +45,7 @@ def _are_in_order(indptr: Array, indices: Array) -> bool:
 
 
 def pack(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Turn the fields of a graph into metadata and arrays.
+    """Convert the fields of a graph to metadata and arrays.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def unpack(
 
 
 def _unpack_input(path: str | PathLike[str], arrays: dict[str, Array]) -> dict[str, Array]:
-    """Return the columns of the input, texts as objects: each text is there once."""
+    """Return the input columns; texts as objects, each stored once."""
     columns = {}
     for key in filter(lambda key: key.startswith(_INPUT), arrays):
         name, column = key.removeprefix(_INPUT), arrays[key]

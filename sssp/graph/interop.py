@@ -1,4 +1,4 @@
-"""Graphs of SciPy and NetworkX, taken apart into columns, and put together again."""
+"""Conversion between graphs of SciPy and NetworkX and columns of arcs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MISSING = object()
 
 
 def entries_of(matrix: Any) -> Any:
-    """Return the stored entries of a square SciPy sparse matrix in COO form, duplicates kept."""
+    """Return the entries of a square SciPy sparse matrix in COO form, duplicates included."""
     if not is_sparse(matrix):
         raise TypeError(
             f"a SciPy sparse matrix is needed, not {type(matrix).__name__}; "
@@ -49,7 +49,7 @@ def entries_of(matrix: Any) -> Any:
 
 
 def scipy_offsets(indptr: Array) -> Array:
-    """Return ``indptr`` of a matrix for SciPy, as narrow as its indices if its entries allow it.
+    """Return ``indptr`` for a SciPy matrix, in the dtype of its indices if possible.
 
     SciPy brings both to one dtype: int64 would double the indices, and in old versions (1.12) most
     of `scipy.sparse.csgraph` takes int32 alone.
@@ -58,7 +58,7 @@ def scipy_offsets(indptr: Array) -> Array:
 
 
 def nodes_of(G: nx.Graph[Any]) -> list[Any]:
-    """Return the nodes of a NetworkX graph, after checking that it is one."""
+    """Return the nodes of a NetworkX graph, after checking its type."""
     if not isinstance(G, import_extra("networkx", "networkx").Graph):
         raise TypeError(f"a NetworkX graph is needed, not {type(G).__name__}")
     return list(G)
@@ -103,7 +103,7 @@ def _adjacency(
 def _edge_weights(
     nodes: list[Any], tails: Array, heads: Array, values: list[Any], weight: str
 ) -> Array:
-    """Return an attribute of edges as weights, after checking that all have it."""
+    """Return an attribute of edges as weights, after checking that every edge has it."""
 
     def edges(are_odd: list[bool] | Array, *, with_values: bool = True) -> str:
         def show(place: int) -> str:
@@ -138,7 +138,7 @@ def _edge_weights(
 
 
 def coordinates_of(G: nx.Graph[Any]) -> Array | None:
-    """Return longitude and latitude of all nodes, shape (n, 2), or None without such.
+    """Return longitude and latitude of all nodes, shape (n, 2), or None if absent.
 
     Taken are ``lon`` and ``lat``, else ``longitude`` and ``latitude``, else ``x`` and ``y``, if
     every node has finite numbers there.
@@ -170,7 +170,7 @@ def coordinates_of(G: nx.Graph[Any]) -> Array | None:
 
 
 def _pairs_of(G: nx.Graph[Any], names: tuple[str, str]) -> Array | None:
-    """Return two attributes of all nodes, or None if some are missing or no finite numbers."""
+    """Return two attributes of all nodes; None if one is missing or not a finite number."""
     columns = []
     for name in names:
         values = [data.get(name) for _, data in G.nodes(data=True)]
@@ -185,7 +185,7 @@ def _pairs_of(G: nx.Graph[Any], names: tuple[str, str]) -> Array | None:
 
 
 def to_networkx(graph: Any) -> Any:
-    """Return a `networkx.DiGraph`, or a `networkx.Graph` of an undirected graph; all arcs."""
+    """Return a `networkx.DiGraph` with all arcs, or a `networkx.Graph` if undirected."""
     networkx = import_extra("networkx", "networkx")
     nodes = list(range(graph.n)) if graph.labels is None else graph.labels.tolist()
     G = networkx.DiGraph() if graph.directed else networkx.Graph()

@@ -1,4 +1,4 @@
-"""Vertex labels: how they are kept, and how a label is turned back into its vertex.
+"""Vertex labels: their storage, and the lookup from a label to its vertex.
 
 Consecutive integers (1..n in a DIMACS graph) are kept as a `range`, which costs nothing; other
 integers are searched in sorted order; strings and objects are looked up in a dict that is made
@@ -27,7 +27,7 @@ Labels = range | Array | None
 
 
 def as_labels(labels: Any, n: int) -> Labels:
-    """Check labels and bring them to the form that a graph keeps.
+    """Check labels and convert them to the form that a graph stores.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def as_labels(labels: Any, n: int) -> Labels:
 
 
 def take_labels(labels: Labels, vertices: Array) -> Labels:
-    """Return the labels of some vertices; without labels, their numbers."""
+    """Return the labels of some vertices; without labels, the vertex numbers."""
     if labels is None:
         chosen = vertices.astype(np.int64)
     elif isinstance(labels, range):
@@ -102,7 +102,7 @@ def are_labels(values: Array, labels: Labels, n: int) -> bool:
 
 
 def label_hint(graph: Any, value: Any) -> str:
-    """Return a hint for a value that is a label instead of a vertex; empty if it is neither.
+    """Return a hint for a value that is a label in place of a vertex; empty for any other.
 
     To be put behind a message.
     """
@@ -121,7 +121,7 @@ def label_hint(graph: Any, value: Any) -> str:
 
 
 def are_plain(labels: range) -> bool:
-    """Return whether a range counts up by one and stays, end included, within int64."""
+    """Return whether a range has step 1 and stays, end included, within int64."""
     return labels.step == 1 and _INT64.min <= labels.start and labels.stop <= _INT64.max
 
 
@@ -145,7 +145,7 @@ def _as_array(labels: Any) -> Array:
 
 
 def _array_of_values(values: list[Any]) -> Array:
-    """Return int64 if all are integers that fit, ``str_`` if all are strings, else objects."""
+    """Return an array of int64 if all fit, of ``str_`` if all are strings, else of objects."""
     kinds = set(map(type, values))
     if bool not in kinds and all(issubclass(kind, Integral) for kind in kinds):
         try:
@@ -197,7 +197,7 @@ def _as_integers(labels: ArrayLike) -> NDArray[np.int64]:
 
 
 def _integers_among(values: list[Any], array: Array) -> Array:
-    """Return values as int64 if all are integers, else the array that NumPy has made of them.
+    """Return values as int64 if all are integers, else as the array that NumPy made of them.
 
     It makes objects of large ones, and floats of one beside a uint64.
     """
@@ -210,7 +210,7 @@ def _integers_among(values: list[Any], array: Array) -> Array:
 
 
 class _RangeLookup:
-    """Consecutive integers."""
+    """Lookup of consecutive integers."""
 
     def __init__(self, labels: range, complaint: str) -> None:
         self._labels = labels
@@ -231,7 +231,7 @@ class _RangeLookup:
 
 
 class _SortedLookup:
-    """Any distinct integers, by binary search."""
+    """Lookup of any distinct integers, by binary search."""
 
     def __init__(self, labels: Array) -> None:
         self._vertices = np.argsort(labels)
@@ -261,7 +261,7 @@ class _SortedLookup:
 
 
 class _HashLookup:
-    """Strings and objects."""
+    """Lookup of strings and objects, by a dict."""
 
     def __init__(self, labels: Array) -> None:
         self._labels = labels

@@ -20,7 +20,7 @@ BLOCK = 1 << 20
 
 
 def as_matrix(values: Any) -> NDArray[Any]:
-    """Check a dense matrix, but for its entries; it is not copied.
+    """Check the form of a dense matrix, but not its entries; it is not copied.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def as_matrix(values: Any) -> NDArray[Any]:
 
 
 def weight_range(matrix: NDArray[Any]) -> WeightRange:
-    """Look for the least and the greatest weight, and for entries that are none.
+    """Find the least and the greatest weight; refuse entries that are not weights.
 
     Raises
     ------
@@ -70,14 +70,14 @@ def weight_range(matrix: NDArray[Any]) -> WeightRange:
 
 
 def _blocks(matrix: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield some rows of a matrix at a time, and the first of them by number."""
+    """Yield blocks of rows, each with the number of its first row."""
     step = max(1, BLOCK // max(1, len(matrix)))
     for first in range(0, len(matrix), step):
         yield first, matrix[first : first + step]
 
 
 class MatrixGraph(Graph):
-    """The graph of a dense matrix, made when anything but its `n` is first asked for.
+    """The graph of a dense matrix, built when anything but `n` is first read.
 
     The matrix itself is not copied, so it must not change before that.
     """
@@ -106,11 +106,11 @@ class MatrixGraph(Graph):
 
     @property
     def _weight_range(self) -> WeightRange:
-        """Dtype and extremes of the entries, without making the graph."""
+        """Dtype and extremes of the entries, without building the graph."""
         return self._cached("weight range", lambda: weight_range(self._matrix))
 
     def count_entries(self) -> int:
-        """Count the entries that are arcs or loops, without making the graph."""
+        """Count the entries that are arcs or loops, without building the graph."""
         return sum(int(np.count_nonzero(self._arcs_of(rows))) for _, rows in _blocks(self._matrix))
 
     def without_closed_arcs(self) -> MatrixGraph:
@@ -129,14 +129,14 @@ class MatrixGraph(Graph):
         return object.__getattribute__(self, name)
 
     def _arcs_of(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return which entries of some rows are arcs, or loops."""
+        """Return a mask of the entries in some rows that are arcs or loops."""
         arcs = np.ones(rows.shape, np.bool_) if self._zero_is_arc else rows != 0
         if rows.dtype.kind == "f":
             arcs &= rows < np.inf
         return arcs
 
     def _build(self) -> Graph:
-        """Return the graph; that of a matrix of counts counts otherwise."""
+        """Build the graph; a subclass for a matrix of counts builds another."""
         arcs = self._arcs_of(self._matrix)
         tails, heads = np.nonzero(arcs)
         return Graph.from_arcs(tails, heads, self._matrix[arcs], n=self.n)

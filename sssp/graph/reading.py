@@ -44,7 +44,7 @@ def read_graph(
     coordinates: str | PathLike[str] | None = None,
     also: Mapping[str, str | PathLike[str]] | None = None,
 ) -> Graph | tuple[Graph, dict[str, Array]]:
-    """Read a graph from a file, and more costs of its arcs from others.
+    """Read a graph from a file, and further costs of its arcs from others.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def graph_of(
     path: str | PathLike[str],
     coordinates: str | PathLike[str] | None,
 ) -> Graph:
-    """Return the graph that a file holds, as `sssp.loaders.read_any` has read it.
+    """Return the graph in a file's content, as `sssp.loaders.read_any` returns it.
 
     A text file must not claim more vertices than it can mean.
     """
@@ -138,7 +138,7 @@ def graph_of(
 
 
 def graph_of_roads(roads: RoadNetwork, weight: str = "seconds", turns: bool = True) -> Graph:
-    """Return the graph of the roads of an OpenStreetMap file, in seconds or metres."""
+    """Return the graph of the roads in an OpenStreetMap file, weighted in seconds or metres."""
     weights = roads.columns["length"] if weight == "metres" else roads.seconds
     columns = roads.tails, roads.heads, weights
     ids = roads.ids

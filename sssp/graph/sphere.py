@@ -1,4 +1,4 @@
-"""Points on the sphere: which vertex is nearest, and how far it is."""
+"""Points on the sphere: nearest vertices and distances."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ MOST_LONGITUDE, MOST_LATITUDE = 360, 90
 
 
 class Points(NamedTuple):
-    """Points in degrees: two arrays of float64 of one shape."""
+    """Points in degrees: two float64 arrays of the same shape."""
 
     lon: Array
     lat: Array
 
 
 class Box(NamedTuple):
-    """Least and greatest longitude and latitude, in degrees."""
+    """A box of longitudes and latitudes in degrees."""
 
     west: float
     south: float
@@ -45,11 +45,11 @@ class Box(NamedTuple):
 
     @property
     def extent(self) -> float:
-        """Degrees from side to side, the longer way."""
+        """Length of the longer side in degrees."""
         return max(self.east - self.west, self.north - self.south)
 
     def holds(self, lon: Array, lat: Array, margin: float) -> Any:
-        """Tell which points lie in the box, made wider by `margin` on all sides."""
+        """Return which points lie in the box, widened by `margin` on all sides."""
         eastward = (lon - self.west + margin) % 360
         inside = eastward <= self.east - self.west + 2 * margin
         return inside & (lat >= self.south - margin) & (lat <= self.north + margin)
@@ -60,7 +60,7 @@ class Box(NamedTuple):
 
 
 class Sphere:
-    """Vertices on the unit sphere, in a KD-tree; nearest by chord is nearest by arc there.
+    """Vertices on the unit sphere, in a KD-tree (nearest by chord is nearest by arc).
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Sphere:
         return vertices.reshape(points.lon.shape), metres.reshape(points.lon.shape)
 
     def warn_if_far(self, points: Points, stacklevel: int) -> None:
-        """Warn where all points lie far outside, as they do if longitude and latitude swapped."""
+        """Warn if all points lie far outside, as with longitude and latitude swapped."""
         margin = max(self.box.extent, FAR)
         if points.lon.size == 0 or self.box.holds(*points, margin).any():
             return
@@ -112,7 +112,7 @@ class Sphere:
 
 
 def points_of(lon: ArrayLike, lat: ArrayLike) -> Points:
-    """Check points and broadcast their longitudes and latitudes against each other.
+    """Check longitudes and latitudes, and broadcast them against each other.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def mercator(degrees: Array) -> Array:
 
 
 def require_degrees(coordinates: Array) -> Box:
-    """Return the box around coordinates, shape (n, 2).
+    """Check coordinates, shape (n, 2), in degrees; return the box around them.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def require_degrees(coordinates: Array) -> Box:
 
 
 def _chord_of(metres: float) -> float:
-    """Return the chord of the unit sphere that belongs to an arc on the earth."""
+    """Return the chord of the unit sphere for a length on the earth."""
     if not is_real(metres):
         raise TypeError(f"max_distance must be a number of metres, not {metres!r}")
     if not metres >= 0:
@@ -181,7 +181,7 @@ def _are_degrees(lon: Array, lat: Array) -> Any:
 
 
 def _on_unit_sphere(lon: Array, lat: Array) -> Array:
-    """Return points in degrees as points in space, shape (k, 3)."""
+    """Convert points in degrees to points in space, shape (k, 3)."""
     longitude, latitude = np.radians(lon), np.radians(lat)
     flat = np.cos(latitude)
     return np.stack([flat * np.cos(longitude), flat * np.sin(longitude), np.sin(latitude)], axis=-1)

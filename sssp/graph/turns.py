@@ -1,4 +1,4 @@
-"""Turns: what it costs, or that it is forbidden, to go on from one arc to another.
+"""Turns: costs or prohibitions of going on from one arc to another.
 
 A graph with turns is asked like any other, and another graph is searched in its place, the
 expansion. A crossing where every turn is free stays one vertex there. Another gets a copy for every
@@ -41,7 +41,7 @@ NOTHING: Array = np.empty(0, INT64)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Expansion:
-    """The graph that is searched in place of one with turns.
+    """The graph that is searched for a graph with turns: crossings with turns have copies per arc.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Expansion:
         return self.end.size
 
     def are_steps(self, vertices: Array) -> NDArray[np.bool_]:
-        """Return which vertices of a path are steps: an arrival is the copy beside it again."""
+        """Return which vertices of a path count: an arrival repeats the copy before it."""
         stays = vertices >= self.n
         stays[~stays] = ~self.split[vertices[~stays]]
         return stays
@@ -97,11 +97,11 @@ class Expansion:
         return self.vertex_of[vertices[self.are_steps(vertices)]]
 
     def values_of_arcs(self, values: Array) -> Array:
-        """Return values of the user's arcs for these arcs, 0 where there is none."""
+        """Return for each arc of the expansion the value of its user's arc, 0 if it has none."""
         return np.append(values, values.dtype.type(0))[self.arc_of]
 
     def reverse(self, places: Array) -> Expansion:
-        """Return the expansion with every arc turned around; `places` are where user's arcs go."""
+        """Return the reversed expansion; `places` are the new positions of the user's arcs."""
         indptr, indices, order = csr.transpose(self.indptr, self.indices)
         arc_of = np.append(places, -1).astype(INDEX)[self.arc_of[order]]
         return replace(
@@ -120,7 +120,7 @@ class Expansion:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Turns:
-    """The turns of a graph, as `Graph.with_turns` has understood them: ``t.turns``.
+    """The turns of a graph, as `Graph.with_turns` has parsed them: ``t.turns``.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ class Turns:
 
     @property
     def unmet(self) -> int:
-        """Number of rows that name no arc of the graph."""
+        """Number of rows of the table that name no arc of the graph."""
         return int(np.count_nonzero(self.row_turn < 0))
 
     @property
@@ -179,7 +179,7 @@ class Turns:
         )
 
     def weigh(self, weights: Array) -> Array:
-        """Return the weights of the expansion, where the user's arcs have some.
+        """Return the weights of the expansion for given weights of the user's arcs.
 
         Raises
         ------
@@ -210,7 +210,7 @@ class Turns:
         return float(np.where(loads > 0, costs, 0) @ loads)
 
     def convert_for(self, weights: np.dtype[Any]) -> Turns:
-        """Return the turns with costs that stand beside weights of a dtype: integers or not."""
+        """Return the turns with costs as integers or floats, as weights of a dtype need."""
         if (weights.kind == "f") == (self.costs.dtype.kind == "f"):
             return self
         if weights.kind == "f":
@@ -220,7 +220,7 @@ class Turns:
         return replace(self, costs=costs, floor=floor)
 
     def with_row_costs(self, values: Any) -> Turns:
-        """Return the turns with other costs of the rows of the table."""
+        """Return the turns with other costs in the rows of the table."""
         column = as_costs(values, "row", self.costs.dtype.kind == "i")
         if column.size != self.rows:
             raise ValueError(
@@ -257,7 +257,7 @@ class Turns:
         )
 
     def scale(self, factor: float) -> Turns:
-        """Return the turns with whole costs, ``rint(costs * factor)``."""
+        """Return the turns with integer costs ``rint(costs * factor)``."""
         return replace(
             self, costs=scale_weights(self.costs, factor), floor=scale_weights(self.floor, factor)
         )
@@ -276,7 +276,7 @@ class Turns:
         )
 
     def reverse(self, places: Array) -> Turns:
-        """Return the turns of the reversed graph; `places` are where arcs go."""
+        """Return the turns of the reversed graph; `places` are the new positions of arcs."""
         turned = _reverse(self.into, self.out, self.ways, places.astype(INDEX))
         order = np.lexsort((turned["out"], turned["into"]))
         turned |= {"into": turned["into"][order], "out": turned["out"][order]}
@@ -289,7 +289,7 @@ class Turns:
         )
 
     def pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return metadata and arrays for a file."""
+        """Return the turns as metadata and arrays for a file."""
         arrays = {f"turns_{name}": getattr(self, name) for name in ARRAYS}
         arrays["turns_ways"] = np.array([arc for way in self.ways for arc in way], INT64)
         arrays["turns_way_sizes"] = np.array([len(way) for way in self.ways], INT64)
@@ -299,7 +299,7 @@ class Turns:
 def unpack_turns(
     path: Any, meta: dict[str, Any], arrays: dict[str, Array], indptr: Array, indices: Array
 ) -> Turns | None:
-    """Return the turns in a file, if it has some.
+    """Return the turns in a file, or None.
 
     Raises
     ------
@@ -356,23 +356,23 @@ def unpack_turns(
 
 
 class Naming(NamedTuple):
-    """A graph whose turns are named, by the input rows of its arcs or by their positions."""
+    """How turns name the arcs of a graph: by input rows, or by positions."""
 
     graph: Any
     by_row: bool
 
     @property
     def integral(self) -> bool:
-        """Whether weights, and so costs, are integers."""
+        """Whether weights and turn costs are integers."""
         return bool(self.graph.weights.dtype.kind == "i")
 
     @property
     def called(self) -> str:
-        """What arcs are named by."""
+        """The word for the names of arcs, for messages."""
         return "input row" if self.by_row else "arc"
 
     def both_ways(self, names: Array) -> Array:
-        """Return the arc of every name, and that of its other direction, -1 for none."""
+        """Return the arc of every name, and its reverse arc if the row has both; -1 for none."""
         graph = self.graph
         if not self.by_row:
             return np.stack((names, np.full(names.size, -1)))
@@ -432,20 +432,20 @@ def make_turns(
 
 
 def _arcs_out(graph: Any, vertices: Array) -> tuple[Array, Array]:
-    """Return the arcs out of some vertices, and of which of them each is."""
+    """Return the arcs out of some vertices, and for each arc the position of its vertex."""
     counts = np.diff(graph.indptr)[vertices]
     return csr.spread(graph.indptr[vertices], counts), np.repeat(np.arange(vertices.size), counts)
 
 
 def _raise_to_rows(floor: Array, values: Array, link_row: Array, link_turn: Array) -> Array:
-    """Return what named turns cost: of several rows the dearest counts."""
+    """Return the costs of turns: the greatest of the usual cost and those of its rows."""
     costs = floor.copy()
     np.maximum.at(costs, link_turn, values[link_row])
     return costs
 
 
 def as_costs(values: Any, what: str, integral: bool) -> Array:
-    """Return costs of turns as int64 or float64; what forbids is the greatest, or infinity.
+    """Return turn costs as int64 or float64; a forbidden turn has the greatest, or infinity.
 
     Raises
     ------
@@ -481,7 +481,7 @@ def as_costs(values: Any, what: str, integral: bool) -> Array:
 
 
 def _read_table(naming: Naming, table: Any) -> tuple[tuple[Array, Array], Array, Array]:
-    """Return from and to, costs, and kinds of the rows of a table."""
+    """Return the columns from, to, cost and kind of a table of turns."""
     if table is None:
         table = ([], [], [])
     if isinstance(table, tuple):
@@ -537,7 +537,7 @@ def _arc_names(naming: Naming, names: Any, what: str) -> Array:
 
 
 def _find_arcs(naming: Naming, before: Array, after: Array) -> tuple[Array, Array, Array]:
-    """Return the arcs of turns between rows, and which rows met some; 0 for the others."""
+    """Return the two arcs of each turn, and which rows name existing arcs (0 for the others)."""
     a, b, graph = naming.both_ways(before), naming.both_ways(after), naming.graph
     met = (a[0] >= 0) & (b[0] >= 0)
     into, out, found = np.zeros_like(before), np.zeros_like(after), np.zeros(before.size, INDEX)
@@ -559,7 +559,7 @@ def _find_arcs(naming: Naming, before: Array, after: Array) -> tuple[Array, Arra
 
 
 def _read_ways(naming: Naming, ways: Sequence[Any] | None) -> tuple[tuple[int, ...], ...]:
-    """Return forbidden sequences as positions of arcs; those that name no arc are left out."""
+    """Return forbidden sequences as positions of arcs, without those that name no arc."""
     found, heads, tails = set(), naming.graph.indices, naming.graph.tails
     for number, way in enumerate(ways or ()):
         names = _arc_names(naming, way, f"way {number}")
@@ -584,7 +584,7 @@ def _read_ways(naming: Naming, ways: Sequence[Any] | None) -> tuple[tuple[int, .
 
 
 def _usual_costs(naming: Naming, cost: Any, u_turns: float | None) -> tuple[Array, Array]:
-    """Return keys, ascending, and costs of all turns that no row has to name."""
+    """Return sorted keys and costs of turns that no row names, from `cost` and `u_turns`."""
     dtype = INT64 if naming.integral else FLOAT64
     if cost is None and u_turns is None:
         return NOTHING, np.empty(0, dtype)
@@ -609,7 +609,7 @@ def _usual_costs(naming: Naming, cost: Any, u_turns: float | None) -> tuple[Arra
 
 
 def _angles(graph: Any, into: Array, out: Array) -> Array:
-    """Return by how many degrees turns go to the left, in (-180, 180]."""
+    """Return the angles of turns to the left in degrees, in (-180, 180]."""
     if graph.coordinates is None:
         raise ValueError(
             "cost= as a function of angles needs coordinates, which this graph lacks: give "
@@ -628,7 +628,7 @@ def _angles(graph: Any, into: Array, out: Array) -> Array:
 
 
 class _States(NamedTuple):
-    """What a search remembers of the way driven: its last arc, and of which way that is the end.
+    """States of a search with turns: the last arc, and the forbidden way that has begun.
 
     `arcs` of all states, of which the first are the arcs alone; and what is special of the arcs
     that follow: from `state` over `out` to state `to` (-1: forbidden), with `turn` (-1: free).
@@ -675,7 +675,7 @@ def _states_of(indptr: Array, heads: Array, fields: dict[str, Any]) -> _States:
 
 @njit
 def _groups_kernel(in_first, in_states, first, out, to, turn, leaders, group, counts, free):
-    """Number the groups of states at every vertex that have the same special turns.
+    """Number the groups of states at each vertex with the same exceptional turns.
 
     `counts` gets how many groups a vertex has, 0 if nothing there is special; `free` which of them
     has nothing special, or -1. `leaders`, shape (states,), is scratch.
@@ -709,7 +709,7 @@ def _groups_kernel(in_first, in_states, first, out, to, turn, leaders, group, co
 
 
 def _expand_turns(indptr: Array, heads: Array, fields: dict[str, Any]) -> Turns:
-    """Return turns of these fields, with the expansion that they make of a graph."""
+    """Return turns with these fields, and with their expansion of a graph."""
     kept = {name: fields[name] for name in Turns.__dataclass_fields__ if name != "expansion"}
     if kept["backward"]:
         there, tails, back = csr.transpose(indptr, heads)
@@ -725,7 +725,7 @@ def _expand_turns(indptr: Array, heads: Array, fields: dict[str, Any]) -> Turns:
 
 
 def _reverse(into: Array, out: Array, ways: Any, places: Array) -> dict[str, Any]:
-    """Return turns and ways in the other direction, of arcs that go to some places."""
+    """Return turns and ways in reverse, given the new positions of arcs."""
     turned = tuple(tuple(places[list(way[::-1])].tolist()) for way in ways)
     return {"into": places[out], "out": places[into], "ways": turned}
 

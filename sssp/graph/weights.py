@@ -1,4 +1,4 @@
-"""Weights: the dtype that a graph stores, closed arcs among them, and conversions.
+"""Weights: stored dtypes, closed arcs, and conversions.
 
 A closed arc weighs the greatest number of its dtype, infinity for floats: it loses to every
 parallel one, and is told from the others without another array. So an integer dtype is wide
@@ -23,23 +23,23 @@ Array = NDArray[Any]
 
 
 def closed_weight(dtype: np.dtype[Any]) -> Any:
-    """Return the sentinel weight of a closed arc, which is that of an unreached vertex."""
+    """Return the sentinel weight of a closed arc, equal to an unreached distance."""
     return unreached(dtype)
 
 
 def closed_mask(weights: Array) -> Array | None:
-    """Return where weights are those of closed arcs, None if nowhere."""
+    """Return a mask of the closed arcs among weights; None if there are none."""
     closed = closed_weight(weights.dtype)
     return weights == closed if weights.size and weights.max() == closed else None
 
 
 def closed_count(weights: Array) -> int:
-    """Return how many weights are those of closed arcs."""
+    """Return the number of closed arcs among weights."""
     return int(np.count_nonzero(weights == closed_weight(weights.dtype)))
 
 
 def weight_column(values: ArrayLike) -> Array:
-    """Return weights as a column of integers (or booleans) or floats, exact as they were given."""
+    """Return weights as a column of integers, booleans or floats, without loss of precision."""
     refuse_mask(values, "weights")
     column: Array = np.asarray(values)
     if column.ndim != 1:
@@ -52,7 +52,7 @@ def weight_column(values: ArrayLike) -> Array:
 
 
 def _exact(column: Array, values: Any) -> Array:
-    """Refuse floats that NumPy makes of large Python integers, and of empty lists."""
+    """Refuse floats that NumPy has made from large Python integers, or from empty lists."""
     if column.size == 0:
         return column.astype(INT64)
     if column.dtype.kind not in "fO":
@@ -71,13 +71,13 @@ def _exact(column: Array, values: Any) -> Array:
 
 
 def too_large(values: Iterable[Any], dtype: np.dtype[Any]) -> DistanceOverflowError:
-    """Return the error of Python numbers of which one does not fit a dtype."""
+    """Return the error for Python numbers that do not fit a dtype."""
     worst = max((value for value in values if abs(value) < math.inf), key=abs)
     return DistanceOverflowError(f"weight {worst} does not fit {dtype}")
 
 
 def _are_integers(values: Any) -> bool:
-    """Return whether all finite ones among Python numbers are integers, and there are such."""
+    """Return whether all finite Python numbers are integers, and there is one."""
     others = [value for value in values if not isinstance(value, Integral)]
     infinite = all(isinstance(value, Real) and value == math.inf for value in others)
     return infinite and len(others) < len(values)
@@ -87,7 +87,7 @@ _INT64, _INT32 = np.iinfo(INT64), np.iinfo(INT32)
 
 
 def as_stored(column: Array, before: Array | None = None) -> Array:
-    """Bring a column of weights to the dtype that a graph stores, as a new array.
+    """Return a new column of weights in the dtype that a graph stores.
 
     Integers (and booleans) become int32 if all open ones fit, else int64; floats of any width
     become float64, with -0.0 turned into 0.0.
@@ -149,12 +149,12 @@ def _store_integers(column: Array, stays: Array | None) -> Array:
 
 
 def integer_dtype(least: int | float, greatest: int | float) -> np.dtype[Any]:
-    """Return the dtype of integers that open weights between two numbers are stored in."""
+    """Return the dtype in which a graph stores open integer weights of a range."""
     return INT32 if _INT32.min <= least and greatest < _INT32.max else INT64
 
 
 def converted(weights: Array, dtype: np.dtype[Any]) -> Array:
-    """Return stored weights in another dtype that holds them, closed ones as closed ones."""
+    """Return stored weights in another dtype that holds them; closed arcs stay closed."""
     result = weights.astype(dtype)
     closed = closed_mask(weights) if result.dtype != weights.dtype else None
     if closed is not None:
@@ -180,7 +180,7 @@ class Extremes(NamedTuple):
 
 
 def extremes_of(weights: Array, loops: Array) -> Extremes:
-    """Look through weights; `loops` are the positions of the self-loops among them."""
+    """Return extremes and counts of weights; `loops` are the positions of the self-loops."""
     if weights.size == 0:
         return Extremes(0, 0, 0, 0)
     greatest = weights.max()
@@ -198,7 +198,7 @@ def extremes_of(weights: Array, loops: Array) -> Extremes:
 
 
 def last_of_each(places: Array, values: Array) -> tuple[Array, Array]:
-    """Return places, each once and ascending, and of the values that each was given the last."""
+    """Return the distinct places, ascending, and the last value given for each."""
     if places.size == 1:
         return places.copy(), values.copy()
     places, last = np.unique(places[::-1], return_index=True)
@@ -208,7 +208,7 @@ def last_of_each(places: Array, values: Array) -> tuple[Array, Array]:
 def extremes_after(
     extremes: Extremes, before: Array, after: Array, arcs: int, weights: Callable[[], Array]
 ) -> Extremes | None:
-    """Return the extremes of weights after a change, if little has to be looked at.
+    """Return the extremes after a change of weights, if few have to be looked at; else None.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def extremes_after(
 
 
 def scale_weights(weights: Array, factor: float) -> Array:
-    """Return ``rint(weights * factor)`` as int64, exact where both are whole numbers.
+    """Return ``rint(weights * factor)`` as int64; exact if both are integers.
 
     Closed arcs weigh the greatest int64.
     """

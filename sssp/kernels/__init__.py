@@ -1,1 +1,1 @@
-"""The base of all kernels: the decorator, dtypes and sentinels, status codes."""
+"""The base of all kernels: the decorator and its cache, dtypes, sentinels, status codes."""

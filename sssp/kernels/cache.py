@@ -1,4 +1,4 @@
-"""Compiled code is kept on disk, and is never stale.
+"""The cache of compiled code: kept on disk, and never stale.
 
 An entry is named by all that it was compiled from and by: the sources of the package
 (`sssp.kernels.cache_files`), the types of the arguments, the options of the decorator and of the
@@ -46,7 +46,7 @@ _loading = make_lock()
 
 
 class CodeCache:
-    """Compiled code of one function on disk, by types of arguments.
+    """The compiled code of one function on disk, by argument types.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class CodeCache:
 
     @property
     def cache_path(self) -> str:
-        """Where the code is kept, for the statistics of the dispatcher; empty for nowhere."""
+        """The folder of the code, for the dispatcher's statistics; empty if there is none."""
         try:
             return str(cache_files.cache_folder())
         except OSError:
@@ -79,11 +79,11 @@ class CodeCache:
         return (*context.codegen().magic_tuple(), settings, llvmlite.__version__)
 
     def is_portable(self, code: Any) -> bool:
-        """Return whether another process can use the code: it holds no addresses of this one."""
+        """Return whether other processes can use the code: it holds no addresses of this one."""
         return not (code.library.has_dynamic_globals or any(code.lifted))
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """Return compiled code, None if there is none that can be used."""
+        """Return compiled code; None if there is none that can be used."""
         load_array_functions(self.array_functions)
         context.refresh()
         try:
@@ -98,7 +98,7 @@ class CodeCache:
         return None
 
     def save_overload(self, signature: Any, code: Any) -> None:
-        """Keep compiled code."""
+        """Write compiled code to the cache."""
         COMPILING.end()
         COUNTS["compiled"] += 1
         if not self.is_portable(code):
@@ -123,7 +123,7 @@ class CodeCache:
 
 
 def _words(function: Any, seen: dict[int, int]) -> Iterator[str]:
-    """Yield the parts of a function for a digest: its code, and the values that it sees by name."""
+    """Yield the parts of a function for a digest: its code, and the global values it uses."""
     code, scope = function.__code__, function.__globals__
     seen[id(function)] = len(seen)
     for part in (code, *(value for value in code.co_consts if isinstance(value, types.CodeType))):
@@ -140,7 +140,7 @@ def _words(function: Any, seen: dict[int, int]) -> Iterator[str]:
 
 
 def _value(value: Any, seen: dict[int, int]) -> Iterator[str]:
-    """Yield the parts of a value that a kernel sees, for a digest."""
+    """Yield the parts of a value that a kernel uses, for a digest."""
     function = getattr(value, "py_func", value)
     if not isinstance(function, types.FunctionType):
         yield repr(value)
@@ -152,7 +152,7 @@ def _value(value: Any, seen: dict[int, int]) -> Iterator[str]:
 
 
 def load_array_functions(package: str) -> None:
-    """Import Numba's functions on arrays, telling them that there is a BLAS.
+    """Import Numba's array functions without their search for BLAS.
 
     Before it compiles or takes anything from the disk, Numba asks whether SciPy has a BLAS, and
     imports the whole of `scipy.linalg`: a quarter of the time that a process takes to its first

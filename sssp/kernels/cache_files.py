@@ -1,4 +1,4 @@
-"""Files of compiled code: a file an entry, whole or not there.
+"""Files of compiled code: one file an entry, written completely or not at all.
 
 They stand in ``SSSP_CACHE_DIR``, else in the user's folder for caches: in a folder for every place
 that the package is installed in, and there in one whose name is a stamp, taken over all sources
@@ -69,12 +69,12 @@ def cache_folder() -> Path:
 
 @functools.cache
 def make_absolute(folder: str) -> Path:
-    """Return a folder from the environment as an absolute path, resolved at the first call."""
+    """Return a folder from the environment as an absolute path, resolved on the first call."""
     return Path(folder).absolute()
 
 
 def source_stamp() -> str:
-    """Return a digest of all sources that can enter a kernel, as they are on disk now."""
+    """Return a digest of all sources that can affect a kernel, as they are on disk now."""
     digest = hashlib.sha256()
     for path in sorted(_sources()):
         source = path.read_bytes()
@@ -106,7 +106,7 @@ STAMP = source_stamp()
 
 
 def _folders() -> list[Path]:
-    """Return the folder of the cache and those down to the entries of this installation."""
+    """Return the cache folder and its subfolders down to the entries of this installation."""
     top = cache_folder()
     installation = hashlib.sha256(str(PACKAGE).encode()).hexdigest()[:DIGITS]
     kernels = top / "kernels"
@@ -144,7 +144,7 @@ def read(name: str) -> bytes | None:
 
 
 def write(name: str, data: bytes) -> None:
-    """Keep an entry, in place of one that has its name; its modes follow the umask.
+    """Write an entry, replacing one of the same name; file modes follow the umask.
 
     Nothing is kept once the sources have changed under the running process.
 
@@ -169,22 +169,22 @@ def write(name: str, data: bytes) -> None:
 
 
 def _open_for_us(path: str, flags: int) -> int:
-    """Open a file that others may at most read."""
+    """Open a file that others can read at most."""
     return os.open(path, flags, 0o644)
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, readable for others as far as the umask allows."""
+    """Create a folder, readable for others as far as the umask allows."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(mode=0o755, exist_ok=True)
 
 
 class UntrustedError(PermissionError):
-    """Another user may have written files that would run as code."""
+    """Another user may have written files that would be executed as code."""
 
 
 def _check_folders(*, make: bool = False) -> Path:
-    """Return the folder of the entries; check, or make first, all that lead there.
+    """Return the folder of the entries; check all folders above it, creating missing ones.
 
     The user's own link may lead to the first of them.
     """
@@ -197,7 +197,7 @@ def _check_folders(*, make: bool = False) -> Path:
 
 
 def _check(path: Path, status: os.stat_result) -> None:
-    """Raise `UntrustedError` where another user, not root, owns a path or may write to it."""
+    """Raise `UntrustedError` if a user other than this one or root can write to a path."""
     if os.name != "posix":
         return
     if status.st_uid not in (0, os.geteuid()):
@@ -213,20 +213,20 @@ def _check(path: Path, status: os.stat_result) -> None:
 
 @functools.cache
 def _note_use(folder: Path) -> None:
-    """Write down that this host uses the entries of a folder; once a process."""
+    """Record that this host uses the entries of a folder, once a process."""
     with contextlib.suppress(OSError), open(folder / _mark(), "ab", opener=_open_for_us):
         os.utime(folder / _mark())  # (a folder may be read-only)
 
 
 def _mark() -> str:
-    """Return the name of the file that tells when this host last used the entries beside it."""
+    """Return the name of the file whose time tells when this host last used the folder."""
     host = os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
     return f"{USED}{zlib.crc32(host.encode()):08x}"
 
 
 @functools.cache
 def _delete_stale() -> None:
-    """Delete code that was compiled from other sources, or for packages that are gone.
+    """Delete code compiled from other sources, or for packages that are gone.
 
     Once a process; what another host has used lately stays.
     """

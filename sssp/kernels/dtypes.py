@@ -1,4 +1,4 @@
-"""Dtypes, sentinels and overflow limits: the one place that holds them."""
+"""Dtypes, sentinels and overflow limits of all kernels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROUNDED = "dtype='float64', or a graph with float weights, for distances that ar
 
 @cache
 def infinity(dtype: Number) -> Any:
-    """Return the bound of a solver's arithmetic: every distance it holds is below this.
+    """Return the internal infinity of a solver in `dtype`; every distance is below it.
 
     2^30 - 1 and 2^62 - 1, so that the sum of a distance and a weight, both below it, never
     wraps; 2^15 - 1 for `SHORT`; infinity for floats.
@@ -50,7 +50,7 @@ def largest_distance(dtype: Number) -> Any:
 
 @cache
 def safe_length(dtype: Number) -> float:
-    """Return a length below which every way fits `dtype`, however it is added up.
+    """Return a length below which every path fits `dtype`, in any order of summation.
 
     `infinity` of integers; half of the greatest float, for sums on the way may be rounded up.
     """
@@ -99,7 +99,7 @@ def distance_dtype(
 
 
 class WeightRange(NamedTuple):
-    """The dtype and the range of the weights of a graph.
+    """The dtype and the range of a graph's weights.
 
     Attributes
     ----------
@@ -115,12 +115,12 @@ class WeightRange(NamedTuple):
 
     @property
     def largest(self) -> int | float:
-        """No weight has a greater absolute value."""
+        """The greatest absolute value of a weight."""
         return max(abs(self.least), abs(self.greatest))
 
     @lru_cache  # noqa: B019  # a few numbers each
     def working_dtypes(self, asked: Number | None) -> tuple[Number, ...]:
-        """Return the dtypes that a solver may work in, the next where the previous overflows.
+        """Return the dtypes for a solver to try, in order, until none overflows.
 
         Parameters
         ----------

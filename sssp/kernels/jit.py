@@ -1,4 +1,4 @@
-"""The one place that imports ``njit``.
+"""The decorators of CPU kernels; no other module imports ``njit`` from Numba.
 
 Compiled functions are kept on disk, so a second process does not compile again; the cache notices
 a change in any source that can enter a kernel (`sssp.kernels.cache`), so kernels share helpers and
@@ -19,7 +19,7 @@ config: Any = _config
 
 
 def njit_with(*, slp_vectorize: bool = False, **options: Any) -> Callable[[Any], Any]:
-    """Return `numba.njit` with options, releasing the GIL and keeping compiled code on disk.
+    """Return `numba.njit` with options; it releases the GIL and keeps compiled code on disk.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def njit_with(*, slp_vectorize: bool = False, **options: Any) -> Callable[[Any],
 
 
 def _switch_slp_on(compiler: Any) -> None:
-    """Set Numba's switch while this compiler works, under Numba's lock, and no longer."""
+    """Turn on SLP vectorization while this compiler works, under Numba's lock."""
     compile_plainly = compiler.compile
 
     def compile_vectorized(*arguments: Any) -> Any:

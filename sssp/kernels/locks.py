@@ -1,4 +1,4 @@
-"""Locks of objects that live on, which a forked child finds open."""
+"""Locks of long-lived objects that are free in a forked child."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _locks: WeakSet[Any] = WeakSet()
 
 
 def make_lock() -> threading.RLock:
-    """Return a lock that the child of a fork may take, even if a thread of the parent held it.
+    """Return a lock that is free in a forked child, even if the parent held it.
 
     What it guards must be whole at any moment, for the child goes on with what was there.
     """

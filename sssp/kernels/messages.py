@@ -1,4 +1,4 @@
-"""Messages on compilation: that it takes long, or is not kept."""
+"""Messages about compilation: that it takes long, or cannot be kept."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def on_terminal() -> bool:
 
 
 class Compiling:
-    """Prints on a terminal or in a notebook, once a process, that compilation takes long."""
+    """Prints once a process, on a terminal or in a notebook, that compilation takes long."""
 
     def __init__(self) -> None:
         self._timer: threading.Timer | None = None
@@ -35,7 +35,7 @@ class Compiling:
         self._begun, self._spent = 0.0, 0.0
 
     def begin(self) -> None:
-        """Note that compilation begins; one may begin within another."""
+        """Record that compilation begins; calls may be nested."""
         self._depth += 1
         if self._depth > 1:
             return
@@ -47,7 +47,7 @@ class Compiling:
                 self._timer.start()
 
     def end(self) -> None:
-        """Note that it is over."""
+        """Record that compilation has ended."""
         self._depth -= 1
         if self._depth == 0:
             self._spent += monotonic() - self._begun
@@ -68,7 +68,7 @@ COMPILING = Compiling()
 
 
 def warn_once(text: str, error: Exception) -> None:
-    """Log a warning of a kind, once a process."""
+    """Log a kind of warning once a process."""
     if text not in _warned:
         _warned.add(text)
         logger.warning(text, error)

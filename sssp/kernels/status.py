@@ -1,4 +1,4 @@
-"""Status codes that kernels return, for kernels never raise."""
+"""Status codes that kernels return, as kernels never raise."""
 
 from __future__ import annotations
 

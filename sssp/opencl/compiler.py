@@ -1,4 +1,4 @@
-"""The door to OpenCL, which knows why it cannot be used: devices, kernels, a queue for a call."""
+"""Access to OpenCL: devices, compiled kernels, a queue for each call, and reasons for failures."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _home = os.getpid()
 
 
 def find_devices() -> list[Any]:
-    """Return all devices of all platforms, in their order.
+    """Return all devices of all platforms, in order.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def flaw_of(device: Any) -> str:
 
 
 def describe(device: Any) -> str:
-    """Return a device's name and the limits that solvers need, or why it cannot be used."""
+    """Return a device's name and limits, or why it cannot be used."""
     kinds = {cl.device_type.CPU: "CPU", cl.device_type.GPU: "GPU"}
     kind = next((name for bit, name in kinds.items() if device.type & bit), "accelerator")
     name, flaw = f"{device.name.strip()} ({device.platform.name.strip()})", flaw_of(device)
@@ -104,7 +104,7 @@ def describe(device: Any) -> str:
 
 
 class Device:
-    """A device that this process uses, with the kernels that were compiled for it."""
+    """A device in use, with its compiled kernels."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -115,7 +115,7 @@ class Device:
         self._programs: dict[Any, Any] = {}
 
     def check(self, dtype: np.dtype[Any]) -> None:
-        """Refuse numbers that the device does not have.
+        """Refuse number types that the device does not support.
 
         Raises
         ------
@@ -128,7 +128,7 @@ class Device:
             )
 
     def check_pieces(self, nbytes: int) -> None:
-        """Refuse a matrix that is larger than the device's largest allocation.
+        """Refuse a matrix that exceeds the device's largest allocation.
 
         Raises
         ------
@@ -142,7 +142,7 @@ class Device:
             )
 
     def program(self, file: str, macros: dict[str, Any]) -> Any:
-        """Return the program of a file in `sssp.opencl.matrix`, compiled once with some macros."""
+        """Return the program of a file in `sssp.opencl.matrix`, compiled once for given macros."""
         key = file, *macros.items()
         with _lock:
             if key not in self._programs:
@@ -161,7 +161,7 @@ def _device(number: int) -> Device:
 
 
 class DeviceQueue:
-    """Work of one call on a device, done in order."""
+    """An in-order queue for one call on a device."""
 
     def __init__(self, named: str) -> None:
         with _lock:
@@ -175,7 +175,7 @@ class DeviceQueue:
         return lambda items, group, *arguments: kernel(self._queue, items, group, *arguments)
 
     def empty(self, entries: int, dtype: np.dtype[Any]) -> Buffer:
-        """Return a buffer, not filled."""
+        """Return an uninitialized buffer."""
         nbytes = max(1, entries) * dtype.itemsize
         return cl.Buffer(self.device.context, cl.mem_flags.READ_WRITE, nbytes)
 
@@ -184,7 +184,7 @@ class DeviceQueue:
         cl.enqueue_fill_buffer(self._queue, buffer, np.array(value, dtype), 0, buffer.size)
 
     def copy(self, target: Any, source: Any, **options: Any) -> None:
-        """Copy between a buffer and an array, when all before is done, or queue a copy of a buffer.
+        """Copy between a buffer and an array after all queued work, or queue a copy of a buffer.
 
         With options, those of `pyopencl.enqueue_copy`, a rectangle.
         """
@@ -193,7 +193,7 @@ class DeviceQueue:
     def differ(
         self, one: Buffer, other: Buffer, size: tuple[int, int], stride: int, number: str
     ) -> bool:
-        """Return whether matrices of a type of number differ in their first rows and columns."""
+        """Return whether two matrices of a number type differ in their first rows and columns."""
         changed, found = self.empty(1, INT32), np.zeros(1, INT32)
         self.copy(changed, found)
         items = size[0], 1 if self.device.is_cpu else ACROSS
@@ -203,18 +203,18 @@ class DeviceQueue:
         return bool(found[0])
 
     def step_of(self, steps_each: int) -> int:
-        """Return how many pieces of work, of so many steps each, to queue before a wait."""
+        """Return how many work items, of so many steps each, to queue between two waits."""
         units: int = self.device.facts.max_compute_units
         return max(1, QUEUED * units // max(1, steps_each))
 
     def finish(self) -> None:
-        """Wait until all is done."""
+        """Wait until all queued work is done."""
         self._queue.finish()
 
 
 @contextmanager
 def open_queue(named: str) -> Iterator[DeviceQueue]:
-    """Lend a queue of a device; errors of its driver become `DeviceError`."""
+    """Open a queue on a device; driver errors become `DeviceError`."""
     try:
         yield DeviceQueue(named)
     except cl.Error as error:
@@ -222,7 +222,7 @@ def open_queue(named: str) -> Iterator[DeviceQueue]:
 
 
 def number_macros(dtype: np.dtype[Any], entries: int) -> dict[str, Any]:
-    """Return the macros for the number type of a kernel, and for vectors of it.
+    """Return the macros for the number type of a kernel, and for its vectors.
 
     Sums of integers are those of unsigned ones, which wrap; those of signed ones must not.
     """

@@ -1,4 +1,4 @@
-"""Tiles of the min-plus product by device: data, and one short measurement that is kept on disk.
+"""Tile sizes of the min-plus product by device; the fastest is measured once and kept on disk.
 
 Whatever tile is taken, every entry of a product is the least of the same sums, and of equal ones
 the first: the choice never shows in a result. The sides of tiles divide `BLOCK`, which is the same
@@ -26,7 +26,7 @@ TRIALS = 3
 
 
 class ProductTile(NamedTuple):
-    """How a work-group makes a part of a product.
+    """The part of a product that a work-group computes.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class ProductTile(NamedTuple):
 
     @property
     def sides(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """Rows and columns of the tile."""
         return self.height * self.rows, self.width * self.vectors * self.entries
 
 
@@ -60,7 +60,7 @@ LONGEST, ROW = 16, 2
 
 
 def tiles_for(device: Device, dtype: np.dtype[Any]) -> list[ProductTile]:
-    """Return the tiles that a device may have, by its driver's limits; the first is the safe one.
+    """Return the tiles that a device allows, by its driver's limits; the first always works.
 
     On a CPU a group is one item, with the longest vectors there are: as many rows of them as
     registers hold (32 of 64 bytes, 16 of shorter ones). On a GPU a group makes `BLOCK` rows and
@@ -83,7 +83,7 @@ def tiles_for(device: Device, dtype: np.dtype[Any]) -> list[ProductTile]:
 def choose_tile(
     device: Device, tiles: Sequence[ProductTile], what: str, measure: Callable[[ProductTile], None]
 ) -> ProductTile:
-    """Return the fastest of some tiles, as measured now or by an earlier process.
+    """Return the fastest of some tiles, measured now or by an earlier process.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Elimination of vertices of low degree, which adds hardly an arc: the first step of an order.
+"""Elimination of vertices of low degree, with hardly any new arc: the first step of an order.
 
 Trees are peeled from their leaves; then vertices of degree 2, then 3, go in rounds of vertices that
 are no neighbours. `sssp.order.nested_dissection` says what for.
@@ -37,7 +37,7 @@ ALWAYS = 1 << 30
 
 @njit
 def peel_kernel(indptr, indices, vertices, heights, eliminated, stop):
-    """Eliminate trees from their leaves; return how many vertices that makes.
+    """Eliminate trees from their leaves; return the number of eliminated vertices.
 
     - ``vertices`` uint32, shape (n, VERTEX_COLUMNS): degrees are written, the rest becomes 0.
     - ``heights`` uint32, shape (n,): 0 on entry; of the tallest tree that was peeled from a vertex.
@@ -77,7 +77,7 @@ def peel_kernel(indptr, indices, vertices, heights, eliminated, stop):
 
 @njit
 def list_arcs_kernel(first, last, indptr, indices, vertices, heads, following, stop):
-    """Chain up the arcs between vertices that are left, of those from `first` to `last`.
+    """Link the arcs between remaining vertices into lists, for tails from `first` to `last`.
 
     Who has a neighbour outside must stay: another task's it may be.
 
@@ -111,7 +111,7 @@ def list_arcs_kernel(first, last, indptr, indices, vertices, heads, following, s
 
 @njit_uncounted
 def _replace_kernel(vertex, gone, x, y, spare, vertices, heads, following):
-    """Replace a neighbour of a vertex by x and y, unless they are neighbours already.
+    """Replace a neighbour of a vertex by x and y, except those that are neighbours already.
 
     x or y may be `NONE`. The record ``spare`` is taken if one more is needed.
     """
@@ -146,7 +146,7 @@ def _replace_kernel(vertex, gone, x, y, spare, vertices, heads, following):
 
 @njit_uncounted
 def _neighbours_kernel(v, vertices, heads, following):
-    """Return the last three neighbours of a vertex of low degree, or `NONE`; none beside a hub."""
+    """Return the last three neighbours of a vertex of low degree, or `NONE`; none next to a hub."""
     a = b = c = NONE
     record = vertices[v, START]
     while record != NONE:
@@ -159,7 +159,7 @@ def _neighbours_kernel(v, vertices, heads, following):
 
 @njit
 def rounds_kernel(first, last, vertices, heads, following, listed, eliminated, stop):
-    """Eliminate vertices of low degree from `first` to `last`; return how many.
+    """Eliminate vertices of low degree from `first` to `last`; return their number.
 
     That takes no memory: the records of an eliminated vertex are enough for the arcs that join its
     neighbours. A round passes over the neighbours of what it has eliminated, so that chains end up
@@ -215,7 +215,7 @@ def rounds_kernel(first, last, vertices, heads, following, listed, eliminated, s
 
 @njit
 def core_kernel(vertices, heads, following, core, starts, core_heads, stop):
-    """Collect the core, numbered by breadth-first searches; return its number of arcs.
+    """Build the core, numbered by breadth-first search; return its number of arcs.
 
     So vertices that lie together stand together, whatever the graph's numbering.
 

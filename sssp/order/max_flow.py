@@ -1,4 +1,4 @@
-"""Small separators by maximum flows: the second step of an order.
+"""Small separators by maximum flow: the second step of an order.
 
 `sssp.order.nested_dissection` tells the algorithm and its sources.
 """
@@ -61,7 +61,7 @@ def new_scratch(n: int, m: int) -> FlowScratch:
 
 @njit
 def _hops_kernel(starts, heads, source, hops, queue, stop):
-    """Search breadth-first; return how many vertices are reached.
+    """Search breadth-first; return the number of reached vertices.
 
     - ``hops`` uint32, shape (n,): arcs from the source, `NONE` for vertices it does not come to.
     - ``queue`` uint32, shape (n + 1,): vertices by distance.
@@ -89,7 +89,7 @@ def _hops_kernel(starts, heads, source, hops, queue, stop):
 
 @njit
 def landmarks_kernel(starts, heads, hops, queue, stop):
-    """Find hop distances from four vertices far apart; return False if the piece is not connected.
+    """Find hop distances from four distant vertices; return False if the piece is not connected.
 
     b is farthest from a, x from both, and y from x and from them.
 
@@ -116,7 +116,7 @@ def landmarks_kernel(starts, heads, hops, queue, stop):
 
 @njit
 def components_kernel(starts, heads, part, queue, stop):
-    """Divide a piece that is not connected: its components go to the lighter side in turn."""
+    """Divide an unconnected piece: assign each component to the side with fewer vertices."""
     n = starts.size - 1
     for v in range(n):
         part[v] = BETWEEN
@@ -144,7 +144,7 @@ def components_kernel(starts, heads, part, queue, stop):
 
 @njit
 def _terminals_kernel(n, hops, direction, count, place, keys):
-    """Mark the first and the last vertices of a piece along a direction.
+    """Mark the first and last vertices of a piece along a direction as sources and sinks.
 
     Equal ones go by number.
 
@@ -202,7 +202,7 @@ def _terminals_kernel(n, hops, direction, count, place, keys):
 
 @njit
 def _band_kernel(starts, heads, place, queue, flow, arcs, stop):
-    """Number the vertices between the terminals, with both borders, by distance from the sinks.
+    """Number the vertices between the terminals, both borders included, by distance to the sinks.
 
     Arcs within a border are left out. Return how many vertices the band has, and how many of them
     are sinks, which come first.
@@ -263,7 +263,7 @@ def _band_kernel(starts, heads, place, queue, flow, arcs, stop):
 
 @njit_uncounted
 def _path_kernel(source, turn, flow, arcs, stack):
-    """Search depth-first for a path of augmentation; return how many states it has, 0 for none.
+    """Search depth-first for an augmenting path; return its number of states, 0 for none.
 
     A vertex with flow has two states, 2 v where a search comes in and must follow the flow back,
     and 2 v + 1 where it may go on to any neighbour; a vertex without flow only the latter. A state
@@ -315,7 +315,7 @@ def _path_kernel(source, turn, flow, arcs, stack):
 
 @njit_uncounted
 def _augment_kernel(size, flow, stack):
-    """Send one unit along a path: new flow where it goes on, none where it went back."""
+    """Send one unit along a path: add flow on forward steps, cancel flow on backward steps."""
     source = stack[0] >> 1
     flow[source, BEFORE] = source
     for i in range(size):
@@ -335,7 +335,7 @@ def _augment_kernel(size, flow, stack):
 
 @njit
 def _flow_kernel(n, size, flow, arcs, stack, best, stop):
-    """Send as much flow as possible; return its value and the number of the last round.
+    """Find a maximum flow; return its value and the number of the last round.
 
     That round has found no path, and marks all that the sources still reach. The value is `NONE`
     if the score of the cut would be worse than ``best[0]``.
@@ -369,7 +369,7 @@ def _flow_kernel(n, size, flow, arcs, stack, best, stop):
 
 @njit
 def _from_sinks_kernel(size, turn, flow, arcs, stack):
-    """Mark with a round the states from which a sink can be reached."""
+    """Mark, with a round number, the states from which a sink can be reached."""
     first = count = 0
     for v in range(size):
         if flow[v, KIND] != SINK:
@@ -419,7 +419,7 @@ def _side_by_sinks(flow, row, turn):
 
 @njit_uncounted
 def _side_beyond(kind):
-    """Return the side of a vertex outside the band: far for sinks, near for all others."""
+    """Return the side of a vertex outside the band: far for sinks, near for the others."""
     return FAR if kind == SINK else NEAR
 
 

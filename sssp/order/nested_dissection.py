@@ -1,4 +1,4 @@
-"""Elimination orders for customizable contraction hierarchies: nested dissection with flows.
+"""Elimination orders for customizable contraction hierarchies: nested dissection by flows.
 
 A customizable hierarchy eliminates the vertices one after the other, joining all neighbours of
 each; the order alone decides how many arcs and triangles that makes. A good one puts small
@@ -85,8 +85,8 @@ WORD = 64
 SPREAD = 2654435761
 
 
-class TooWide(Exception):
-    """A separator is wider than the caller accepts.
+class SeparatorTooLarge(Exception):
+    """A separator is larger than the caller accepts.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class Core(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """The pieces of a dissection: those of even depth in row 0 of each array, of odd in row 1.
+    """The pieces of a dissection; even depths use row 0 of each array, odd depths row 1.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class Pieces(NamedTuple):
     names: NDArray[np.uint32]
 
     def views(self, first: int, last: int, row: int) -> tuple[NDArray[Any], ...]:
-        """Return the starts of a piece, all heads of its row, and its names."""
+        """Return views of a piece: starts, all heads of its row, and vertex names."""
         return self.starts[row, first : last + 1], self.heads[row], self.names[row, first:last]
 
 
@@ -135,7 +135,7 @@ class Pieces(NamedTuple):
 
 @njit
 def _split_kernel(starts, heads, names, part, numbers, starts_below, heads_below, names_below):
-    """Divide a piece into its near side, its far side, and the separator, in this order.
+    """Sort a piece into near side, far side, and separator, in this order.
 
     Return the numbers of vertices on the near side and in the separator.
 
@@ -178,7 +178,7 @@ def _split_kernel(starts, heads, names, part, numbers, starts_below, heads_below
 
 @njit
 def _spread_kernel(names, order):
-    """Order a separator: every other vertex, every other one of the rest, and so on.
+    """Order a separator: every other vertex, then every other one of the rest, and so on.
 
     It stands in the order of the core, so often along its line; eliminated that way it would make
     a hierarchy of more levels.
@@ -195,8 +195,8 @@ def _spread_kernel(names, order):
 
 
 @njit_uncounted
-def _ones(word):
-    """Count the bits of a word that are set, in a form that the compiler recognises."""
+def _count_ones(word):
+    """Count the set bits of a word, in a form that LLVM turns into one instruction."""
     word = word - ((word >> ONE) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + (
         (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
@@ -207,7 +207,7 @@ def _ones(word):
 
 @njit
 def _neighbours_kernel(core, starts, heads, names):
-    """Return the neighbours of a piece's vertices in the core, a row of bits for each.
+    """Return a bit matrix: the neighbours in the core of each vertex of a piece.
 
     Bits of the piece come first; neighbours in separators have the others, in the order in which
     they are met, by a hash table.
@@ -253,7 +253,7 @@ def _neighbours_kernel(core, starts, heads, names):
 
 @njit
 def _minimum_degree_kernel(core, starts, heads, names, order):
-    """Eliminate a piece by minimum degree; ties go to the vertex that changed last."""
+    """Eliminate a piece by minimum degree; in a tie the vertex that changed last goes first."""
     n = names.size
     rows = _neighbours_kernel(core, starts, heads, names)
     words = rows.shape[1]
@@ -272,7 +272,7 @@ def _minimum_degree_kernel(core, starts, heads, names, order):
         for word in range(words):
             left = rows[v, word]
             while left != 0:
-                u = word * WORD + _ones((left & (~left + ONE)) - ONE)
+                u = word * WORD + _count_ones((left & (~left + ONE)) - ONE)
                 left &= left - ONE
                 if u >= n:
                     break
@@ -282,7 +282,7 @@ def _minimum_degree_kernel(core, starts, heads, names, order):
                 rows[u, u // WORD] &= ~(ONE << np.uint64(u % WORD))
                 rows[u, v // WORD] &= ~(ONE << np.uint64(v % WORD))
                 for i in range(words):
-                    degree += _ones(rows[u, i])
+                    degree += _count_ones(rows[u, i])
                 if degree != degrees[u]:
                     change -= 1
                     degrees[u] = degree
@@ -294,7 +294,7 @@ def _minimum_degree_kernel(core, starts, heads, names, order):
 
 @njit
 def _dissect_kernel(core, pieces, first, last, row, widest, hops, scratch, part, order, stop):
-    """Order all of a piece.
+    """Order a whole piece by recursive dissection.
 
     Return the numbers of vertices of a piece and of its separator, if that is too wide; else 0, 0.
 
@@ -355,7 +355,7 @@ Routine = Generator[list[Any], list[Any], None]
 
 
 class _Tasks:
-    """Runs routines side by side; all but the kernels in the caller's thread."""
+    """Runs generators side by side in the caller's thread; only kernels run in other threads."""
 
     def __init__(self, threads: int) -> None:
         self.executor = Pool(threads)
@@ -374,7 +374,7 @@ class _Tasks:
         self.executor.shutdown(wait=False, cancel_futures=True)
 
     def go_on(self, routine: Routine, results: list[Any] | None = None) -> None:
-        """Hand a routine the results of its calls, and make its next ones."""
+        """Resume a generator with the results of its calls, and submit its next calls."""
         try:
             calls = routine.send(results)  # type: ignore[arg-type]
         except StopIteration:
@@ -385,7 +385,7 @@ class _Tasks:
             self.pending[self.executor.submit(*call)] = routine, results, i
 
     def run(self) -> None:
-        """Come back when all is done."""
+        """Run until all generators are finished."""
         while self.pending:
             # with a timeout, for else Ctrl-C is not heard on every system
             for future in wait(self.pending, POLL_SECONDS, FIRST_COMPLETED).done:
@@ -398,7 +398,7 @@ class _Tasks:
 
 
 class _Elimination:
-    """The order of one graph in the making."""
+    """Computes the elimination order of one graph."""
 
     def __init__(
         self,
@@ -417,7 +417,7 @@ class _Elimination:
         self.vertices = self.order = np.empty(0, VERTEX)
 
     def reduce(self) -> Routine:
-        """Eliminate vertices of low degree, and start to dissect the core."""
+        """Eliminate vertices of low degree, then start the dissection of the core."""
         n, m = self.indptr.size - 1, self.indices.size
         table = np.empty((n, low_degree.VERTEX_COLUMNS), VERTEX)
         eliminated, listed = np.empty(n, VERTEX), np.zeros((2, n), VERTEX)
@@ -453,7 +453,7 @@ class _Elimination:
         self.advance(count)
 
     def _dissect(self, first: int, last: int, row: int) -> Routine:
-        """Order a piece: as one task, or its parts side by side."""
+        """Order a piece: in one task, or its parts side by side."""
         n = last - first
         if n <= GRAIN:
             too_wide = yield [(self._dissect_alone, first, last, row)]
@@ -504,7 +504,7 @@ class _Elimination:
 
     def _check(self, piece: int, separator: int) -> None:
         if separator > self.widest:
-            raise TooWide(piece, separator)
+            raise SeparatorTooLarge(piece, separator)
 
 
 def elimination_order(
@@ -515,7 +515,7 @@ def elimination_order(
     widest: int | None = None,
     advance: Callable[[int], object] | None = None,
 ) -> NDArray[np.int32]:
-    """Find in which order to eliminate the vertices of a graph.
+    """Compute an elimination order of the vertices of a graph.
 
     Parameters
     ----------
@@ -537,7 +537,7 @@ def elimination_order(
 
     Raises
     ------
-    TooWide
+    SeparatorTooLarge
         A separator has more than `widest` vertices: as soon as it is found.
     ValueError
         Too many arcs.

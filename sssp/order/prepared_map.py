@@ -1,4 +1,4 @@
-"""The protocol of prepared maps, and when a search on the graph replaces sweeps."""
+"""The protocol of prepared maps, and the cases where a search on the graph replaces sweeps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FLAT, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()
 
 
 class PreparedMap(Network, Protocol):
-    """The part of a `Hierarchy` that solvers read; its weights are those of one version."""
+    """The part of a `Hierarchy` that solvers read, with the weights of one version."""
 
     @property
     def graph(self) -> Graph:
@@ -32,7 +32,7 @@ class PreparedMap(Network, Protocol):
 
     @property
     def _structure(self) -> Structure:
-        """The order of the vertices and the chordal arcs that it makes."""
+        """The order of the vertices, and the chordal arcs that it creates."""
 
     @property
     def _slots(self) -> NDArray[np.uint32]:
@@ -42,7 +42,7 @@ class PreparedMap(Network, Protocol):
         """Return the customized weights in one dtype, computed on the CPU."""
 
     def _trip_labels(self, dtype: np.dtype[Any]) -> Any:
-        """Return the labels that are kept for trips in one dtype, or None."""
+        """Return the distance labels that are kept for trips in one dtype, or None."""
 
 
 def solve_by_sweeps(
@@ -53,7 +53,7 @@ def solve_by_sweeps(
     method: Method,
     dtype: np.dtype[Any],
 ) -> Answer | None:
-    """Answer by `sweep`; search the graph for tight arcs of floats and sums beyond int64."""
+    """Answer by sweeps; by a search for tight float arcs and sums beyond int64."""
     if dtype.kind == "f" and (request.outward or request.predecessors or request.wants_tree):
         return search_graph(prepared, request, method, dtype)
     if not fits(prepared, request, dtype):
@@ -75,7 +75,7 @@ def search_graph(
 
 
 def weigh_targets(request: Request) -> Request:
-    """Return the request with vertex weights of its targets alone, in their order."""
+    """Return the request with the vertex weights of its targets only, in their order."""
     reduction, targets = request.reduction, request.targets
     if reduction is None or reduction.vertex_weights is None or targets is None:
         return request

@@ -1,4 +1,4 @@
-"""From an elimination order to the structure of a hierarchy: which arcs there are, for any weights.
+"""From an elimination order to the structure of a hierarchy: its chordal arcs, for any weights.
 
 Vertices are eliminated in order; whoever goes joins all its neighbours that are left, both ways.
 What comes of that is the chordal graph of the order (Dibbelt, Strasser and Wagner 2016, section
@@ -69,7 +69,7 @@ Together = Callable[[int, int, Pool], Any]
 
 
 class Tasks(NamedTuple):
-    """Ranges of ranks and their dependencies.
+    """Ranges of ranks, with dependencies, for parallel passes over the elimination tree.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ class Tasks(NamedTuple):
 def make_tasks(
     parent: NDArray[np.int32], size: NDArray[np.int32], counts: NDArray[np.int64]
 ) -> Tasks:
-    """Cut an elimination tree into ranges.
+    """Cut an elimination tree into ranges of ranks.
 
     Parameters
     ----------
@@ -275,15 +275,15 @@ class Structure(NamedTuple):
 
     @property
     def height(self) -> int:
-        """Most vertices on a path from a root."""
+        """Greatest number of vertices on a path from a root."""
         return self.shared.get_or_build("height", lambda: int(self.depth.max(initial=-1)) + 1)
 
     def threads_for(self, threads: int) -> int:
-        """Return how many of the threads of a call a pass over all triangles takes."""
+        """Return the number of threads that pay off for a pass over all triangles."""
         return threads if self.triangles > thresholds.CUSTOMIZED_ALONE else 1
 
     def frozen(self) -> Structure:
-        """Return the same with arrays that are read-only for good."""
+        """Return the structure with arrays that are read-only for good."""
         parts: dict[str, Any] = self._asdict()
         arrays = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
         return Structure(**parts | {name: freeze(array) for name, array in arrays.items()})
@@ -294,7 +294,7 @@ class Structure(NamedTuple):
 
 @njit
 def _neighbours_kernel(indptr, indices, tails_indptr, tails, first, others):
-    """Find the vertices before or behind every vertex, ascending: the union of two such lists.
+    """Find all neighbours of every vertex, along arcs in or out: the union of two sorted lists.
 
     Writes where those of every vertex begin, shape (n + 1,), and they themselves as far as there is
     room: so without any it counts.
@@ -321,7 +321,7 @@ def _neighbours_kernel(indptr, indices, tails_indptr, tails, first, others):
 
 
 def neighbours(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the graph without directions and loops: CSR, both ways, ascending.
+    """Return the undirected graph without loops: CSR, arcs both ways, heads ascending.
 
     Closed arcs count, for they may open. O(n + m) time.
     """
@@ -358,7 +358,7 @@ def _elimination_tree_kernel(indptr, indices, order, rank, parent, ancestor):
 
 @njit
 def _postorder_kernel(parent, size, heaviest, number):
-    """Number the places of the order: a vertex behind its subtree, the heaviest child right before.
+    """Number the vertices in postorder, with the child of the largest subtree last.
 
     Arguments: parent, of every place, above it; the others are written here: size of the
     subtree, heaviest child (the last of equals), new number.
@@ -394,7 +394,7 @@ def _postorder_kernel(parent, size, heaviest, number):
 
 @njit
 def _depth_kernel(parent, depth, chain):
-    """Write how many ancestors every rank has, and the top of its chain."""
+    """Write the number of ancestors of every rank, and the topmost rank of its chain."""
     for v in range(parent.size - 1, -1, -1):
         above = parent[v]
         depth[v] = 0 if above < 0 else depth[above] + 1
@@ -403,7 +403,7 @@ def _depth_kernel(parent, depth, chain):
 
 @njit
 def _upward_arcs_kernel(indptr, indices, order, rank, first, heads):
-    """Write the ranks above every rank that it has an arc to or from; `first` has n + 1 entries."""
+    """Write the higher neighbours of every rank; `first` has n + 1 entries."""
     place = 0
     for r in range(order.size):
         v = order[r]
@@ -416,8 +416,8 @@ def _upward_arcs_kernel(indptr, indices, order, rank, first, heads):
 
 
 @njit
-def _meeting(ancestor, leaf):
-    """Return the topmost ancestor that is known of a leaf, and shorten the way there."""
+def _find_meeting(ancestor, leaf):
+    """Return the topmost known ancestor of a leaf, with path compression."""
     top = leaf
     while ancestor[top] != top:
         top = ancestor[top]
@@ -459,7 +459,7 @@ def _counts_kernel(first, heads, parent, size, counts, scratch):
             last_leaf[head] = r
             if leaf < 0:
                 continue
-            counts[_meeting(ancestor, leaf)] -= 1
+            counts[_find_meeting(ancestor, leaf)] -= 1
         if parent[r] >= 0:
             ancestor[r] = parent[r]
     for r in range(n):
@@ -474,7 +474,7 @@ def _counts_kernel(first, heads, parent, size, counts, scratch):
 
 @njit
 def _sort(values):
-    """Sort in place (Shell 1959): lists are short, or made of few that are sorted."""
+    """Sort in place (Shell 1959): lists are short, or consist of few sorted runs."""
     gap = np.int64(1)
     while 9 * gap < values.size:
         gap = 3 * gap + 1
@@ -491,7 +491,7 @@ def _sort(values):
 
 @njit
 def _chordal_kernel(low, high, arcs_first, heads, child, sibling, first, upper, seen):
-    """Write the chordal arcs above the ranks low..high-1: the graph's own, and the children's.
+    """Write the chordal arcs above the ranks low..high-1: the graph's arcs and those of children.
 
     Arguments
     ---------
@@ -524,7 +524,7 @@ def _chordal_kernel(low, high, arcs_first, heads, child, sibling, first, upper, 
 
 @njit
 def _children_kernel(parent, child, sibling):
-    """Link the children of every rank; both arrays come as -1."""
+    """Link the children of every rank into lists; both arrays are -1 on entry."""
     for v in range(parent.size):
         if parent[v] >= 0:
             sibling[v] = child[parent[v]]
@@ -544,7 +544,7 @@ def _lower_kernel(first, upper, place, lower):
 
 @njit
 def _slots_kernel(indptr, indices, rank, first, upper, slots):
-    """Write where among the directed chordal arcs every arc of the graph stands."""
+    """Write the position of every arc of the graph among the directed chordal arcs."""
     for tail in range(indptr.size - 1):
         for arc in range(indptr[tail], indptr[tail + 1]):
             below, above, down = rank[tail], rank[indices[arc]], 0
@@ -628,7 +628,7 @@ def make_structure(
 
 
 def slots_of(structure: Structure, graph: Graph) -> NDArray[np.uint32]:
-    """Return where the arcs of a graph stand among the directed chordal arcs.
+    """Return the positions of a graph's arcs among the directed chordal arcs.
 
     ``2 e`` is the way up along chordal arc e, ``2 e + 1`` the way down; self-loops have `NO_SLOT`.
     """
@@ -638,14 +638,14 @@ def slots_of(structure: Structure, graph: Graph) -> NDArray[np.uint32]:
 
 
 def offsets(counts: NDArray[Any]) -> NDArray[np.int64]:
-    """Return where each of some lists begins, and where the last ends, from their sizes."""
+    """Return from the sizes of some lists where each begins, and where the last ends."""
     begins = np.zeros(counts.size + 1, OFFSET)
     np.cumsum(counts, out=begins[1:])
     return begins
 
 
 class Ancestors(NamedTuple):
-    """Some ranks and all above them in the elimination tree, whatever arcs weigh.
+    """Given ranks and all their ancestors in the elimination tree, for any weights.
 
     Attributes
     ----------
@@ -661,7 +661,7 @@ class Ancestors(NamedTuple):
 
 @njit
 def _mark_ancestors_kernel(ranks, parent, places):
-    """Mark some ranks and all above them with 0. `places` comes as -1."""
+    """Mark given ranks and all their ancestors with 0; `places` is -1 on entry."""
     for rank in ranks:
         above = rank
         while above >= 0 and places[above] < 0:
@@ -670,7 +670,7 @@ def _mark_ancestors_kernel(ranks, parent, places):
 
 
 def find_ancestors(parent: NDArray[np.int32], ranks: NDArray[np.int32]) -> Ancestors:
-    """Find the ancestors of some ranks, themselves among them; O(n) time."""
+    """Find given ranks and all their ancestors; O(n) time."""
     places = np.full(parent.size, -1, INDEX)
     _mark_ancestors_kernel(ranks, parent, places)
     chosen = np.flatnonzero(places == 0).astype(INDEX)

@@ -134,7 +134,7 @@ class Hierarchy:
     if not TYPE_CHECKING:  # (type checkers would take every name to exist)
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Point to the graph's attribute of the same name."""
+            """Refer to the graph's attribute of the same name, in the error."""
             theirs = not name.startswith("_") and hasattr(Graph, name)
             hint = f"; its graph has: h.graph.{name}" if theirs else ""
             raise AttributeError(f"a prepared map has no {name!r}{hint}", name=name, obj=self)
@@ -148,12 +148,12 @@ class Hierarchy:
 
     @property
     def _tree_graph(self) -> Graph:
-        """The graph that shortest-path trees are made of."""
+        """The graph for shortest-path trees."""
         return self.graph
 
     @property
     def _searched(self) -> Hierarchy:
-        """The map that is swept in its place: itself, or that of the expansion of its turns."""
+        """The map that sweeps use: itself, or with turns that of the expansion."""
         if self.graph.turns is None:
             return self
         return self._cached(
@@ -162,7 +162,7 @@ class Hierarchy:
 
     @property
     def _is_on_device(self) -> bool:
-        """Whether a GPU holds the tree that versions of this map share."""
+        """Whether a GPU holds the partition that the versions of this map share."""
         return any(key.startswith("cuda:") for key in list(self._structure.shared))
 
     @property
@@ -171,7 +171,7 @@ class Hierarchy:
         return self._cached("slots", lambda: slots_of(self._structure, self.graph._searched))
 
     def _cached(self, key: str, build: Callable[[], T]) -> T:
-        """Return ``build()``, called once, then kept."""
+        """Return the result of ``build()``, computed once under this name, then kept."""
         return self._derived.get_or_build(key, build)
 
     def _layered(self, dtype: np.dtype[Any], threads: int | None = None) -> LayeredMetric:
@@ -200,7 +200,7 @@ class Hierarchy:
         return metric or NO_METRIC
 
     def _weigh(self, threads: int | None = None) -> Hierarchy:
-        """Customize in the first dtype that is wide enough; return itself."""
+        """Customize in the first dtype that is wide enough; return this hierarchy."""
         if self.graph.turns is not None:
             self._searched._weigh(threads)
             return self
@@ -211,7 +211,7 @@ class Hierarchy:
         return self
 
     def _check(self, threads: int | None = None) -> Hierarchy:
-        """Refuse cycles of negative length; return itself, perhaps not yet customized."""
+        """Refuse cycles of negative length; return this hierarchy, perhaps not yet customized."""
         return self._weigh(threads) if self.least_weight < 0 else self
 
     # -- other weights -------------------------------------------------------------------------
@@ -399,7 +399,7 @@ class Hierarchy:
     def _change_expansion(
         self, graph: Graph, places: NDArray[np.int64], threads: int | None
     ) -> Hierarchy:
-        """Change all arcs of the expansion that end with some arcs."""
+        """Change the expansion's arcs that stand for some arcs of a graph with turns."""
         assert graph.turns is not None
         is_changed = np.zeros(self.m, np.bool_)
         is_changed[places] = True
@@ -414,7 +414,7 @@ class Hierarchy:
     def _change_opposite(
         self, graph: Graph, places: NDArray[np.int64], threads: int | None
     ) -> Hierarchy:
-        """Change the same arcs in the opposite map."""
+        """Return the version with the same arcs changed in the hierarchy of the reversed graph."""
         assert self._opposite is not None
         there = self._opposite.graph
         arcs = there.arcs(graph.indices[places], graph.tails[places])
@@ -442,7 +442,7 @@ class Hierarchy:
         return self._cached("reverse", build)
 
     def with_trip_labels(self, memory_limit: float | None = None) -> Hierarchy:
-        """Return the hierarchy with a label of every vertex, from which trips are found.
+        """Return the hierarchy with a distance label of every vertex, for fast trips.
 
         On the CPU `sssp.pairs` then takes some hundred nanoseconds a trip instead of microseconds:
         it looks at two labels and at no arc. Everything else is answered as before.
@@ -490,7 +490,7 @@ class Hierarchy:
         return version
 
     def _trip_labels(self, dtype: np.dtype[Any]) -> TripLabels | None:
-        """Return the labels that are kept for trips in one dtype, or None."""
+        """Return the distance labels that are kept for trips in one dtype, or None."""
         labels: TripLabels | None = self._derived.get(TRIP_LABELS)
         return None if labels is None or labels.up.dtype != dtype else labels
 
@@ -543,7 +543,7 @@ def topology_digest(graph: Graph) -> str:
 
 
 def _with_weights(graph: Graph, w: Any, rows: Any = None) -> Graph:
-    """Return ``graph.with_weights(w, rows=rows)``, of which either may be on a CUDA device."""
+    """Return ``graph.with_weights(w, rows=rows)``; `w` or `rows` may be on a CUDA device."""
     if graph.turns is not None and _is_device_array(w):
         from sssp.cuda.device_weights import on_host
 
@@ -560,7 +560,7 @@ def _with_weights(graph: Graph, w: Any, rows: Any = None) -> Graph:
 
 
 def _is_usual(weights: WeightRange) -> bool:
-    """Return whether no weight is negative or so large that calls refuse it."""
+    """Return whether all weights are non-negative and small enough for calls."""
     most = largest_distance(FLOAT64 if weights.dtype.kind == "f" else INT64)
     return weights.least >= 0 and weights.greatest <= most.item()
 
@@ -576,7 +576,7 @@ def _restore(graph: Graph, structure: Structure) -> Hierarchy:
 
 
 def _longest_way(graph: Graph) -> float:
-    """Bound the absolute length of every simple path, which leaves every vertex at most once."""
+    """Return an upper bound on the absolute length of every simple path."""
     part = graph.without_closed_arcs()
     steps = np.zeros(graph.n)
     np.maximum.at(steps, part.tails, np.abs(part.weights.astype(float)))
@@ -584,7 +584,7 @@ def _longest_way(graph: Graph) -> float:
 
 
 def _refuse_negative_cycle(graph: Graph) -> None:
-    """Raise `NegativeCycleError` with a cycle, unless none is exactly below zero."""
+    """Raise `NegativeCycleError` with a cycle whose exact sum is negative, if there is one."""
     cycle = negative_cycle_from(graph.without_closed_arcs(), np.arange(graph.n))
     if cycle.size:
         raise NegativeCycleError(
@@ -624,7 +624,7 @@ def build_in_batches(
     """
 
     def take(change: Any) -> tuple[T | None, Any]:
-        """Build a light scenario; copy arrays that a generator may refill."""
+        """Build a light scenario at once; copy arrays that a generator may reuse."""
         if is_light(change):
             return build(change if _is_device_array(change) else _copy(change), threads), None
         return None, _copy(change)
@@ -647,7 +647,7 @@ def build_in_batches(
 
 
 def _copy(change: Any) -> Any:
-    """Return a copy of a scenario, because a generator may refill the same arrays."""
+    """Copy a scenario, because a generator may reuse its arrays."""
     if isinstance(change, tuple):
         return tuple(map(_copy, change))
     if _is_device_array(change):

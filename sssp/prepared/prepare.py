@@ -1,4 +1,4 @@
-"""`prepare` and `read_hierarchy`: from a graph, or from a file, to a hierarchy.
+"""`prepare` and `read_hierarchy`: make a hierarchy from a graph, or read it from a file.
 
 A file (``.sssp``) holds the order of the vertices, from which the structure follows in a tenth of
 the time that the order took, and the graph, unless the structure alone was saved; then a digest of
@@ -25,7 +25,7 @@ from sssp.graph.reading import graph_of
 from sssp.graph.turns import Expansion
 from sssp.kernels.dtypes import INDEX
 from sssp.loaders import read_any
-from sssp.order.nested_dissection import TooWide, elimination_order
+from sssp.order.nested_dissection import SeparatorTooLarge, elimination_order
 from sssp.order.structure import MOST_ARCS, make_structure, neighbours
 from sssp.prepared.hierarchy import ALONE, WITH_GRAPH, Hierarchy, topology_digest
 
@@ -116,7 +116,7 @@ def prepare(
                 widest=int(np.cbrt(6.0 * _most_triangles(searched))),
                 advance=advance,
             )
-        except TooWide as error:
+        except SeparatorTooLarge as error:
             raise ValueError(
                 f"this is no road network: {error.separator:,} vertices have to go to cut "
                 f"{error.piece:,} into halves, and would be joined by an arc each to each; {ADVICE}"
@@ -127,13 +127,13 @@ def prepare(
 
 
 def _numbers_of_streets(expansion: Expansion) -> NDArray[np.int64]:
-    """Return for each vertex of an expansion a number, the same for both ways along a street."""
+    """Return a street number for each vertex of an expansion, equal for both directions."""
     numbers: NDArray[np.int64] = np.unique(expansion.street, return_inverse=True)[1]
     return numbers
 
 
 def _streets_of(searched: Graph, expansion: Expansion) -> Graph:
-    """Return an expansion where both ways along a street are one vertex.
+    """Return the turn-expanded graph with both directions of a street merged into one vertex.
 
     Its separators are cuts through streets, as in Buchhold, Wagner, Zeitz and Zuendorf,
     "Customizable contraction hierarchies with turn costs" (ATMOS 2020).
@@ -146,7 +146,7 @@ def _streets_of(searched: Graph, expansion: Expansion) -> Graph:
 def _order_of_streets(
     searched: Graph, expansion: Expansion, order: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """Return the order of an expansion from that of its streets; what leads nowhere comes first."""
+    """Return the order of an expansion from that of its streets; dead ends come first."""
     rank = np.empty(order.size, np.int64)
     rank[order] = np.arange(order.size)
     leads = np.bincount(searched.indices, minlength=searched.n) > 0
@@ -225,7 +225,7 @@ def read_network(
 
 
 def _holds_hierarchy(content: Any) -> bool:
-    """Return whether a file, as `read_any` has read it, was written by `Hierarchy.save`."""
+    """Return whether a file's content, from `read_any`, was written by `Hierarchy.save`."""
     return isinstance(content, tuple) and content[0].get("kind") in (WITH_GRAPH, ALONE)
 
 
@@ -236,7 +236,7 @@ def _hierarchy_in(
     threads: int | None,
     memory_limit: float | None,
 ) -> Hierarchy:
-    """Return the hierarchy of a file; `graph`, if given, stands in for that in the file."""
+    """Return the hierarchy in a file; `graph`, if given, replaces that in the file."""
     if not _holds_hierarchy(content):
         raise GraphFormatError(
             "the file holds no hierarchy; sssp.prepare(sssp.read_graph(path)) makes one", path=path
@@ -265,7 +265,7 @@ def _hierarchy_in(
 
 
 def _order_in(arrays: dict[str, Any], path: str | PathLike[str], n: int) -> NDArray[np.int32]:
-    """Return the order of a file, if it is one."""
+    """Return the order of vertices in a file, after checking it."""
     order = arrays.get("order")
     if order is None or order.shape != (n,) or order.dtype != INDEX:
         raise GraphFormatError("the order of the vertices is missing or no order", path=path)
@@ -287,7 +287,7 @@ def _build(
     threads: int,
     limit: int,
 ) -> Hierarchy:
-    """Return the hierarchy that an order makes, unless that is too much work or memory."""
+    """Build the hierarchy for an order; refuse too much work or memory."""
     searched = graph._searched
 
     def accept(arcs: int, triangles: int) -> None:

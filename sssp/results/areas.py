@@ -1,4 +1,4 @@
-"""Areas of reach: all points within a width of the reached parts of streets.
+"""Areas within reach: all points near the reached parts of streets.
 
 A buffer of every street, joined by GEOS, takes a minute for a city. Here the distances from the
 streets are found on the points of a grid, a sixth of the width apart, and the boundary is drawn
@@ -55,7 +55,7 @@ LEAST_WIDTH, MOST_WIDTH = 1, 100_000
 
 @njit
 def _lower_kernel(lines, widths, first_column, first_row, squares):
-    """Lower the points of a tile to the squares of their distances from lines, in widths.
+    """Lower each point's squared distance (in widths) in a tile to that of the nearest line.
 
     Points of two tiles get the same numbers in both, to the bit.
 
@@ -93,13 +93,13 @@ def _lower_kernel(lines, widths, first_column, first_row, squares):
 
 @njit
 def _part_inside(inside, outside):
-    """Return how much of a side of a cell is inside, by the levels at its ends."""
+    """Return the share of a cell's side that is inside, from the levels at its ends."""
     return min(max(inside / (inside - outside), LEAST_PART), 1.0 - LEAST_PART)
 
 
 @njit
 def _contour_kernel(levels, first, stride, sides, places):
-    """Draw the boundary of where levels are below 0, which stands on its left; count its pieces.
+    """Draw the boundary of negative levels, counterclockwise; return its number of pieces.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def _contour_kernel(levels, first, stride, sides, places):
 
 @njit
 def _rings_kernel(after, order, firsts):
-    """Follow pieces of boundaries until they close; return the number of rings.
+    """Join boundary pieces to closed rings; return the number of rings.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def _rings_kernel(after, order, firsts):
 
 
 class Streets(NamedTuple):
-    """Streets, and how they are entered from both of their ends.
+    """Streets, and the distances at both of their ends.
 
     Attributes
     ----------
@@ -232,7 +232,7 @@ class Streets(NamedTuple):
         return cls(ends, known[ends], both[::-1] if towards else both)
 
     def reached(self, limit: float) -> Array:
-        """Return how much of each street is reached first from either end: float64, shape (2, k).
+        """Return the share of each street that is reached from either end: float64, shape (2, k).
 
         An arc is cut where the limit falls on it, and where those from both ends meet.
         """
@@ -250,7 +250,7 @@ class Streets(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Lines on a map of Mercator's.
+    """Lines in Mercator coordinates.
 
     Attributes
     ----------
@@ -270,7 +270,7 @@ class Lines(NamedTuple):
     def along(
         cls, graph: Graph, streets: Streets, parts: Array, marks: Array, dots: Array, width: float
     ) -> Lines:
-        """Return the lines along parts of streets, from their ends on, and dots.
+        """Return lines along the reached parts of streets, and dots.
 
         Parameters
         ----------
@@ -309,12 +309,12 @@ class Lines(NamedTuple):
         return Lines(*(column[chosen] for column in self))
 
     def scale(self, corner: Array, step: float) -> Lines:
-        """Return the lines as seen from a corner, in steps."""
+        """Return the lines relative to a corner, in grid steps."""
         places = (self.places - np.tile(corner, 2)) / step
         return self._replace(places=places, widths=self.widths / step)
 
     def cut(self, longest: float) -> Lines:
-        """Return the lines, cut into pieces that are no longer than that."""
+        """Return the lines, cut into pieces up to a length."""
         starts, ways = self.places[:, :2], self.places[:, 2:] - self.places[:, :2]
         line, piece, count = _within(np.maximum(np.ceil(np.hypot(*ways.T) / longest), 1))
         ends = [starts[line] + ways[line] * (piece + i)[:, None] / count[:, None] for i in (0, 1)]
@@ -322,7 +322,7 @@ class Lines(NamedTuple):
 
 
 class Grid:
-    """A grid on a map of Mercator's around lines, in tiles that know the lines near them.
+    """A grid in Mercator coordinates around lines, in tiles that list the lines near them.
 
     Parameters
     ----------
@@ -384,7 +384,7 @@ class Grid:
 
 
 def _nest(lines: Lines, marks: Array, corner: tuple[int, int]) -> Iterator[tuple[int, Array]]:
-    """Yield levels, below 0 near lines of a mark or of a smaller one."""
+    """Yield levels for each mark: negative near lines of this mark or of smaller ones."""
     squares = np.full((TILE + 1, TILE + 1), REACH**2)
     cuts = [0, *np.searchsorted(lines.marks, marks, "right").tolist()]
     for mark, start, end in zip(marks.tolist(), cuts[:-1], cuts[1:], strict=True):
@@ -393,7 +393,7 @@ def _nest(lines: Lines, marks: Array, corner: tuple[int, int]) -> Iterator[tuple
 
 
 def _divide(lines: Lines, _: Array, corner: tuple[int, int]) -> Iterator[tuple[int, Array]]:
-    """Yield levels, below 0 nearer to lines of a mark than to those of any other."""
+    """Yield levels for each mark: negative where its lines are nearer than all others."""
     marks = np.unique(lines.marks)
     distances = np.full((marks.size, TILE + 1, TILE + 1), REACH**2)
     for mark, squares in zip(marks, distances, strict=True):
@@ -451,7 +451,7 @@ def _polygons(places: Array, firsts: Array) -> Any:
 
 
 def _within(counts: Array) -> tuple[Array, Array, Array]:
-    """Return of every member of groups the group, its number there, and the size of the group."""
+    """Return for each member of consecutive groups its group, position there, and group size."""
     sizes = counts.astype(INT64)
     group = np.repeat(np.arange(sizes.size), sizes)
     return group, np.arange(group.size) - (np.cumsum(sizes) - sizes)[group], sizes[group]

@@ -1,4 +1,4 @@
-"""Checks of a result's form: shapes, dtypes and ranges, before it is certified."""
+"""Checks of a result's form (shapes, dtypes, ranges), before it is certified."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def check_form(g: Graph, result: ShortestPaths) -> None:
-    """Refuse a result on the host with parts that do not belong together, or not to `g`.
+    """Refuse a result on the host whose parts do not fit together or do not fit `g`.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def _check_array(
 
 
 def _check_csr(name: str, matrix: Any, shape: tuple[int, int], dtypes: list[np.dtype[Any]]) -> None:
-    """Refuse rows that do not store their columns once each and in order."""
+    """Refuse rows whose columns are not distinct and ascending."""
     from scipy.sparse import csr_array
 
     if matrix.format != "csr":

@@ -62,7 +62,7 @@ class NearestFacilities:
 
     @property
     def reached(self) -> NDArray[np.bool_]:
-        """Where there is a facility: bool, shape (n, k)."""
+        """Whether there is a facility of each rank: bool, shape (n, k)."""
         found: NDArray[np.bool_] = self.index >= 0
         return found
 
@@ -87,7 +87,7 @@ class NearestFacilities:
         return self.distances[v, i].item() if self.index[v, i] >= 0 else math.inf
 
     def to_dataframe(self) -> Any:
-        """Return a row for every vertex and rank as a `pandas.DataFrame`.
+        """Return a `pandas.DataFrame` with a row for every vertex and rank.
 
         Returns
         -------
@@ -104,7 +104,7 @@ class NearestFacilities:
         return frames.facility_table(self.graph, self.facilities, self.distances, self.index)
 
     def service_areas(self, *, width: float = 60) -> Any:
-        """Return for every facility where it is the nearest, in a `geopandas.GeoDataFrame`.
+        """Return the area of each facility, where it is the nearest, in a `geopandas.GeoDataFrame`.
 
         An area is all points within a width of the streets that the facility is nearest to, and
         nearer to them than to other facilities' streets. A street is cut where two facilities

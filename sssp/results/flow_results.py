@@ -1,4 +1,4 @@
-"""`Flows`: what a call of `load` returns."""
+"""`Flows`: the result of `load`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Flows:
-    """Flow on every arc, everybody on a shortest path.
+    """Flow on every arc, with all trips on shortest paths.
 
     Not made by hand: `sssp.load` returns it. It pickles.
 
@@ -47,7 +47,7 @@ class Flows:
 
     @cached_property
     def flow(self) -> NDArray[Any]:
-        """Flow on every row of the input, both directions of an undirected one together."""
+        """Flow on every row of the input, summed over both directions if undirected."""
         return flow_on_input(self.graph, [self.by_arc])
 
     def __repr__(self) -> str:
@@ -57,7 +57,7 @@ class Flows:
 
 
 def cost_of(flow: NDArray[Any], weights: NDArray[Any]) -> int | float:
-    """Return flow times weight, of all arcs; exact for integers."""
+    """Return the sum of flow times weight over all arcs; exact for integers."""
     used = np.flatnonzero(flow)  # (closed arcs weigh infinity)
     flow, weights = flow[used], weights[used]
     if flow.dtype.kind != "i" or weights.dtype.kind != "i":
@@ -68,7 +68,7 @@ def cost_of(flow: NDArray[Any], weights: NDArray[Any]) -> int | float:
 
 
 def as_volumes(numbers: NDArray[np.float64], *, is_integral: bool) -> NDArray[Any]:
-    """Return sums of volumes, or of integral values, as integers if they are.
+    """Return sums as integers if the volumes are integers.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Results as pictures: a network coloured by distance, in bands of it, and a path on top."""
+"""Plots of results: a network coloured by distance or in bands, with a path on top."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LEGEND_WIDTH = 4.0
 
 
 class Style(NamedTuple):
-    """Where and how to draw, as `ShortestPaths.plot` is told."""
+    """The common arguments of `ShortestPaths.plot` and its relatives."""
 
     ax: Axes | None
     extent: Sequence[float] | None
@@ -114,7 +114,7 @@ def draw_isochrones(
 
 
 def check_limits(limits: ArrayLike, limit: float | None) -> Array:
-    """Return the limits of bands, ascending.
+    """Check the limits of bands; return them in ascending order.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def check_limits(limits: ArrayLike, limit: float | None) -> Array:
 def _find_lines(
     graph: Graph, drawn: drawing.Map, distances: Array
 ) -> tuple[drawing.Streets, Array]:
-    """Return the lines in view, and the distance of the farther end of each."""
+    """Return the visible lines, and for each the distance of its farther end."""
     streets = drawing.Streets.of(graph)
     streets = streets.take(drawn.in_view(streets))
     # (what stands for unreached is the greatest number)

@@ -1,4 +1,4 @@
-"""Results as tables: distances as a pandas DataFrame, the arcs of a tree as a GeoDataFrame."""
+"""Results as tables: distances as a pandas DataFrame, arcs of a tree as a GeoDataFrame."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def trip_table(graph: Graph, sources: Array, targets: Array, distances: Array) -
 
 
 def _pair_table(sources: Any, targets: Any, distances: Array) -> Any:
-    """Return a row for every pair; the distances are the caller's to change."""
+    """Return a row for every pair; the array of distances may be modified by the caller."""
     reached = distances != unreached(distances.dtype)
     table = {
         "source": sources,
@@ -102,7 +102,7 @@ def wide_table(graph: Graph, sources: Array, targets: Array, distances: Any) -> 
 
 
 def walk_lines(graph: Graph, firsts: Array, vertices: Array) -> Array:
-    """Return paths as an array of `shapely.LineString`, None for those without a vertex.
+    """Return paths as an array of `shapely.LineString`, None for empty paths.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def walk_lines(graph: Graph, firsts: Array, vertices: Array) -> Array:
 
 
 def tree_lengths(graph: Graph, tails: Array, vertices: Array, weights: Array) -> Array:
-    """Return the sum of weights on the way to every vertex of a tree, added from its root on.
+    """Return the path length to every vertex of a tree, summed from its root.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def tree_lengths(graph: Graph, tails: Array, vertices: Array, weights: Array) ->
 
 
 def _missing_where(lost: Array, distances: Array) -> Any:
-    """Return distances as a column of pandas that is missing where nothing is reached."""
+    """Return distances as a pandas column with missing values where unreached."""
     if distances.dtype.kind == "i":
         return import_extra("pandas", "geo").arrays.IntegerArray(distances, lost)
     distances[lost] = np.nan

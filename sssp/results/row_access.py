@@ -48,7 +48,7 @@ def dense_row(matrix: Any, row: int, rows: int, missing: Any) -> NDArray[Any]:
 
 
 def entries(matrix: Any, row: int, rows: int, missing: Any) -> Callable[[int], Any]:
-    """Return a function from a column to its entry of `dense_row`, as a Python number.
+    """Return a function from a column to its entry in a row, as a Python number.
 
     In O(log) time of what is stored.
     """
@@ -67,7 +67,7 @@ def entries(matrix: Any, row: int, rows: int, missing: Any) -> Callable[[int], A
 
 
 def rows_of_turns(graph: Graph) -> Callable[[NDArray[Any]], NDArray[Any]]:
-    """Return what brings numbers of turns to the rows of the table that has named some.
+    """Return a function from numbers of turns to the rows of the table that named them.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def rows_of_turns(graph: Graph) -> Callable[[NDArray[Any]], NDArray[Any]]:
 
 
 def as_index(value: Any, what: str) -> int:
-    """Return an integer of any type (a NumPy scalar, an array without axes) as an int."""
+    """Return an integer of any type (also a NumPy scalar or 0-d array) as an int."""
     if isinstance(value, bool | np.bool_):
         raise TypeError(f"{what} is an int, not True or False")
     try:
@@ -92,7 +92,7 @@ def as_index(value: Any, what: str) -> int:
 
 
 def refuse_sum(values: NDArray[Any], arcs: NDArray[np.int64], where: str) -> NoReturn:
-    """Raise the error for a sum of values over the arcs of a path that does not fit the result."""
+    """Raise the error for a path sum that does not fit the dtype of the result."""
     odd = arcs[~np.isfinite(values[arcs])]
     if odd.size:
         raise ValueError(

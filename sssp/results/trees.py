@@ -132,7 +132,7 @@ class ShortestPaths:
         return as_html(repr(self), self.graph, (lambda ax: self.plot(ax=ax)) if knows_all else None)
 
     def _count_reached(self) -> int | None:
-        """Count the entries that are reached, if that is cheap."""
+        """Count the reached entries, if that is fast."""
         if self._sparse:
             return int(self.distances.nnz)
         if self._on_device or self.distances.size > GLANCE:
@@ -143,7 +143,7 @@ class ShortestPaths:
         return self.to_host().__dict__
 
     def to_host(self) -> ShortestPaths:
-        """Return the result with its arrays on the host; itself if they are there already."""
+        """Return the result with its arrays on the host; itself if they are there."""
         if not self._on_device:
             return self
         host = object.__new__(type(self))
@@ -155,7 +155,7 @@ class ShortestPaths:
 
     @property
     def has_paths(self) -> bool:
-        """Whether the call asked for predecessors, so that there are paths."""
+        """Whether the call asked for predecessors, so that paths are known."""
         return self.predecessors is not None
 
     @property
@@ -165,7 +165,7 @@ class ShortestPaths:
 
     @property
     def reached(self) -> Any:
-        """Whether a vertex has a distance: bool, of the shape of `distances`."""
+        """Whether a vertex is reached: bool, of the shape of `distances`."""
         if self._sparse:
             from scipy.sparse import csr_array
 
@@ -229,7 +229,7 @@ class ShortestPaths:
         return self._walk_to(vertex, row)
 
     def _walk_to(self, vertex: int, row: int) -> NDArray[np.int64]:
-        """Return the vertices on the way to a vertex that is reached."""
+        """Return the vertices on the path to a reached vertex."""
         path, tail_of = [], row_access.entries(self.predecessors, row, self.rows, -1)
         while vertex >= 0:
             path.append(vertex)
@@ -237,7 +237,7 @@ class ShortestPaths:
         return np.array(path[::-1], dtype=np.int64)
 
     def path_labels(self, target: SupportsIndex, row: SupportsIndex = 0) -> list[Any]:
-        """Like `path`, in the labels of the graph (the file's own numbers, or NetworkX nodes)."""
+        """Return `path` as labels of the graph (numbers in the file, or NetworkX nodes)."""
         path = self.path(target, row)
         labels = self.graph.labels
         named = path if labels is None else labels[path]
@@ -366,11 +366,11 @@ class ShortestPaths:
         return named(join_parts(loads, "volumes on a turn"))
 
     def _values_along(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return values of the arcs that trees are made of."""
+        """Return values for the arcs of the trees (overridden for graphs with turns)."""
         return values
 
     def _loads_of_arcs(self, load: NDArray[Any]) -> NDArray[Any]:
-        """Return the loads of the graph's arcs, of those that trees are made of."""
+        """Return the loads of the user's arcs from those of the trees' arcs."""
         return load
 
     def _loads_of_turns(self, load: NDArray[Any]) -> NDArray[Any]:
@@ -378,14 +378,14 @@ class ShortestPaths:
         raise AssertionError
 
     def _loads(self, volumes: ArrayLike) -> list[NDArray[Any]]:
-        """Return the loads of the arcs that trees are made of, in parts."""
+        """Return the loads of the trees' arcs, in parts."""
         flows = as_numbers(volumes, "volumes")
         self._check_volumes_shape(flows.shape)
         self._require_predecessors()
         return self._load_arcs(flows.reshape(self.rows, self._width))
 
     def _load_arcs(self, flows: NDArray[Any]) -> list[NDArray[Any]]:
-        """Load flows, shape (rows, width), onto the arcs that trees are made of; in parts."""
+        """Load flows, shape (rows, width), onto the trees' arcs; return the loads in parts."""
         wide = may_wrap(flows, flows.size)
         trees = self._tree_sums(flows.dtype)
         m = trees.graph.m
@@ -639,7 +639,7 @@ class ShortestPaths:
         row: SupportsIndex = 0,
         rings: bool = False,
     ) -> Any:
-        """Return what is within limits as areas, in a `geopandas.GeoDataFrame`.
+        """Return the areas within limits, in a `geopandas.GeoDataFrame`.
 
         An area is all points within a width of the reached parts of streets: a street is cut
         where the limit falls on it.
@@ -797,7 +797,7 @@ class ShortestPaths:
         return page.open_page(self, network, port=port, open_browser=open_browser, **asked)
 
     def _distances_to_all(self, row: SupportsIndex) -> tuple[int, NDArray[Any]]:
-        """Return a row as an int, and its distances of all vertices."""
+        """Return the number of a row, and its distances to all vertices."""
         self._require_host()
         index = self._row(row)
         if self.targets is not None:
@@ -812,7 +812,7 @@ class ShortestPaths:
         return self.sources if self.nearest else self.sources[row : row + 1]
 
     def _weights_of_distances(self) -> NDArray[Any]:
-        """Return the lengths of arcs that the distances are sums of."""
+        """Return the weights that the distances are sums of."""
         dtype = self.distances.dtype
         if self.method == BreadthFirst.name:
             return np.ones(self.graph.m, dtype)
@@ -838,7 +838,7 @@ class ShortestPaths:
             raise ValueError("this needs predecessors: call shortest_paths(predecessors=True)")
 
     def _skim_there(self, values: NDArray[Any]) -> Any:
-        """Skim on the trees' device if it can, else on the host."""
+        """Skim on the device of the trees if possible, else on the host."""
         trees, sums = self._trees_there(), None
         if self.predecessors.size and not may_wrap(values, self.graph.n):
             sums = trees.skim(values)
@@ -847,7 +847,7 @@ class ShortestPaths:
         return sums.reshape(self._shape())
 
     def _load_there(self, volumes: Any) -> NDArray[Any]:
-        """Load on the trees' device if it can, else on the host."""
+        """Load on the device of the trees if possible, else on the host."""
         there = _is_on_device(volumes)
         flows = volumes if there else as_numbers(volumes, "volumes")
         self._check_volumes_shape(tuple(flows.shape))
@@ -875,14 +875,14 @@ class ShortestPaths:
         return self.graph.n if self.targets is None else int(self.targets.size)
 
     def _tree_sums(self, dtype: np.dtype[Any], ends: NDArray[np.int64] | None = None) -> TreeSums:
-        """Return what sums along the trees, to the targets or to other ends."""
+        """Return the object that sums along the trees, to the targets or to other ends."""
         trees, ends = self.predecessors, self.targets if ends is None else ends
         if not is_sparse(trees):
             trees = trees.reshape(self.rows, self.graph.n)
         return TreeSums(self.graph, trees, self.sources, ends, dtype)
 
     def _shape(self) -> tuple[int, ...]:
-        """Shape of dense numbers, one for every entry of the distances."""
+        """Return the dense shape of one number for each entry of the distances."""
         if self._sparse:
             return (self.rows, self._width)
         shape: tuple[int, ...] = self.distances.shape
@@ -913,7 +913,7 @@ class ShortestPaths:
             )
 
     def _refuse_volumes(self, flows: NDArray[Any], row: int) -> NoReturn:
-        """Raise for the first volume of a row that cannot travel."""
+        """Raise for the first volume of a row whose vertex is unreached."""
         columns = np.flatnonzero(flows[row])
         volumes = flows[row, columns]
         wrong = ~np.isfinite(volumes)
@@ -945,7 +945,7 @@ class ShortestPaths:
         return index % self.rows
 
     def _vertex(self, vertex: SupportsIndex) -> int:
-        """Return a vertex as an int; for a label the error says so."""
+        """Check a vertex, and return it as an int; the error for a label says so."""
         g = self.graph
         try:
             index = row_access.as_index(vertex, "a vertex")
@@ -962,7 +962,7 @@ class ShortestPaths:
 def _skim(
     trees: TreeSums, rows: range, values: Sequence[NDArray[Any]], sums: NDArray[Any]
 ) -> tuple[int, int] | None:
-    """Like `TreeSums.skim`, of values in one part or, if sums might leave int64, in several."""
+    """Call `TreeSums.skim` on the values or, if sums might leave int64, on their halves."""
     if len(values) == 1:
         return trees.skim(rows, values[0], sums)
     parts = [np.empty_like(sums) for _ in values]
@@ -984,7 +984,7 @@ def _is_on_device(array: Any) -> bool:
 
 
 def _without_axes(matrix: Any, one_row: bool, one_column: bool) -> Any:
-    """Drop the axes that a call with a plain int does not expect."""
+    """Drop the axes that a call with single numbers does not have."""
     if is_sparse(matrix):
         return matrix
     rows, columns = matrix.shape

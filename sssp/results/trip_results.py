@@ -32,7 +32,7 @@ LINE_WIDTH = 3.0
 
 @dataclass(eq=False, repr=False)
 class Trips:
-    """Distances of trips, each from a source of its own to a target of its own, and their paths.
+    """Distances of trips, each from its own source to its own target, and their paths.
 
     Not made by hand: `sssp.pairs` returns it. It owns its memory and pickles. ``len(trips)`` is
     the number of trips, p; they stand in the order in which they were given.
@@ -101,7 +101,7 @@ class Trips:
         return as_html(repr(self), self.graph, self._draw if has_paths else None)
 
     def _draw(self, ax: Axes) -> None:
-        """Draw where the trips lead, darker where more of them do."""
+        """Draw the paths of the trips, darker where more of them pass."""
         flow = self.load(self.reached.astype(np.int64))
         self.graph.plot_flows(flow, ax=ax, max_width=LINE_WIDTH)
         if legend := ax.get_legend():
@@ -113,7 +113,7 @@ class Trips:
 
     @property
     def reached(self) -> NDArray[np.bool_]:
-        """Whether a path leads from the source of a trip to its target: bool, shape (p,)."""
+        """Whether the target of each trip is reached: bool, shape (p,)."""
         found: NDArray[np.bool_] = self.distances != unreached(self.distances.dtype)
         return found
 
@@ -123,7 +123,7 @@ class Trips:
 
     @property
     def has_paths(self) -> bool:
-        """Whether the call asked for predecessors, so that there are paths."""
+        """Whether the call asked for predecessors, so that paths are known."""
         return self._walks is not None
 
     def distance(self, i: SupportsIndex) -> int | float:
@@ -138,7 +138,7 @@ class Trips:
         return self.distances[trip].item() if self.reached[trip] else math.inf
 
     def to_dataframe(self) -> Any:
-        """Return a row for every trip, in order, as a `pandas.DataFrame`.
+        """Return a `pandas.DataFrame` with a row for every trip, in order.
 
         Returns
         -------
@@ -154,7 +154,7 @@ class Trips:
         return frames.trip_table(self.graph, self.sources, self.targets, self.distances)
 
     def to_geodataframe(self) -> Any:
-        """Return a line for every trip, in order, as a `geopandas.GeoDataFrame`.
+        """Return a `geopandas.GeoDataFrame` with a line for every trip, in order.
 
         Returns
         -------
@@ -216,7 +216,7 @@ class Trips:
         return vertices.astype(np.int64)
 
     def path_labels(self, i: SupportsIndex) -> list[Any]:
-        """Like `path`, in the labels of the graph (the file's own numbers, or NetworkX nodes)."""
+        """Return `path` as labels of the graph (numbers in the file, or NetworkX nodes)."""
         path = self.path(i)
         labels = self.graph.labels
         return list((path if labels is None else labels[path]).tolist())
@@ -304,7 +304,7 @@ class Trips:
     def _loads(
         self, volumes: ArrayLike, steps_of: Callable[[Walks], NDArray[np.int64]], size: int
     ) -> list[NDArray[Any]]:
-        """Return the loads of what lies along the paths, in parts."""
+        """Return the loads of arcs or turns along the paths, in parts."""
         flows = as_numbers(volumes, "volumes")
         if flows.shape != (len(self),):
             raise ValueError(
@@ -346,7 +346,7 @@ class Trips:
         return named(join_parts(loads, "volumes on a turn")[:-1])
 
     def _path_turns(self, walks: Walks) -> NDArray[np.int64]:
-        """Return for every vertex of the paths the turn to the arc that leads there, or -1."""
+        """Return for every vertex on the paths the turn onto the arc that leads to it, or -1."""
         turns, arcs, m = self.graph.turns, self._path_arcs(walks), self.graph.m
         assert turns is not None
         driven = arcs
@@ -362,7 +362,7 @@ class Trips:
         return np.where(is_turn, np.append(turns.turn, -1)[place], -1)
 
     def _path_arcs(self, walks: Walks) -> NDArray[np.int64]:
-        """Return for every vertex of the paths the arc that leads there, -1 at the sources."""
+        """Return for every vertex on the paths the arc that leads to it, -1 at sources."""
         if self._arcs is None:
             tails = np.roll(walks.vertices, 1)
             begins = walks.firsts[:-1][np.diff(walks.firsts) > 0]
@@ -404,7 +404,7 @@ class Trips:
 
 @dataclass(eq=False, repr=False)
 class Alternatives(Trips):
-    """Trips, some with several routes: what `sssp.alternatives` returns.
+    """Trips with one or several routes each: the result of `sssp.alternatives`.
 
     A route has an entry wherever a trip has one in `Trips`; the first of every pair is the
     shortest path.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TurnedPaths(ShortestPaths):
-    """Shortest paths on a graph with turns (`Graph.with_turns`), asked like any others.
+    """Shortest paths on a graph with turns (`Graph.with_turns`), used like all others.
 
     There is no tree over the vertices, for the best way to a vertex need not begin with the best
     way to the vertex before: `predecessors` refuses, and `path`, `path_arcs`, `skim`, `load` and
@@ -59,7 +59,7 @@ class TurnedPaths(ShortestPaths):
 
     @property
     def predecessors(self) -> Any:
-        """None if the call did not ask for them; else there are ways alone, and it refuses."""
+        """None if the call did not ask for predecessors; else raises, as there are only paths."""
         if not self.has_paths:
             return None
         raise ValueError(
@@ -69,11 +69,11 @@ class TurnedPaths(ShortestPaths):
 
     @predecessors.setter
     def predecessors(self, value: None) -> None:
-        """Take nothing: the ways are those of the expansion."""
+        """Ignore the value: the paths are those over the expansion."""
 
     @property
     def has_paths(self) -> bool:
-        """Whether the call asked for predecessors, so that there are paths."""
+        """Whether the call asked for predecessors, so that paths are known."""
         return self._inside is not None and self._inside.has_paths
 
     def _walk_to(self, vertex: int, row: int) -> NDArray[np.int64]:
@@ -99,7 +99,7 @@ class TurnedPaths(ShortestPaths):
 
 
 def _add_up(load: NDArray[Any], places: NDArray[np.int32], size: int) -> NDArray[Any]:
-    """Return loads added up by place, -1: nowhere."""
+    """Sum loads by place; -1 means none."""
     sums = np.zeros(size + 1, load.dtype)
     add_at(sums, np.where(places < 0, size, places), load)
     return sums[:size]

@@ -18,7 +18,7 @@ import sssp
 from sssp import datasets
 from sssp.order import max_flow as flow
 from sssp.order import nested_dissection as order
-from sssp.order.nested_dissection import TooWide, elimination_order
+from sssp.order.nested_dissection import SeparatorTooLarge, elimination_order
 from tests.patience import PATIENCE, wait_until
 
 Edges = NDArray[np.int64]
@@ -244,7 +244,7 @@ def test_arrays_may_be_read_only() -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_separator_that_is_too_wide_is_refused(cut_into_tasks: bool, threads: int) -> None:
     graph = topology(3_000, expander(3_000))
-    with pytest.raises(TooWide) as refused:
+    with pytest.raises(SeparatorTooLarge) as refused:
         elimination_order(*graph, threads=threads, widest=300)
     error = refused.value
     assert error.piece <= graph.n
@@ -257,7 +257,7 @@ def test_the_widest_separator_is_accepted(cut_into_tasks: bool) -> None:
     graph = topology(2_500, grid(50, 50))
     found = elimination_order(*graph)
     assert np.array_equal(elimination_order(*graph, widest=50), found)
-    with pytest.raises(TooWide) as refused:
+    with pytest.raises(SeparatorTooLarge) as refused:
         elimination_order(*graph, widest=25)
     assert 25 < refused.value.separator <= 50
 

@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _some_of(known: Sequence[str], text: str) -> list[str]:
-    """Turn ``a,b`` or ``all`` into names, every one known."""
+    """Return the names in ``a,b`` or ``all``; refuse unknown ones."""
     names = list(known) if text == "all" else text.split(",")
     for name in names:
         if name not in known:
@@ -180,7 +180,7 @@ def _assign(h: sssp.Hierarchy) -> None:
 
 
 def _weigh_there(h: sssp.Hierarchy, device: str, dtype: np.dtype[Any]) -> None:
-    """Use every kernel for weights that are on a GPU already."""
+    """Use every kernel that takes weights from a GPU array."""
     from sssp.cuda.arrays import DeviceArray
     from sssp.cuda.compiler import device_number, select
     from sssp.cuda.device_memory import upload
@@ -217,7 +217,7 @@ def _searches(g: sssp.Graph, method: Method, device: str, dtype: np.dtype[Any]) 
 
 
 def _use_trees(ask: Callable[..., sssp.ShortestPaths], sources: NDArray[np.int64]) -> None:
-    """Find trees, and sums along them."""
+    """Use every kernel of shortest-path trees and of sums along them."""
     import numpy as np
 
     result = ask(sources, predecessors=True)

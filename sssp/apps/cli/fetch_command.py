@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print where the files are, once they are there."""
+    """Download the files, and print their paths."""
     if options.list:
         _list()
     elif not options.names:

@@ -1,4 +1,4 @@
-"""Find a table that outgrows memory, block by block, and go on where it was stopped.
+"""Compute a table that is larger than memory, block by block; an interrupted run can be resumed.
 
 The table is a Zarr store, if its name ends in .zarr, else a folder of Parquet parts. A folder
 beside it, with .job behind its name, keeps the record of what is done: run the same command again
@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _reduction(text: str) -> str:
-    """Check the name of a reduction that needs no weights of vertices."""
+    """Check the name of a reduction; refuse those that need weights of vertices."""
     from sssp.engine.reductions import REDUCTIONS  # (no NumPy for the help)
 
     names = [name for name, rule in REDUCTIONS.items() if not rule.weighs]
@@ -84,7 +84,7 @@ def _reduction(text: str) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Make the table, and print its report."""
+    """Compute the table, and print its report."""
     import numpy as np
 
     if options.all_sources and options.sources:

@@ -132,7 +132,7 @@ def _columns(
 
 
 def _tails(result: sssp.ShortestPaths, row: int, vertices: NDArray[Any]) -> NDArray[Any]:
-    """Return the predecessors of reached vertices, -1 for the source."""
+    """Return the predecessors of the reached vertices, -1 for the source."""
     import numpy as np
 
     if result.targets is None:

@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
 
 @dataclass
 class _Seen:
-    """Counters over all results: methods and devices, and unreached pairs."""
+    """The method and device of all results, and their number of unreached pairs."""
 
     method: str = ""
     unreached: int = 0

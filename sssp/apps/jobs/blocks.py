@@ -91,7 +91,7 @@ def _give_back(buffers: weakref.ref[Buffers], memory: NDArray[np.uint8]) -> None
 
 @dataclass(frozen=True)
 class JobRequest:
-    """A question that is the same for every block, but for its sources.
+    """The request that all blocks of a job share, without their sources.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class JobRequest:
     def plan(
         self, network: sssp.Graph, sources: Array, device: Any, threads: int | None
     ) -> Plan[Request]:
-        """Return the plan from some sources, checked; raises as the calls do."""
+        """Return the checked plan for some sources; raises as the calls do."""
         asked = ("targets", "limit", "method", "memory_limit")
         options: dict[str, Any] = {name: getattr(self, name) for name in asked}
         options |= {"device": device, "threads": threads, "progress": False}
@@ -137,7 +137,7 @@ class JobRequest:
     def answer(
         self, plan: Plan[Request], buffers: Buffers
     ) -> tuple[dict[str, Array], sssp.ShortestPaths | None, str]:
-        """Return the rows of every field, the result behind them, and the device."""
+        """Return the rows of every field, the result that they come from, and the device used."""
         if self.what is not None:
             answer = run_plan(plan)
             return {self.what: answer.distances}, None, answer.device
@@ -186,7 +186,7 @@ class JobRequest:
 
 
 def digest_of(*arrays: Array | None) -> str:
-    """Return the SHA-256 of the shapes, dtypes and contents of arrays, shortened."""
+    """Return a shortened SHA-256 of the shapes, dtypes and contents of arrays."""
     digest = hashlib.sha256()
     for array in arrays:
         if array is None:
@@ -216,7 +216,7 @@ PRIVATE = 0o600
 
 
 class GraphNotSeenError(JobError):
-    """A worker does not see the file of the graph, or another one under its name."""
+    """A worker cannot read the file of the graph, or reads another graph from it."""
 
 
 class GraphFile(NamedTuple):
@@ -321,7 +321,7 @@ class Inputs:
         return found
 
     def certify(self, solved: Solved) -> int:
-        """Certify those searches of a block that are in the sample; return how many they are."""
+        """Certify the searches of a block that are in the sample; return their number."""
         searches = solved.searches
         first, end = np.searchsorted(self.sample, (searches.start, searches.stop))
         rows = (self.sample[first:end] - searches.start).tolist()
@@ -336,7 +336,7 @@ class Inputs:
         return self.sink.write(solved.block, values, self.temporary)
 
     def finish(self, solved: Solved) -> Done:
-        """Certify a block and write it; return its entry in the manifest."""
+        """Certify a block and write it; return its manifest entry."""
         start = perf_counter()
         certified, pieces = self.certify(solved), self.write(solved)
         seconds = solved.seconds + perf_counter() - start
@@ -345,7 +345,7 @@ class Inputs:
 
 
 class Ticket(NamedTuple):
-    """Where a worker in another process finds the inputs of a block.
+    """The path and checksum of a file with the inputs of a job, sent to a worker process.
 
     Attributes
     ----------
@@ -363,7 +363,7 @@ class Ticket(NamedTuple):
 
 
 class Done(NamedTuple):
-    """A block that is done.
+    """The manifest entry of a finished block: its files, its time, and the worker that computed it.
 
     Attributes
     ----------
@@ -393,7 +393,7 @@ _networks: dict[str, sssp.Graph] = {}
 
 
 def store_inputs(inputs: Inputs, key: str, path: Path) -> Ticket:
-    """Write inputs to a file of this user alone; return the ticket for workers that see it."""
+    """Write inputs to a file that only this user can read; return its ticket for workers."""
     with whole_file(path, inputs.temporary, PRIVATE) as stream:
         digested = _DigestingFile(stream)
         pickle.dump(inputs, digested, protocol=5)
@@ -401,7 +401,7 @@ def store_inputs(inputs: Inputs, key: str, path: Path) -> Ticket:
 
 
 class _DigestingFile:
-    """A stream to write, with the SHA-256 of its bytes."""
+    """A writable stream that computes the SHA-256 of its bytes."""
 
     def __init__(self, stream: TalliedFile) -> None:
         self.stream, self.digest = stream, hashlib.sha256()
@@ -413,7 +413,7 @@ class _DigestingFile:
 
 
 def do_block(inputs: Inputs | Ticket, block: int, device: Any, threads: int | None) -> Done:
-    """Find a block and write it; return its entry in the manifest."""
+    """Compute a block and write it; return its manifest entry."""
     if isinstance(inputs, Ticket):
         inputs = _inputs_of(inputs)
     (solved,) = inputs.solve([block], device, threads)

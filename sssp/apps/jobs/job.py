@@ -1,4 +1,4 @@
-"""`run`: a table that outgrows a call, block by block, planned before it starts, and resumable."""
+"""`run`: compute a table that is larger than memory, in blocks; planned first, and resumable."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ logger = logging.getLogger("sssp")
 
 @dataclass
 class Report:
-    """A job: its table and blocks, and what was done.
+    """The report of a job: its table, its blocks, and the work that was done.
 
     Attributes
     ----------
@@ -106,11 +106,11 @@ class Report:
 
     @property
     def complete(self) -> bool:
-        """Whether all blocks are there."""
+        """Whether all blocks are done."""
         return self.done_before + self.done == self.blocks
 
     def check(self) -> int:
-        """Read all files of the table back and compare their checksums; return their bytes.
+        """Read all files of the table and compare their checksums; return their number of bytes.
 
         Raises
         ------
@@ -145,7 +145,7 @@ class Report:
         return f"{self.plan()}\n{self.outcome()}"
 
     def count(self, done: Done) -> None:
-        """Take account of a block."""
+        """Add a finished block to the counters of the report."""
         self.done += 1
         self.written += sum(piece.size for piece in done.pieces)
         self.certified += done.certified
@@ -178,7 +178,7 @@ def run(
     memory_limit: float | None = None,
     progress: bool | None = None,
 ) -> Report:
-    """Find a table that outgrows a call or memory, block by block, on this machine or a cluster.
+    """Compute a table that is larger than memory, block by block, on this machine or a cluster.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ def run(
 
 @dataclass
 class _Job:
-    """A job whose arguments are checked."""
+    """A job with checked arguments."""
 
     network: sssp.Graph
     file: str | None
@@ -361,7 +361,7 @@ class _Job:
         return stores.Layout(self.fields, self.distinct.size, searches, block_size, self.by_columns)
 
     def _search_bytes(self) -> int:
-        """Return the bytes that a search keeps until its block is written."""
+        """Return the bytes that each search keeps until its block is written."""
         if self.by_columns:
             return self.distinct.size * self.fields[0].dtype.itemsize
         trees = 4 * self.network.n if self.asked.skims else 0
@@ -530,7 +530,7 @@ class _Job:
 
 @dataclass
 class _Work:
-    """The blocks that are left of a job, and the loop that does them."""
+    """The unfinished blocks of a job, and the loop that computes them."""
 
     inputs: blocks.Inputs
     file: str | None
@@ -540,7 +540,7 @@ class _Work:
     report: Report
 
     def do(self, stream: BinaryIO, progress: bool | None) -> None:
-        """Do the blocks that are not done; raises as the runner does."""
+        """Compute the unfinished blocks; raises as the runner does."""
         report, layout, start = self.report, self.inputs.layout, perf_counter()
         left = sum(len(layout.searches_of(block)) for block in self._list_left())
         begun_together = self.runner.slots * self.runner.together
@@ -601,7 +601,7 @@ def _explain_full_disk(report: Report) -> Iterator[None]:
 
 
 def _measure(inputs: blocks.Inputs, report: Report, runner: Runner) -> None:
-    """Find a block here, or those that are searched together, and forget them.
+    """Time one block (or one group of blocks) on this machine, and store an estimate for the job.
 
     Twice, for kernels are compiled the first time; unless that is lost in what it takes.
     """
@@ -621,7 +621,7 @@ def _measure(inputs: blocks.Inputs, report: Report, runner: Runner) -> None:
 
 
 def _estimate(seconds: float, searches: int, left: int, runner: Runner) -> float:
-    """Return how long so many searches take, if all take as long as those of a block."""
+    """Return the seconds for all searches that are left, from the seconds of some."""
     return seconds / searches * left / min(runner.slots, -(-left // searches))
 
 

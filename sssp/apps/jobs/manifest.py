@@ -71,7 +71,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Manifest:
-    """The record of one job.
+    """The record of a job: parameters and finished blocks.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Manifest:
         self.job: dict[str, Any] | None = self._read_job()[0]
 
     def _read_job(self) -> tuple[dict[str, Any] | None, Names]:
-        """Return the job if a block of it is on record, and the names of its files in any case."""
+        """Return the recorded job if it has a finished block, and the names of its files."""
         try:
             with self.path.open("rb") as stream:
                 line = stream.readline()
@@ -132,7 +132,7 @@ class Manifest:
         return job if any_block else None, names
 
     def temporary(self, job: dict[str, Any]) -> Path:
-        """Return where files of a job are made before they get their names.
+        """The folder for the unfinished files of a job.
 
         Each job has its own: what workers still find of one that another has taken the place of
         gets no name any more.
@@ -156,7 +156,7 @@ class Manifest:
 
     @contextmanager
     def open(self, job: dict[str, Any]) -> Iterator[BinaryIO]:
-        """Open it for `add`, for one process at a time, and record a new job.
+        """Open the manifest for `add`, for one process at a time, and record a new job.
 
         A last line that is cut off is dropped, and of a job without a block on record everything.
 
@@ -207,7 +207,7 @@ class Manifest:
                 _open.discard(stream)
 
     def add(self, stream: BinaryIO, blocks: Iterable[tuple[int | None, list[Piece]]]) -> None:
-        """Write down that some blocks, or `FRAME`, are done, which waits for the disk once."""
+        """Record finished blocks, or `FRAME`; wait for the disk once."""
         self._append(stream, *({"block": block, "files": pieces} for block, pieces in blocks))
 
     def _append(self, stream: BinaryIO, *entries: Any) -> None:
@@ -217,7 +217,7 @@ class Manifest:
         os.fsync(stream.fileno())
 
     def _clear(self, names: Names, new: Names) -> None:
-        """Remove the files of a job without a block on record, and folders that are empty then.
+        """Remove the files of a job without a recorded block, and folders that become empty.
 
         Parameters
         ----------
@@ -248,7 +248,7 @@ class Manifest:
                 folder.rmdir()
 
     def _own(self, names: Names) -> set[Path]:
-        """Return the files of a job without a block on record."""
+        """Return the files of a job without a recorded block."""
         frame = self._files(0).get(FRAME)
         # (before the frame is on record the job has put nothing in its place)
         if frame is None:
@@ -279,11 +279,11 @@ class Manifest:
                     shutil.rmtree(path.rename(gone))
 
     def inputs(self, key: str) -> Path:
-        """Return the file for the inputs of a run."""
+        """Return the path of the file that holds the inputs of a run."""
         return self.folder / INPUTS.format(key)
 
     def find_done(self, blocks: int) -> tuple[bool, NDArray[np.bool_]]:
-        """Return whether the frame is there, and which blocks, whole as far as their sizes tell.
+        """Return whether the frame is complete, and which blocks are, judged by file sizes.
 
         Of what has a file that is gone it is said that it is not there.
 
@@ -312,7 +312,7 @@ class Manifest:
         return framed, done
 
     def check(self, blocks: int) -> int:
-        """Read the frame and all blocks that are done back; return how many bytes they are.
+        """Read the frame and all finished blocks, compare checksums; return the number of bytes.
 
         Parameters
         ----------
@@ -337,7 +337,7 @@ class Manifest:
         return total
 
     def _files(self, blocks: int) -> dict[int | None, list[Piece]]:
-        """Return the files of the frame and of all blocks on record, as they were written last."""
+        """Return the latest record of each file of the frame and of all recorded blocks."""
         found: dict[int | None, list[Piece]] = {}
         with self.path.open("rb") as stream:
             stream.readline()
@@ -403,7 +403,7 @@ def _find_files(folder: Path, names: Names) -> Iterator[tuple[Path, bool]]:
 
 
 def _is_block(line: bytes) -> bool:
-    """Return whether a line of a manifest is of a block, or damaged, and may have been."""
+    """Return whether a line of a manifest records a block, or is damaged and may do so."""
     try:
         return line.endswith(b"\n") and json.loads(line)["block"] is not FRAME
     except ODD:
@@ -411,7 +411,7 @@ def _is_block(line: bytes) -> bool:
 
 
 def _piece(name: str, size: int, checksum: int) -> Piece:
-    """Return the file of a block from a line; refuse a path that leaves the table's folder."""
+    """Return the file of a block as a line records it; refuse a path outside the table's folder."""
     parts = PurePath(name).parts
     if not parts or PurePath(name).is_absolute() or ".." in parts or "\0" in name:
         raise ValueError

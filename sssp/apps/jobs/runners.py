@@ -32,7 +32,7 @@ logger = logging.getLogger("sssp")
 
 
 class Runner(ABC):
-    """The base of all runners: does blocks, somewhere.
+    """Base class of runners, which compute blocks in threads or processes.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Runner(ABC):
 
     @abstractmethod
     def run(self, inputs: Inputs | Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
-        """Do the blocks; yield lists of finished ones, in any order."""
+        """Compute the blocks; yield lists of finished ones, in any order."""
 
 
 def runner_of(on: Any, device: Any, threads: int | None) -> Runner:
@@ -87,7 +87,7 @@ def runner_of(on: Any, device: Any, threads: int | None) -> Runner:
 
 
 class ExecutorRunner(Runner):
-    """Does blocks on the caller's executor."""
+    """A runner on the caller's executor."""
 
     def __init__(self, on: futures.Executor, device: Any, threads: int | None) -> None:
         super().__init__(on, device, threads)
@@ -96,7 +96,7 @@ class ExecutorRunner(Runner):
         self.slots = int(getattr(on, "_max_workers", None) or 1)
 
     def run(self, inputs: Inputs | Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
-        """Do the blocks; yield lists of finished ones, in any order.
+        """Compute the blocks; yield lists of finished ones, in any order.
 
         Raises
         ------
@@ -129,14 +129,14 @@ class ExecutorRunner(Runner):
                 future.cancel()
 
     def submit(self, inputs: Inputs | Ticket, block: int) -> futures.Future[Done]:
-        """Hand out a block."""
+        """Submit a block to the executor."""
         asked = inputs, block, self.measured_on, self.threads
         future: futures.Future[Done] = self.on.submit(do_block, *asked)
         return future
 
 
 class LocalRunner(Runner):
-    """Does blocks in threads of this process: a core one at a time, a GPU several.
+    """A runner in threads of this process: one block at a time on the CPU, several on each GPU.
 
     A thread a device searches, and others write what it has found: while the blocks of a GPU are
     written, the next ones are searched.
@@ -169,7 +169,7 @@ class LocalRunner(Runner):
             self._idle.put(device)
 
     def run(self, inputs: Inputs | Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
-        """Do the blocks; yield lists of finished ones, in any order."""
+        """Compute the blocks; yield lists of finished ones, in any order."""
         assert isinstance(inputs, Inputs)
         left = iter(self._groups(list(blocks)))
         #: of every block those that were searched with it and are not on record
@@ -210,7 +210,7 @@ class LocalRunner(Runner):
                 executor.shutdown(wait=False, cancel_futures=True)
 
     def _groups(self, blocks: list[int]) -> list[list[int]]:
-        """Cut blocks into those that are searched in one call, so that all devices get some.
+        """Divide blocks into groups that are searched in one call, enough groups for all devices.
 
         The first calls find no more than a block a writer: until they are back nothing is written.
         """
@@ -223,7 +223,7 @@ class LocalRunner(Runner):
         ]
 
     def _search(self, inputs: Inputs, group: list[int]) -> set[futures.Future[Done]]:
-        """Search for some blocks on the next device that is free, and hand them to the writers."""
+        """Search for some blocks on the next idle device, and pass the results to the writers."""
         device = self._idle.get()
         try:
             found = inputs.solve(group, device, self.threads)
@@ -240,7 +240,7 @@ class LocalRunner(Runner):
 def _split_failed(
     done: Iterable[futures.Future[Any]],
 ) -> tuple[list[futures.Future[Any]], list[futures.Future[Any]]]:
-    """Return the futures with a result, which count in any case, and those that failed."""
+    """Divide futures into those with a result, which is kept, and those that failed."""
     failed = [future for future in done if future.exception() is not None]
     return [future for future in done if future not in failed], failed
 
@@ -248,7 +248,7 @@ def _split_failed(
 def do_block_on_dask(
     inputs: Inputs | Ticket, block: int, device: Any, threads: int | None
 ) -> Done | tuple[str, str]:
-    """Do a block on a worker of Dask; without such a device return its address and the reason."""
+    """Compute a block on a Dask worker; without its device, return address and reason."""
     try:
         return do_block(inputs, block, device, threads)
     except DeviceError as error:
@@ -256,7 +256,7 @@ def do_block_on_dask(
 
 
 class DaskRunner(Runner):
-    """Does blocks on a cluster; blocks of workers that leave are done again."""
+    """A runner on a Dask cluster; blocks of lost workers are computed again."""
 
     def __init__(self, on: Any, device: Any, threads: int | None) -> None:
         super().__init__(on, device, threads)
@@ -265,16 +265,16 @@ class DaskRunner(Runner):
 
     @property
     def slots(self) -> int:  # type: ignore[override]  # workers come and go
-        """How many blocks the workers that there are do side by side."""
+        """Number of blocks that the present workers compute at the same time."""
         return max(1, sum(self._able().values()))
 
     def _able(self) -> dict[str, int]:
-        """Return the threads of the workers that have not refused."""
+        """Return the threads of each Dask worker, by address, without workers given up."""
         threads: dict[str, int] = self.on.nthreads()
         return {name: count for name, count in threads.items() if name not in self._without}
 
     def run(self, inputs: Inputs | Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
-        """Do the blocks; yield lists of finished ones, in any order.
+        """Compute the blocks; yield lists of finished ones, in any order.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Tables on disk: how they are cut into blocks, and files that each appear whole.
+"""Tables on disk: their division into blocks, and files that are written completely or not at all.
 
 A table is a Zarr 3 store or a folder of Parquet parts.
 
@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import import_extra, quote
-from sssp.graph.extras import write_parquet
+from sssp.graph.parquet import write_parquet
 from sssp.kernels.dtypes import unreached
 from sssp.loaders._files import crc32
 
@@ -52,7 +52,7 @@ PIECE = 1 << 20
 
 @dataclass(frozen=True)
 class Field:
-    """An array of a table.
+    """One array of a table: name, dtype, width.
 
     Attributes
     ----------
@@ -76,12 +76,12 @@ class Field:
 
     @property
     def columns(self) -> int:
-        """How many columns it has: 1 where it has no axis for them."""
+        """Number of columns; 1 for a field without a column axis."""
         return 1 if self.width is None else self.width
 
     @property
     def row_bytes(self) -> int:
-        """Bytes for a source."""
+        """Bytes of one row."""
         return self.dtype.itemsize * self.columns
 
 
@@ -119,13 +119,13 @@ class Layout:
         return self.rows * sum(field.row_bytes for field in self.fields)
 
     def searches_of(self, block: int) -> range:
-        """Return which searches a block makes."""
+        """Return the range of searches that a block makes."""
         first = block * self.block_size
         return range(first, min(first + self.block_size, self.searches))
 
 
 def block_size_of(searches: int, search_bytes: int, *, on_gpu: bool) -> int:
-    """Return how many searches make a block: as many as fit, in blocks enough to share.
+    """Return the searches of a block: as many as fit in memory, but enough blocks for all workers.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def block_size_of(searches: int, search_bytes: int, *, on_gpu: bool) -> int:
 
 
 def blocks_together(block_size: int, search_bytes: int) -> int:
-    """Return how many blocks a GPU searches in one call: enough to keep it busy, if they fit.
+    """Return how many blocks a GPU searches in one call: enough to fill it, if memory allows.
 
     Together they hold no more than one large block may.
 
@@ -155,7 +155,7 @@ def blocks_together(block_size: int, search_bytes: int) -> int:
 
 
 def distinct_rows(vertices: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], Any]:
-    """Return the vertices that differ, as they first appear, and the row of every one of them.
+    """Return the distinct vertices in order of first appearance, and the row of each given vertex.
 
     The rows are None if all differ: then they are 0, 1, 2...; memory for n numbers, and a row a
     vertex.
@@ -204,7 +204,7 @@ Array = NDArray[Any]
 
 
 class Piece(NamedTuple):
-    """A file of a table.
+    """A file of a table: name, size and checksum.
 
     Attributes
     ----------
@@ -220,7 +220,7 @@ class Piece(NamedTuple):
 
 
 class TalliedFile(io.RawIOBase):
-    """A file to write, which counts its bytes and sums them up."""
+    """A writable file that counts its bytes and computes their checksum."""
 
     def __init__(self, path: Path, mode: int = MODE) -> None:
         super().__init__()
@@ -240,7 +240,7 @@ class TalliedFile(io.RawIOBase):
         return view.nbytes
 
     def tell(self) -> int:
-        """Return how much is written."""
+        """Return the number of bytes written."""
         return self.size
 
     def close(self) -> None:
@@ -256,7 +256,7 @@ class TalliedFile(io.RawIOBase):
 
 @contextmanager
 def whole_file(path: Path, temporary: Path, mode: int = MODE) -> Iterator[TalliedFile]:
-    """Open a file for writing that gets its name when it is complete and on disk.
+    """Open a file for writing that gets its final name once it is complete and on disk.
 
     Unlike `sssp.loaders._files.replaced_file` it is made in a folder of its own: no search for
     unfinished files among a million parts.
@@ -285,13 +285,13 @@ def whole_file(path: Path, temporary: Path, mode: int = MODE) -> Iterator[Tallie
 
 
 def move_into_place(made: Path, path: Path) -> None:
-    """Give a file that is on disk its name, in a folder that is made."""
+    """Rename a complete file to its final name; create the folder if needed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     os.replace(made, path)
 
 
 def piece_of(path: Path, name: str) -> Piece:
-    """Flush a file that a library has written to the disk; return its `Piece` of a table.
+    """Flush a file that a library has written to disk; return its name, size and checksum.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def checksum_of(path: Path) -> int:
 
 @dataclass(frozen=True)
 class ZarrStore:
-    """A table on disk that blocks are written to.
+    """A table as a Zarr store, written block by block.
 
     Attributes
     ----------
@@ -393,7 +393,7 @@ class ZarrStore:
         }
 
     def _chunk_shape(self, field: Field) -> tuple[int, int]:
-        """Return rows and columns of a chunk: those of a block, cut evenly where they are many."""
+        """Return the rows and columns of a chunk: a block's, divided evenly if too many."""
         layout, columns = self.layout, max(1, field.columns)
         across, along = (layout.rows, columns) if layout.by_columns else (columns, layout.rows)
         block = max(1, min(layout.block_size, along))
@@ -423,7 +423,7 @@ class ZarrStore:
         return pieces
 
     def _chunks(self, block: int, field: Field, values: Array) -> Iterator[tuple[str, Array]]:
-        """Yield the chunks of a field, each as large as all, and their names."""
+        """Yield the chunks of a field and their names; all chunks have the same shape."""
         table = values if values.ndim == 2 else values[:, np.newaxis]
         rows, columns = self._chunk_shape(field)
         by_columns = self.layout.by_columns
@@ -440,7 +440,7 @@ class ZarrStore:
 
 
 def names_in_store(lines: Iterable[str], tables: Iterable[str]) -> list[tuple[str, ...]]:
-    """Return the names of a store's files, relative to it: a regular expression a folder or file.
+    """Return the names of a store's files, relative to it, as regular expressions.
 
     Parameters
     ----------
@@ -458,7 +458,7 @@ def names_in_store(lines: Iterable[str], tables: Iterable[str]) -> list[tuple[st
 
 
 def _fill_chunk(part: Array, shape: tuple[int, int], field: Field) -> Array:
-    """Return a chunk of the whole shape, padded at the edges of a table."""
+    """Return a chunk of full shape, padded at the edges of the table."""
     dtype = field.dtype.newbyteorder("<")
     if part.shape == shape:
         return np.ascontiguousarray(part, dtype)
@@ -472,7 +472,7 @@ def _fill_chunk(part: Array, shape: tuple[int, int], field: Field) -> Array:
 
 @dataclass(frozen=True)
 class ParquetParts:
-    """A table on disk that blocks are written to.
+    """A table as a folder of Parquet files, written block by block.
 
     Attributes
     ----------
@@ -492,7 +492,7 @@ class ParquetParts:
     targets: Array | None
 
     def check(self) -> None:
-        """Refuse a table with too many columns, or with two columns of one name."""
+        """Refuse a table with too many columns, or with two columns of the same name."""
         if not self.wide or self.targets is None:
             return
         if self.targets.size > MOST_COLUMNS:
@@ -516,7 +516,7 @@ class ParquetParts:
     def prepare(
         self, labels: Mapping[str, Array], attributes: Mapping[str, Any], temporary: Path
     ) -> dict[Path, Piece]:
-        """Make the folder, and for a table without a block a part without a row.
+        """Create the folder; for a table without blocks also a part without rows.
 
         Parts need no other file to be read. Arguments, and what is returned, as those of
         `ZarrStore.prepare`.
@@ -585,7 +585,7 @@ class ParquetParts:
         yield columns
 
     def _names(self, field: Field) -> list[str]:
-        """Return the columns of a field in a wide table, one a target, or of reduced rows."""
+        """Return the column names of a field: one a target in a wide table, or one a number."""
         if self.targets is None:
             if field.width is None:
                 return [field.column]

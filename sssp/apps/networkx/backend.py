@@ -1,4 +1,4 @@
-"""The backend ``sssp`` of NetworkX: its functions, and when they take a call.
+"""The functions of the NetworkX backend ``sssp``.
 
 NetworkX hands a call to ``sssp`` if it is asked to (``backend="sssp"``), or if it may choose
 (``nx.config.backend_priority = ["sssp"]``) and the backend wants it. The graph is converted once
@@ -65,19 +65,19 @@ def _both(found: SearchRow | PathBetween) -> tuple[Any, Any]:
 
 
 def _tree(row: SearchRow) -> tuple[dict[Any, Any], Lengths]:
-    """Return the node before each one on its path, and the distances."""
+    """Return the predecessor of each reached node, and the distances."""
     _refuse_negative_loops(row)
     return row.predecessors(), row.lengths()
 
 
 def _all_trees(row: SearchRow) -> tuple[dict[Any, list[Any]], Lengths]:
-    """Return all nodes that stand before each one on shortest paths, and the distances."""
+    """Return all predecessors of each node on shortest paths, and the distances."""
     _refuse_negative_loops(row)
     return row.all_predecessors(), row.lengths()
 
 
 def _refuse_negative_loops(row: SearchRow) -> None:
-    """Raise for one that the search has not reached either, as some functions of NetworkX do."""
+    """Raise if the graph has a negative self-loop, reached or not, as NetworkX may do."""
     graph = row.G.graph
     if row.kind.method != HOPS and (graph.weights[graph.indices == graph.tails] < 0).any():
         raise nx.NetworkXUnbounded("Negative cycle detected.")
@@ -139,7 +139,7 @@ TARGET_IS_OPTIONAL = {
 
 
 def _make_function(name: str, algorithm: str | None, form: Form) -> Callable[..., Any]:
-    """Return the function of a name, with the signature of NetworkX's."""
+    """Return the backend function for a name, with the signature of NetworkX's function."""
     theirs = getattr(nx, name).orig_func
     _, *parameters = signature(theirs).parameters
     nodes = [end for end in ENDS if end in parameters]
@@ -165,7 +165,7 @@ def _make_function(name: str, algorithm: str | None, form: Form) -> Callable[...
 def _search(
     name: str, G: ConvertedGraph, kind: SearchKind, ends: Arguments, form: Form, given: Arguments
 ) -> Any:
-    """Search from the sources or to the target, or between them; without either from every node.
+    """Search from the sources, to the target, or between them; with neither, from every node.
 
     Where a node is missing, or not reached, NetworkX's function raises its error, of the arguments
     that are given.
@@ -203,7 +203,7 @@ def predecessor(
     cutoff: float | None = None,
     return_seen: bool | None = None,
 ) -> Any:
-    """Return all nodes that stand before each one on shortest paths, or before one."""
+    """Return all predecessors on shortest paths, of every node or of one."""
 
     def form(row: SearchRow) -> tuple[Any, Any]:
         return row.all_predecessors(), row.lengths() if return_seen else {}
@@ -297,7 +297,7 @@ def _matrix(G: ConvertedGraph, weight: Any, *, tree: bool) -> ShortestPaths:
 
 
 def _distances(G: ConvertedGraph, weight: Any, found: ShortestPaths) -> Any:
-    """Return the matrix, of floats if NetworkX takes 1.0 for the weights, which are all missing."""
+    """Return the distance matrix, as floats if all weights are missing and NetworkX takes 1.0."""
     defaulted = "all" if weight is None else G.defaulted
     if defaulted == "some" and not FLOYD_WARSHALL_KNOWS_CYCLES:
         raise NotImplementedError("some weights are missing, for which NetworkX takes 1.0, not 1")

@@ -24,7 +24,7 @@ FLOYD_WARSHALL_KNOWS_CYCLES = NETWORKX >= (3, 7)
 
 
 class _Least(NamedTuple):
-    """Fewest nodes on which the backend was faster than NetworkX, on road-like graphs, two cores.
+    """Fewest nodes from which the backend was faster than NetworkX (road-like graphs, two cores).
 
     Measured from 30 to 30,000 nodes and on New York; the first call may take 1.2 times as long.
     """
@@ -112,7 +112,7 @@ _signature = cache(signature)
 
 
 def _bind(name: str, args: Collection[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments by name; none if they do not fit: NetworkX will complain."""
+    """Return the arguments by name; none if they do not fit, so that NetworkX reports the error."""
     try:
         bound = _signature(getattr(nx, name).orig_func).bind(*args, **kwargs)
     except TypeError:

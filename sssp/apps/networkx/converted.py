@@ -1,4 +1,4 @@
-"""A NetworkX graph as arrays: what NetworkX keeps in its cache and hands to the backend."""
+"""A NetworkX graph converted to arrays, which NetworkX caches and passes to the backend."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _values_of = methodcaller("values")
 
 
 class _Default(int):
-    """The type of the 1 that stands for a missing weight, to tell it from a 1 that is there."""
+    """The type of the 1 that stands for a missing weight, to distinguish it from a given 1."""
 
 
 _MISSING = _Default(1)
@@ -27,7 +27,7 @@ _MISSING = _Default(1)
 
 @dataclass(eq=False)
 class ConvertedGraph:
-    """The arcs of a NetworkX graph and its nodes, in its own order.
+    """The arcs of a NetworkX graph as arrays, and its nodes in its own order.
 
     It holds no reference to the NetworkX graph, whose cache holds it.
 
@@ -57,7 +57,7 @@ class ConvertedGraph:
     defaulted: str
 
     def is_directed(self) -> bool:
-        """Return `directed`, in the way that NetworkX asks a graph."""
+        """Return `directed`; a method, because NetworkX calls it."""
         return self.directed
 
     @cached_property
@@ -72,7 +72,7 @@ class ConvertedGraph:
 
     @cached_property
     def backwards(self) -> Graph:
-        """The graph with every arc turned around; of an undirected one itself."""
+        """The reversed graph; an undirected graph itself."""
         return self.graph.reverse() if self.directed else self.graph
 
     def vertex(self, node: Any) -> int | None:
@@ -159,7 +159,7 @@ def _weights(values: list[Any], name: Any, n: int) -> tuple[NDArray[Any], str]:
 
 
 def _integers(values: list[Any], name: Any, n: int) -> NDArray[np.int64]:
-    """Return integers, of which no path can leave int64."""
+    """Return weights as integers if no path length can exceed int64."""
     try:
         integers = np.fromiter(values, np.int64, len(values))
     except OverflowError as error:

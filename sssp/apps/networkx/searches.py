@@ -28,7 +28,7 @@ HOPS = "breadth-first"
 
 
 class SearchKind(NamedTuple):
-    """How a function searches.
+    """The method, direction and cutoff of a search.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class SearchKind(NamedTuple):
     backwards: bool = False
 
     def reverse(self) -> SearchKind:
-        """Return the kind for the distances to the sources."""
+        """Return the same kind of search in the other direction: distances to the sources."""
         return self._replace(backwards=True)
 
 
@@ -54,7 +54,7 @@ BY_WEIGHTS = SearchKind("auto")
 
 
 def by_hops(cutoff: float | None = None) -> SearchKind:
-    """Return the kind of a search by hops, which begins levels below the cutoff."""
+    """Return the kind of a search by number of arcs, up to the cutoff, rounded up."""
     if cutoff is None or cutoff == math.inf:
         return SearchKind(HOPS)
     return SearchKind(HOPS, math.ceil(cutoff))
@@ -63,7 +63,7 @@ def by_hops(cutoff: float | None = None) -> SearchKind:
 def kind_of(
     algorithm: str, G: ConvertedGraph, weight: Any, cutoff: float | None = None
 ) -> SearchKind:
-    """Return the kind of ``"dijkstra"``, ``"bellman-ford"`` or `HOPS`.
+    """Return the search kind for ``"dijkstra"``, ``"bellman-ford"`` or `HOPS`.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def kind_of(
 
 
 class Paths(Mapping[Any, list[Any]]):
-    """The shortest path to every node that a search has reached: a mapping, read-only.
+    """The shortest path to every reached node, as a read-only mapping.
 
     It takes the place of NetworkX's dict of lists, and equals it. A path is made when it is asked
     for, a new list each time, in time of its length. ``dict(paths)`` or ``paths.copy()`` makes
@@ -169,14 +169,14 @@ class Paths(Mapping[Any, list[Any]]):
         return f"{type(self).__name__}({{{', '.join(shown + more)}}})"
 
     def copy(self) -> dict[Any, list[Any]]:
-        """Return a dict of all paths, which may be changed."""
+        """Return a dict of all paths."""
         return dict(self)
 
     def __copy__(self) -> Paths:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the reached vertices alone, numbered in the order of the mapping."""
+        """Pickle only the reached vertices, numbered in the order of the mapping."""
         order = self._order
         place = np.full(self._names.size + 1, -1, np.int32)
         place[order] = np.arange(order.size)
@@ -186,7 +186,7 @@ class Paths(Mapping[Any, list[Any]]):
 
 
 class PathsTo(Paths):
-    """The shortest path from every node to the one where a search on the turned graph began."""
+    """The shortest path from every node to the source of a search on the reversed graph."""
 
     def _path(self, vertex: int) -> list[Any]:
         return self._walk(vertex)
@@ -221,7 +221,7 @@ class SearchRow:
 
     @cached_property
     def reached(self) -> NDArray[np.bool_]:
-        """Which vertices have a distance."""
+        """Mask of the reached vertices."""
         return np.asarray(self.distances != unreached(self.distances.dtype))
 
     @cached_property
@@ -238,35 +238,35 @@ class SearchRow:
         return int(np.count_nonzero(self.reached))
 
     def total(self) -> Any:
-        """Return the sum of the distances, as Python adds them up in their order."""
+        """Return the sum of the distances, added in their order as Python does."""
         return sum(np.sort(self.distances[self.reached]).tolist())
 
     def farthest(self) -> Any:
-        """Return the greatest distance; 0 of none but zeros, also among floats."""
+        """Return the greatest distance; the int 0 if all are 0, also among floats."""
         return self.distances[self.reached].max().item() or 0
 
     def lengths(self) -> dict[Any, Any]:
-        """Return the distance of every node that is reached."""
+        """Return the distance of every reached node."""
         values = self.distances[self._order].tolist()
         # an int, also among floats
         values[: len(self.starts)] = [0] * len(self.starts)
         return dict(zip(self.G.names[self._order].tolist(), values, strict=True))
 
     def paths(self) -> Paths:
-        """Return the path to every node that is reached, or from it after a backward search."""
+        """Return the path to every reached node, or from it if the search was backward."""
         kind = PathsTo if self.kind.backwards else Paths
         assert self.tails is not None
         return kind(self.G.names, self.G.index, self.tails, self._order)
 
     def predecessors(self) -> dict[Any, Any]:
-        """Return the node before each one that is reached; None for sources."""
+        """Return the predecessor of every reached node; None for sources."""
         before = self.tails[self._order]  # type: ignore[index]
         nodes = self.G.names[before].tolist()
         nodes[: len(self.starts)] = [None] * len(self.starts)
         return dict(zip(self.G.names[self._order].tolist(), nodes, strict=True))
 
     def all_predecessors(self) -> dict[Any, list[Any]]:
-        """Return every node from which a shortest path comes to each one that is reached.
+        """Return all predecessors on shortest paths of every reached node.
 
         Both in order of distance.
         """
@@ -293,7 +293,7 @@ class SearchRow:
 
 @contextmanager
 def _translate_cycles() -> Iterator[None]:
-    """Raise NetworkX's error for a negative cycle."""
+    """Turn `NegativeCycleError` into NetworkX's error."""
     try:
         yield
     except sssp.NegativeCycleError as error:
@@ -310,7 +310,7 @@ def _search(G: ConvertedGraph, kind: SearchKind, sources: Any, **options: Any) -
 def _search_together(
     G: ConvertedGraph, kind: SearchKind, sources: Sequence[int], **options: Any
 ) -> Any:
-    """Search once, from all sources."""
+    """Search once from all sources together: every vertex gets the distance of the nearest."""
     together = len(sources) > 1
     return _search(G, kind, sources if together else sources[0], nearest=together, **options)
 
@@ -318,7 +318,7 @@ def _search_together(
 def search_from(
     G: ConvertedGraph, kind: SearchKind, sources: Sequence[int], *, tree: bool
 ) -> SearchRow:
-    """Return the row of one search from sources together, no two of them alike."""
+    """Search once from distinct sources together; return the row."""
     found = _search_together(G, kind, sources, predecessors=tree)
     return SearchRow(G, sources, found.distances, found.predecessors, kind)
 
@@ -326,7 +326,7 @@ def search_from(
 def search_each(
     G: ConvertedGraph, kind: SearchKind, sources: Sequence[int] | None = None, *, tree: bool
 ) -> Iterator[SearchRow]:
-    """Yield the row of every source, by default of all nodes; some are searched at a time."""
+    """Search from every source (by default all nodes), some at a time; yield the rows."""
     sources = range(len(G.nodes)) if sources is None else sources
     at_once = max(1, min(_BLOCK_ROWS, _BLOCK_ENTRIES // max(1, len(G.nodes))))
     for first in range(0, len(sources), at_once):
@@ -339,7 +339,7 @@ def search_each(
 
 
 class PathBetween(NamedTuple):
-    """A shortest path between two nodes, read as a `SearchRow` is."""
+    """A shortest path between two nodes, with the interface of `SearchRow`."""
 
     distance: Any
     path: list[Any]
@@ -356,7 +356,7 @@ class PathBetween(NamedTuple):
 def find_between(
     G: ConvertedGraph, kind: SearchKind, sources: Sequence[int], target: int | None, *, tree: bool
 ) -> PathBetween | None:
-    """Return the distance of a vertex and, with `tree`, the path there.
+    """Return the distance of a vertex and, with `tree`, the path to it.
 
     None if it is unreached, or None, which is not a vertex.
     """
@@ -380,7 +380,7 @@ def find_between(
 
 
 def find_matrix(G: ConvertedGraph, kind: SearchKind, *, tree: bool) -> sssp.ShortestPaths:
-    """Search from every node, in one matrix, by the method that is fastest for such a graph."""
+    """Compute all pairs as one matrix, by the fastest method for such a graph."""
     method = kind.method if kind.method == HOPS else "auto"
     with _translate_cycles():
         return sssp.all_pairs(G.graph, method=method, predecessors=tree, progress=False)

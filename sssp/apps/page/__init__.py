@@ -1,1 +1,1 @@
-"""A map that answers clicks: what a page in a browser shows, and the server on this machine."""
+"""The map page: a local server, and the page in the browser that shows distances on click."""

@@ -1,4 +1,4 @@
-"""Questions to the map, checked; their answers: distances in 16 bits, routes, certificates."""
+"""Requests to the map, checked, and their answers: distances in 16 bits, routes, certificates."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SHOWN = 40
 
 @dataclass(frozen=True)
 class MapRequest:
-    """A question to the map, in the numbers of the page.
+    """A checked request to the map; vertices and streets are numbered as on the page.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class MapRequest:
 
 
 def parse_fields(body: bytes) -> dict[str, Any]:
-    """Return the object that a body of JSON holds; ValueError if it holds none."""
+    """Return the object in a JSON body; ValueError if it is not one."""
     try:
         fields = json.loads(body)
     except (ValueError, RecursionError):
@@ -76,7 +76,7 @@ def parse_fields(body: bytes) -> dict[str, Any]:
 
 
 def parse_request(fields: dict[str, Any], vertices: int, streets: int) -> MapRequest:
-    """Return the question in a JSON object; refuse unknown vertices and streets, and too many.
+    """Return the request in a JSON object; refuse unknown vertices and streets, and too many.
 
     There are so many vertices and streets to name.
     """
@@ -157,7 +157,7 @@ LABEL = 60
 
 
 class MapAnswer(NamedTuple):
-    """Distances in 16 bits, and how to read them.
+    """Distances in 16 bits, with the scale to decode them.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class MapAnswer(NamedTuple):
 
 
 class Answers:
-    """Answers questions about a map, also with streets closed and in traffic.
+    """Answers requests about a map, also with closed streets and traffic.
 
     Parameters
     ----------
@@ -203,13 +203,13 @@ class Answers:
 
     @property
     def graph(self) -> Graph:
-        """The graph as it was given."""
+        """The graph without closed streets and traffic."""
         return self.network._tree_graph
 
     # -- answers -------------------------------------------------------------------------------
 
     def distances(self, question: MapRequest) -> MapAnswer:
-        """Return how far every vertex is from the nearest source, or which source that is."""
+        """Return the distance of every vertex from its nearest source, or that source's number."""
         start = perf_counter()
         network = self._version(question)
         result = self._search(network, question, predecessors=False)
@@ -283,7 +283,7 @@ class Answers:
         return found
 
     def certificate(self, question: MapRequest) -> dict[str, Any]:
-        """Certify the tree of a question (`sssp.verify`), and return how long that took."""
+        """Certify the tree of a request (`sssp.verify`); return the seconds it took."""
         network = self._version(question)
         result = self._search(network, question, predecessors=True)
         start = perf_counter()
@@ -295,7 +295,7 @@ class Answers:
         }
 
     def warm_up(self) -> Iterator[Callable[[], object]]:
-        """Yield one question of every kind, to be asked before anyone waits for the answer."""
+        """Yield one request of every kind, to compile its kernels before users ask."""
         if self.network.n == 0:
             return
         question = MapRequest((0,), self.network.n - 1)
@@ -343,7 +343,7 @@ class Answers:
     # -- versions of the map -------------------------------------------------------------------
 
     def _version(self, question: MapRequest) -> Graph | Hierarchy:
-        """Return the map with the streets of a question closed and its traffic applied."""
+        """Return the map with the closed streets and the traffic of a request."""
         network = self.network
         if question.traffic:
             network = self._find_version((question.traffic,), self._in_traffic, question.traffic)
@@ -377,7 +377,7 @@ class Answers:
 
 
 def encode(distances: Array) -> tuple[NDArray[np.uint16], dict[str, Any]]:
-    """Return distances in 16 bits, and the scale to read them by.
+    """Return distances in 16 bits, and the scale to decode them.
 
     Returns
     -------
@@ -409,7 +409,7 @@ def encode(distances: Array) -> tuple[NDArray[np.uint16], dict[str, Any]]:
 
 
 def _positions(origin: Array, sources: tuple[int, ...]) -> NDArray[np.uint16]:
-    """Return which source is nearest, by its position among them."""
+    """Return the position of each vertex's nearest source in `sources`."""
     order = np.argsort(sources, kind="stable")
     found = order[np.searchsorted(sources, np.maximum(origin, min(sources)), sorter=order)]
     return np.where(origin < 0, UNREACHED, found).astype(np.uint16)

@@ -1,4 +1,4 @@
-"""A result in a browser: from a server that answers questions, or in one file without one."""
+"""A result in a browser: served by a local server, or as one file without a server."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def make_server(
     credit: str = "",
     flows: NDArray[Any] | None = None,
 ) -> PageServer:
-    """Return a server for a map with coordinates, which listens but does not answer yet.
+    """Return a server for a map with coordinates; it listens, but does not answer yet.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def write_page(
 
 
 def _encode_row(result: ShortestPaths, row: int) -> tuple[dict[str, Any], NDArray[np.uint16]]:
-    """Return facts on a row of a result, and its distances in 16 bits."""
+    """Return a row of a result for the page: its description, and its distances in 16 bits."""
     _, distances = result._distances_to_all(row)
     values, scale = encode(distances)
     sources, labels = result._sources_of(row), result.graph.labels
@@ -221,7 +221,7 @@ def _describe(
     length_unit: Unit,
     credit: str,
 ) -> dict[str, Any]:
-    """Return the facts that the page needs beside the arrays."""
+    """Return the metadata that the page needs beside the arrays."""
     return {
         "name": name,
         "vertices": network.n,
@@ -236,7 +236,7 @@ def _describe(
 
 
 def _list_labels(graph: Graph) -> dict[str, Any]:
-    """Return the labels of all vertices; of consecutive numbers the first alone."""
+    """Return the labels of all vertices; only the first if they are consecutive numbers."""
     labels = graph.labels
     if labels is None or labels.size == 0:
         return {}

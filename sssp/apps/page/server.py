@@ -75,7 +75,7 @@ log = logging.getLogger(__name__)
 
 
 class RefusedRequest(Exception):
-    """A request that gets no answer, and why."""
+    """A refused request, with the reason."""
 
     def __init__(self, status: HTTPStatus, message: str) -> None:
         super().__init__(message)
@@ -83,7 +83,7 @@ class RefusedRequest(Exception):
 
 
 class Desk:
-    """Admits one question at a time and a bounded queue: a solver uses all threads by itself."""
+    """Admits one request at a time, with a bounded queue: one solver uses all threads."""
 
     def __init__(self, most_waiting: int = MOST_WAITING) -> None:
         self._places = threading.BoundedSemaphore(most_waiting + 1)
@@ -91,7 +91,7 @@ class Desk:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Wait for the previous questions; raise `RefusedRequest` if too many are waiting."""
+        """Wait for the earlier requests; raise `RefusedRequest` if too many are waiting."""
         if not self._places.acquire(blocking=False):
             raise RefusedRequest(
                 HTTPStatus.SERVICE_UNAVAILABLE, "too many questions are waiting; ask again"
@@ -172,14 +172,14 @@ class PageServer(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Where the page is."""
+        """The address of the page."""
         # (no browser goes to "any address")
         host = "localhost" if self.host in ("", "0.0.0.0", "::") else self.host
         return f"http://{f'[{host}]' if ':' in host else host}:{self.server_port}/"
 
     @property
     def is_open(self) -> bool:
-        """Whether other machines may ask."""
+        """Whether other machines can connect."""
         return not ipaddress.ip_address(str(self.server_address[0])).is_loopback
 
     def knows_host(self, name: str | None) -> bool:
@@ -196,7 +196,7 @@ class PageServer(ThreadingHTTPServer):
         return True
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Handle a connection in a thread of its own, if there is room or room can be made."""
+        """Handle a connection in its own thread; close the slowest one if there are too many."""
         with self._registering:
             if len(self._connections) >= MOST_CONNECTIONS and not self._close_slowest():
                 self.shutdown_request(request)
@@ -209,14 +209,14 @@ class PageServer(ThreadingHTTPServer):
             raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Handle a connection, and forget it."""
+        """Handle a connection, and remove it from the list of connections."""
         try:
             super().process_request_thread(request, client_address)
         finally:
             self._forget(request)
 
     def note(self, request: Any, *, waits_for_client: bool) -> None:
-        """Note which side of a connection waits for the other from now on."""
+        """Record which side of a connection the other is waiting for."""
         with self._registering:
             if request in self._connections:
                 self._connections[request] = self.clock() if waits_for_client else None
@@ -226,7 +226,7 @@ class PageServer(ThreadingHTTPServer):
             self._connections.pop(request, None)
 
     def _close_slowest(self) -> bool:
-        """Close the connection that has kept the server waiting longest; tell if there was one."""
+        """Close the connection that is idle longest while it owes data; False if none."""
         waiting = {one: since for one, since in self._connections.items() if since is not None}
         if not waiting:
             return False
@@ -238,7 +238,7 @@ class PageServer(ThreadingHTTPServer):
         return True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Log an error: most often a browser has gone away."""
+        """Log an error; most often the browser has closed the connection."""
         log.debug("a connection broke", exc_info=True)
 
 
@@ -277,7 +277,7 @@ class _Incoming(io.RawIOBase):
 
 
 class _Requests(io.BufferedReader):
-    """Reads requests by lines, up to a bound on the bytes of a head."""
+    """Reads requests line by line, up to a limit on the bytes of their heads."""
 
     def __init__(self, incoming: _Incoming) -> None:
         super().__init__(incoming)
@@ -285,7 +285,7 @@ class _Requests(io.BufferedReader):
         self._room = 0
 
     def begin_request(self) -> None:
-        """Give the next request the time and the bytes that it may take."""
+        """Reset the limits on time and bytes for the next request."""
         self.incoming.deadline, self._room = None, MOST_HEAD
 
     def readline(self, size: int | None = -1, /) -> bytes:
@@ -312,7 +312,7 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def setup(self) -> None:
-        """Read by the clock of the server."""
+        """Set up the handler with the clock of the server."""
         super().setup()
         self.rfile.close()
         self.rfile = _Requests(_Incoming(self.connection, self.server.clock))
@@ -345,7 +345,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(self._reply)
 
     def version_string(self) -> str:
-        """Name the server, without the version of anything."""
+        """Return the name of the server, without version numbers."""
         return "sssp"
 
     def log_message(self, format: str, *arguments: Any) -> None:
@@ -416,7 +416,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(json.dumps(reply).encode(), "application/json")
 
     def _body(self) -> bytes:
-        """Return the body of a request, which says how long it is."""
+        """Return the body of a request, read by its declared length."""
         length = self._length()
         if length is None:
             raise RefusedRequest(HTTPStatus.LENGTH_REQUIRED, "the body must say how long it is")
@@ -440,7 +440,7 @@ class _Handler(BaseHTTPRequestHandler):
         return int(length.lstrip("0")[:DIGITS] or 0)
 
     def _skip_body(self) -> None:
-        """Read a body that is not used, for the next request follows on it.
+        """Read and discard a body, so that the next request can be read.
 
         A connection that closes on what was not read may even take back what was answered.
         """
@@ -453,7 +453,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._left = 0
 
     def _linger(self) -> None:
-        """Read on briefly after a refusal, so that the client sees the answer."""
+        """Read for a short time after a refusal, so that the client receives the answer."""
         self.rfile.incoming.silence = LINGERING
         with suppress(OSError):
             while self._left > 0 and (some := self.rfile.read1(self._left)):

@@ -1,4 +1,4 @@
-"""The map that the page is sent once: positions of the vertices, and streets by class."""
+"""The map that is sent to the page once: positions of the vertices, and streets by class."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MOST_LATITUDE = 85.0
 
 
 class StreetMap:
-    """The streets of a graph, in the order that the page knows them by.
+    """The streets of a graph, in the page's order.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class StreetMap:
 
     @property
     def classes(self) -> list[dict[str, Any]]:
-        """Name, share of the arcs and speeds of every class, the empty ones too."""
+        """Name, share of the arcs, and speeds of every class, empty ones included."""
         shares = np.bincount(self.arc_class, minlength=len(CLASSES)) / max(self.arc_class.size, 1)
         bounds = [*CLASSES.values(), None]
         return [
@@ -141,7 +141,7 @@ def _project(coordinates: Array, middle: tuple[float, float]) -> NDArray[np.floa
 
 
 def _straight_metres(graph: Graph) -> NDArray[np.float64]:
-    """Return how far the ends of every arc lie apart on the sphere."""
+    """Return the great-circle length of every arc in metres."""
     assert graph.coordinates is not None
     lon, lat = np.radians(graph.coordinates).T
     tails, heads = graph.tails, graph.indices
@@ -153,7 +153,7 @@ def _straight_metres(graph: Graph) -> NDArray[np.float64]:
 
 
 def _classify(weights: Array, lengths: Array) -> NDArray[np.uint8]:
-    """Return the class of every arc, by its speed beside the median."""
+    """Return the class of every arc, by its speed relative to the median."""
     known = (weights > 0) & (lengths > 0)
     speeds = np.divide(lengths, weights, where=known, out=np.zeros(weights.size))
     classes = np.full(weights.size, USUAL, np.uint8)
@@ -165,7 +165,7 @@ def _classify(weights: Array, lengths: Array) -> NDArray[np.uint8]:
 
 
 def _cells(points: Array) -> NDArray[np.uint64]:
-    """Return the cell of every point, numbered along Morton's curve, which stays close by."""
+    """Return the cell of every point, numbered along a Morton curve (near cells, near numbers)."""
     if not len(points):
         return np.empty(0, np.uint64)
     low, side = points.min(axis=0), np.ptp(points, axis=0).max()
@@ -175,7 +175,7 @@ def _cells(points: Array) -> NDArray[np.uint64]:
 
 
 def _interleave_zeros(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Set a zero between every two bits."""
+    """Insert a zero between every two bits."""
     for shift, mask in ((8, 0x00FF00FF), (4, 0x0F0F0F0F), (2, 0x33333333), (1, 0x55555555)):
         numbers = (numbers | numbers << np.uint64(shift)) & np.uint64(mask)
     return numbers

@@ -72,7 +72,7 @@ def _coordinates(text: str) -> Path:
 
 @dataclass(frozen=True)
 class NamedGraph:
-    """A graph that is not read or made yet: a file, or the built-in one.
+    """A graph that is not loaded yet: a file, or the built-in generator.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class NamedGraph:
         return self.path is not None and self.path.suffix.lower() in ARC_TABLES
 
     def load(self, coordinates: Path | None = None) -> sssp.Graph:
-        """Read or make the graph.
+        """Read or generate the graph.
 
         Raises
         ------
@@ -170,7 +170,7 @@ def find_file(text: str, hint: str = "") -> Path:
 
 
 def _split_roads(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the name of an OpenStreetMap file, and profile and weight; () for other files."""
+    """Return name, profile and weight of an OpenStreetMap file; () for other files."""
     name, _, words = text.rpartition(":")
     if OSM_NAME.search(text):
         name, words = text, ""
@@ -181,7 +181,7 @@ def _split_roads(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _mode(text: str) -> int | None:
-    """Return the mode of a file; None if there is no file of that name."""
+    """Return the mode (permissions and type) of a file; None if it does not exist."""
     try:
         return os.stat(text).st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -191,7 +191,7 @@ def _mode(text: str) -> int | None:
 
 
 def one_method(text: str, known: Mapping[str, type[Method]] = METHODS) -> Method:
-    """Turn ``name`` or ``name:option=value,...`` into a method object, of those that are known.
+    """Turn ``name`` or ``name:option=value,...`` into a method object; refuse unknown names.
 
     Raises
     ------
@@ -226,7 +226,7 @@ def one_method(text: str, known: Mapping[str, type[Method]] = METHODS) -> Method
 
 
 def _read_number(text: str, *kinds: type[Any]) -> Any:
-    """Return a text as the first kind of number that it is; None if it is none."""
+    """Return a text as the first of some number types that can parse it; else None."""
     for kind in kinds:
         with suppress(ValueError):
             return kind(plain_digits(text))
@@ -254,7 +254,7 @@ def method_list(text: str) -> list[Method]:
 
 
 def method_text(method: Method) -> str:
-    """Return a method as `one_method` reads it, without the options that have their default."""
+    """Return a method as `one_method` parses it; options with default values are left out."""
     changed = [
         f"{field.name}={getattr(method, field.name)}"
         for field in fields(method)
@@ -283,7 +283,7 @@ def add_limit(parser: argparse.ArgumentParser, *, help: str) -> None:
 
 
 def add_limits(parser: argparse.ArgumentParser, *, required: bool = False, help: str) -> None:
-    """Declare ``--limits``, those of bands."""
+    """Declare ``--limits``, the limits of bands."""
     parser.add_argument("--limits", type=_limits, required=required, metavar="A,B,...", help=help)
 
 
@@ -376,7 +376,7 @@ def numbers(count: int, form: str) -> Callable[[str], list[float]]:
 
 
 def new_file(text: str) -> Path:
-    """Return the path of a file to write; refuse before the work one that cannot be written."""
+    """Return the path of a file to write; refuse at once a path that cannot be written."""
     reason = _obstacle(text)
     if reason is not None:
         raise ArgumentTypeError(f"{text!r} cannot be written: {reason}")
@@ -415,7 +415,7 @@ def vertex_of(g: sssp.Graph, text: str) -> int:
 
 
 def explain_no_number(name: Any) -> str:
-    """Return the message for a name that is not a vertex where vertices are integers."""
+    """Return the error message for a vertex name that is not an integer."""
     try:
         number = float(plain_digits(name) if isinstance(name, str) else name)
         whole = number.is_integer() and not isinstance(name, bool)
@@ -452,7 +452,7 @@ LEAST_COLUMN = 13
 
 
 class Parser(argparse.ArgumentParser):
-    """An `argparse.ArgumentParser` with errors in one line that names the help."""
+    """An `argparse.ArgumentParser` with one-line errors that point to ``--help``."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(formatter_class=_HelpFormatter, **options)
@@ -461,7 +461,7 @@ class Parser(argparse.ArgumentParser):
         self._negative_number_matcher = re.compile(r"-[.\d]")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse, and refuse unknown arguments here, where their command is known."""
+        """Parse the arguments; refuse unknown ones here, where their command is known."""
         given = sys.argv[1:] if args is None else list(args)
         options, unknown = super().parse_known_args(given, namespace)
         if unknown:
@@ -472,7 +472,7 @@ class Parser(argparse.ArgumentParser):
         return options, unknown
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Refuse a value that is not among the choices; name the one that looks like it."""
+        """Refuse a value that is not among the choices; suggest the most similar one."""
         try:
             super()._check_value(action, value)
         except argparse.ArgumentError as error:
@@ -481,7 +481,7 @@ class Parser(argparse.ArgumentParser):
             raise
 
     def error(self, message: str) -> NoReturn:
-        """Print the error in the arguments, and exit."""
+        """Print an error in the arguments, and exit."""
         tell(f"{self.prog}: error: {message} ({self.prog} --help tells more)")
         raise SystemExit(USAGE_ERROR)
 
@@ -492,7 +492,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Leaves descriptions as they are, and names of methods in one piece."""
+    """Prints descriptions unchanged, and does not break names of methods."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog)
@@ -504,7 +504,7 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 
 class _StoreOnce(argparse.Action):
-    """Keep the one value of an argument, and refuse a second one."""
+    """Stores the value of an argument, and refuses a second one."""
 
     def __call__(
         self,
@@ -522,7 +522,7 @@ class _StoreOnce(argparse.Action):
 
 
 def _in_one_piece(option: argparse.Action) -> str:
-    """Say how an option takes several values, if they stand with commas between them."""
+    """Explain that an option takes its values with commas and no blanks between them."""
     name, form = option.option_strings[-1], str(option.metavar)
     return f"; {name} takes {form} in one piece, without blanks" if "," in form else ""
 
@@ -538,6 +538,6 @@ def _how_to_give_several(option: argparse.Action, word: str) -> str:
 
 
 def parse(parser: Parser, arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Parse, and keep the arguments as they were given in ``command_line``, program first."""
+    """Parse the arguments; `command_line` of the result is the program and its arguments."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     return parser.parse_args(given, argparse.Namespace(command_line=[*parser.prog.split(), *given]))

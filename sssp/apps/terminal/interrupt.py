@@ -1,4 +1,4 @@
-"""The end of a program: at once after Ctrl-C, unless something has to be tidied up first.
+"""End a program: at once after Ctrl-C, unless it has to clean up first.
 
 Little is imported before Ctrl-C is heard.
 """
@@ -43,7 +43,7 @@ def leave(main: Callable[[], int]) -> NoReturn:
 
 
 def end_on_sigterm() -> None:
-    """Take SIGTERM for the usual end of this program: exit code 0, at once.
+    """Make SIGTERM end this program at once, with exit code 0.
 
     For a program that runs until it is told to end, and leaves nothing to tidy up. As the first
     process of a container it would not even hear the signal otherwise.
@@ -56,7 +56,7 @@ def end_on_sigterm() -> None:
 
 @contextmanager
 def raise_interrupts() -> Iterator[None]:
-    """Hear Ctrl-C as an exception for a while, because something has to be tidied up after it."""
+    """Turn Ctrl-C into an exception for a while, so that the program can clean up."""
     if signal.getsignal(signal.SIGINT) is not _end_at_once:
         yield
         return
@@ -78,7 +78,7 @@ def _end_at_once(*details: object) -> NoReturn:
 
 
 def _interrupt_again(hook: Callable[[Any], object], lost: Any) -> None:
-    """Raise a Ctrl-C once more that came where no exception can leave: in a callback."""
+    """Raise Ctrl-C again if it arrived in a callback, where exceptions are lost."""
     if issubclass(lost.exc_type, KeyboardInterrupt):
         Timer(SECONDS_OF_A_CALLBACK, _interrupt).start()
     else:
@@ -95,7 +95,7 @@ def _interrupt() -> None:
 
 
 def _is_in_hook() -> bool:
-    """Return whether the main thread has not come back from `_interrupt_again` yet."""
+    """Return whether the main thread is still in `_interrupt_again`."""
     frame = sys._current_frames().get(main_thread().ident or 0)
     while frame is not None and frame.f_code is not _interrupt_again.__code__:
         frame = frame.f_back

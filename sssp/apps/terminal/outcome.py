@@ -1,4 +1,4 @@
-"""How a command ends: its exit code, and errors as one line on stderr instead of a traceback."""
+"""Exit codes of commands, and errors as one line on stderr instead of a traceback."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MENDABLE = (
 
 
 class _Screen(io.BufferedIOBase):
-    """A terminal behind stdout: unprintable characters are escaped, so that no label controls it.
+    """A terminal behind stdout that escapes unprintable characters: a label cannot control it.
 
     Lines end and tabs advance as ever.
     """
@@ -52,7 +52,7 @@ class _Screen(io.BufferedIOBase):
         self._decoder = codecs.getincrementaldecoder(encoding)("surrogateescape")
 
     def write(self, content: Any, /) -> int:
-        """Write bytes in the encoding of the terminal, or of a text that it will misread."""
+        """Write bytes in the terminal's encoding."""
         text = self._decoder.decode(bytes(content))
         self._buffer.write(_escape(text, "\n\t").encode(self._encoding, "backslashreplace"))
         return memoryview(content).nbytes
@@ -70,13 +70,13 @@ class _Screen(io.BufferedIOBase):
         return True
 
     def fileno(self) -> int:
-        """Return the number of the file that is the terminal."""
+        """Return the file descriptor of the terminal."""
         return self._buffer.fileno()
 
 
 @contextmanager
 def _escape_stdout() -> Iterator[None]:
-    """Escape unprintable characters on a terminal; pipes and files get all bytes as they are."""
+    """Escape unprintable characters on a terminal; pipes and files get all bytes unchanged."""
     stdout: Any = sys.stdout
     # (none of a stream that takes texts alone)
     buffer = getattr(stdout, "buffer", None)
@@ -134,7 +134,7 @@ def report_errors(program: str, command: Callable[[], int], options: Collection[
 
 
 def _find_module(error: BaseException) -> str:
-    """Return the name of the module that has raised an error."""
+    """Return the name of the module that raised an error."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -142,7 +142,7 @@ def _find_module(error: BaseException) -> str:
 
 
 def in_options(message: str, options: Collection[str]) -> str:
-    """Reword a message of the library for the command line: options in place of parameters.
+    """Reword a message of the library for the command line: names of options, not of parameters.
 
     What is wrong stands first and stays; what to do stands behind it, in clauses or parentheses,
     and goes where it needs Python.
@@ -171,7 +171,7 @@ def in_options(message: str, options: Collection[str]) -> str:
 
 
 def tell(line: str) -> None:
-    """Print a line on stderr, if there is one and it takes it."""
+    """Print a line on stderr, if stderr exists and can be written to."""
     if sys.stderr is not None:
         try:
             print(on_one_line(line), file=sys.stderr, flush=True)
@@ -181,7 +181,7 @@ def tell(line: str) -> None:
 
 @contextmanager
 def name_in_errors(name: object) -> Iterator[None]:
-    """Name the file in errors that do not, as those that a full disk makes while it is written."""
+    """Add the name of a file to `OSError`s without one, as for a disk that fills during writing."""
     try:
         yield
     except OSError as error:
@@ -197,7 +197,7 @@ def on_one_line(text: str) -> str:
 
 
 def _escape(text: str, kept: str = "") -> str:
-    """Escape the unprintable characters of a text, except those in `kept`."""
+    """Escape the unprintable characters of a text, except the characters in `kept`."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in kept else ascii(c)[1:-1] for c in text)
@@ -209,7 +209,7 @@ def _report(program: str, message: str) -> int:
 
 
 def _flush(program: str, code: int) -> int:
-    """Empty stdout."""
+    """Flush stdout."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -221,7 +221,7 @@ def _flush(program: str, code: int) -> int:
 
 
 def _discard(stream: TextIO) -> None:
-    """Redirect a broken stream to the null device, or Python would complain at exit."""
+    """Redirect a broken stream to the null device, so that Python does not complain at exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

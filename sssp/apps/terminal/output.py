@@ -1,4 +1,4 @@
-"""Where a command writes: to a file that appears whole or not at all, or to stdout."""
+"""The output of a command: a file that is written completely or not at all, or stdout."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Output:
 
     @property
     def is_stdout(self) -> bool:
-        """Whether this is stdout, so that nothing else may be printed there."""
+        """Whether the output goes to stdout, so that nothing else may be printed there."""
         return self.path == STDOUT
 
     @property
@@ -69,7 +69,7 @@ class Output:
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """Open it for writing; after an error or Ctrl-C the old file is left, or none.
+        """Open the output for writing; after an error or Ctrl-C an old file remains unchanged.
 
         Errors name the file.
         """
@@ -84,7 +84,7 @@ class Output:
                 yield stream
 
     def save(self, write: Callable[[Path], object]) -> None:
-        """Write the file by `write`, which itself replaces a file atomically."""
+        """Write the file with `write`, a function that replaces files atomically itself."""
         by_name = self.path.name.lower().endswith(f".{self.format}")
         if self.is_stdout or not by_name or (self.path.exists() and not self.path.is_file()):
             self.fill(write)
@@ -93,7 +93,7 @@ class Output:
             write(self.path)
 
     def fill(self, write: Callable[[Path], object]) -> None:
-        """Write a temporary file by `write`, with the ending of the format, and copy it.
+        """Write a temporary file with `write`, with the suffix of the format, and copy it.
 
         For what writes to paths only, or needs to move back and forth.
         """
@@ -104,16 +104,16 @@ class Output:
                 shutil.copyfileobj(content, stream)
 
     def write_frame(self, frame: Any, layer: str) -> None:
-        """Write a GeoDataFrame; errors of what writes it name the file."""
+        """Write a GeoDataFrame; errors name the file."""
         self.fill(lambda path: frame.to_file(path, driver=DRIVERS[self.format], layer=layer))
 
     def draw(self, figure: Any, dpi: int) -> None:
-        """Write a figure of Matplotlib."""
+        """Write a Matplotlib figure."""
         with self.open() as stream:
             figure.savefig(stream, format=self.format, dpi=dpi)
 
     def summarize(self, lines: Iterable[str]) -> None:
-        """Print a summary of the answer: on stderr if the answer itself is on stdout."""
+        """Print a summary of the answer: on stderr if the answer itself goes to stdout."""
         if not self.is_stdout:
             print(*lines, sep="\n")
             return
@@ -128,7 +128,7 @@ def add_output(
     default: Path = NOWHERE,
     required: bool = False,
 ) -> None:
-    """Declare ``--output``, ``--format`` and ``--safe-csv``; the first format is that of stdout."""
+    """Declare ``--output``, ``--format`` and ``--safe-csv``; `formats` begins with stdout's."""
     endings = _either(formats)
     parser.set_defaults(formats=formats)
     text = (
@@ -148,7 +148,7 @@ def add_output(
 
 
 def choose_output(options: argparse.Namespace) -> Output:
-    """Return where a command writes; refuse a format or a package that is missing.
+    """Return the output of a command; refuse an unknown format or a missing package.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def _either(formats: Sequence[str]) -> str:
 
 
 def output_path(text: str) -> Path:
-    """Return the path of a file to write, or that of stdout."""
+    """Return the path of a file to write, or the marker for stdout."""
     if text == str(STDOUT):
         return STDOUT
     path = new_file(text)

@@ -1,4 +1,4 @@
-"""Tables in files: columns in from CSV or Parquet, and out block by block; lines as GeoJSON.
+"""Tables in files: read columns from CSV or Parquet, write them block by block; GeoJSON lines.
 
 GeoJSON (RFC 7946) is what every GIS opens; it is written without one.
 """
@@ -52,7 +52,7 @@ STDIN = 0
 
 @dataclass(frozen=True)
 class FileTable:
-    """Columns of a file.
+    """Columns read from a file.
 
     Attributes
     ----------
@@ -83,11 +83,11 @@ class FileTable:
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """Number of rows."""
         return len(self.lines)
 
     def lacks(self, what: str) -> GraphFormatError:
-        """Return the error for a missing column, which lists those that are there."""
+        """Return the error for a missing column; it lists the columns of the file."""
         names = list(self.columns)
         found = join_briefly(map(quote, names))
         return GraphFormatError(
@@ -99,7 +99,7 @@ class FileTable:
         raise GraphFormatError(reason, path=self.path, line_number=self.lines[row])
 
     def numbers(self, column: str) -> list[float]:
-        """Return a column as finite floats; the error names the row of anything else."""
+        """Return a column as finite floats; the error names the row of any other value."""
         found = []
         for row, value in enumerate(self.columns[column]):
             try:
@@ -201,7 +201,7 @@ def _parquet_table(name: str, stream: BinaryIO) -> FileTable:
 
 
 def _other_commas(names: Sequence[str]) -> str:
-    """Suggest commas where columns seem to be separated by another character."""
+    """Return a hint to use commas if columns seem to be separated by another character."""
     if len(names) != 1:
         return ""
     found = next((mark for mark in ";\t|" if mark in names[0]), None)
@@ -220,7 +220,7 @@ def _check_names(path: str, names: Sequence[str]) -> None:
 
 
 def write_table(output: Output, blocks: Iterable[Columns]) -> int:
-    """Write blocks of rows, at least one of them; return how many rows that are.
+    """Write blocks of rows, at least one block; return the number of rows.
 
     The first block is there before the file is opened, for a search compiles at first, and may
     refuse what it is asked.
@@ -230,7 +230,7 @@ def write_table(output: Output, blocks: Iterable[Columns]) -> int:
     MissingExtraError
         Parquet without pyarrow.
     """
-    from sssp.graph.extras import write_parquet
+    from sssp.graph.parquet import write_parquet
 
     writers: dict[str, Callable[[BinaryIO, Iterable[Columns]], int]] = {
         "csv": partial(_write_csv, safe=output.safe_csv),
@@ -263,14 +263,14 @@ def _write_csv(stream: BinaryIO, blocks: Iterable[Columns], *, safe: bool) -> in
 
 
 def _cells(column: NDArray[Any] | list[Any]) -> list[Any]:
-    """Return a part of a column as CSV has it: a list as its parts with blanks between."""
+    """Return a part of a column as CSV cells; the entries of a list are separated by blanks."""
     if not isinstance(column, list):
         return list(column.tolist())
     return [" ".join(map(str, cell)) if isinstance(cell, list) else cell for cell in column]
 
 
 def _unlike_formulas(cells: Iterable[Any]) -> list[Any]:
-    """Return cells with ' before each text that a spreadsheet takes for a formula."""
+    """Prefix with ' each text that a spreadsheet would take for a formula."""
     return [f"'{c}" if isinstance(c, str) and FORMULA.match(c) else c for c in cells]
 
 

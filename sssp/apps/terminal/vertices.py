@@ -1,4 +1,4 @@
-"""Vertices as people name them: by labels, by points on the map, by files of either."""
+"""Vertices as users name them: by labels, by points on the map, or by files of either."""
 
 from __future__ import annotations
 
@@ -87,14 +87,14 @@ def add_vertices(parser: argparse.ArgumentParser, role: str, *, help: str) -> No
 
 
 def add_max_distance(parser: argparse.ArgumentParser) -> None:
-    """Declare how far a point may be from the graph."""
+    """Declare the option for how far a point may be from the graph."""
     text = f"refuse points that are farther from any vertex (default {MAX_DISTANCE:,.0f})"
     kind, default = positive_number("a number of metres, as 1000"), MAX_DISTANCE
     parser.add_argument("--max-distance", type=kind, default=default, metavar="METRES", help=text)
 
 
 def require_vertices(options: argparse.Namespace, *roles: str) -> None:
-    """Refuse before the work a command without a vertex for a role."""
+    """Refuse a command that names no vertex for a role, before the graph is read."""
     for role in roles:
         if not getattr(options, f"{role}s"):
             raise ValueError(f"required: --{role} V, --{role}-at LON,LAT or --{role}s FILE")
@@ -150,7 +150,7 @@ def find_vertices(
 def find_ends(
     g: sssp.Graph, options: argparse.Namespace
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None, list[str]]:
-    """Return the sources and the targets of a command, None where it names none, and notes."""
+    """Return the sources and the targets of a command (None if it names none), and notes."""
     found = [
         find_vertices(g, given, role, options.max_distance) if given else None
         for role, given in (("source", options.sources), ("target", options.targets))
@@ -168,7 +168,7 @@ def find_in_table(
     farthest: float,
     before: str = "",
 ) -> Chosen:
-    """Return the vertices of the first of some columns of labels, or nearest to points.
+    """Return the vertices in the first of some label columns that exists, or nearest to points.
 
     Points lie at most `farthest` metres from theirs; `before` stands before the names of their
     columns.
@@ -272,7 +272,7 @@ def search(
     *arguments: Any,
     **keywords: Any,
 ) -> tuple[Found, str]:
-    """Call a search with the method and device of a command; return its result and how it ran."""
+    """Call a search with the method and device of a command; return the result and a summary."""
     start = perf_counter()
     with name_negatives(g._tree_graph):
         result: Any = call(g, *arguments, method=options.method, device=options.device, **keywords)
@@ -282,7 +282,7 @@ def search(
 
 @contextmanager
 def name_negatives(g: sssp.Graph) -> Iterator[None]:
-    """Name negative arcs and cycles by labels, where the errors count vertices from 0."""
+    """Replace vertex numbers by labels in errors about negative arcs and cycles."""
     try:
         yield
     except (errors.NegativeCycleError, errors.NegativeWeightError) as error:

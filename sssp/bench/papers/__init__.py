@@ -1,1 +1,1 @@
-"""The kernels and serial programs that published figures were taken with, for ``--table``."""
+"""The kernels and serial programs behind published figures, for ``--table``."""

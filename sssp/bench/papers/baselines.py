@@ -38,7 +38,7 @@ class BaselineBellmanFord(Method):
 
 @dataclass(frozen=True)
 class BaselineMatrix(Method):
-    """Common part of the baselines of dense methods."""
+    """Base class of the baselines of dense methods."""
 
     task: ClassVar[str] = "matrix"
     solvers: ClassVar[dict[str, str]] = _MATRIX
@@ -55,7 +55,7 @@ class BaselineFloydWarshall(BaselineMatrix):
 
 @dataclass(frozen=True)
 class BaselineBlockedFloydWarshall(BaselineMatrix):
-    """Floyd-Warshall in blocks of 32, 1,024 CUDA threads each, as papers have it; a baseline."""
+    """Floyd-Warshall in blocks of 32 by 1,024 CUDA threads each, as in papers; a baseline."""
 
     name: ClassVar[str] = "baseline-blocked-floyd-warshall"
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sssp import Graph
 from sssp.bench.papers.baselines import BaselineBellmanFord, BaselineDijkstra
-from sssp.cpu.search.bellman_ford import SIZE, Judged
+from sssp.cpu.search.bellman_ford import SIZE, CheckedKernel
 from sssp.cpu.search_driver import Search, solve_rows
 from sssp.engine.cycles import has_cycle
 from sssp.engine.request import Answer, Request
@@ -28,7 +28,7 @@ ONE = np.uint64(1)
 def _dijkstra_by_linear_search_kernel(
     indptr, indices, weights, sources, targets, bound, distances, reached, counters, open_vertices
 ):
-    """Dijkstra 1959 without a heap: look through the whole open set for the least distance."""
+    """Search by Dijkstra 1959 without a heap: scan the open set for the least distance."""
     number = distances.dtype.type
     unseen = distances[0]  # as every entry is still
     count, opened, target, settled = 0, 0, 0, 0
@@ -77,7 +77,7 @@ def _bellman_ford_over_all_arcs_kernel(
     indptr, indices, weights, sources, unseen, bound, distances, reached, counters, negative,
     largest, predecessors, marks,
 ):  # fmt: skip
-    """Bellman 1958: n - 1 rounds over all arcs, and one more to notice a negative cycle."""
+    """Search by Bellman 1958: n - 1 rounds over all arcs, one more to detect a negative cycle."""
     number = distances.dtype.type
     count = 0
     status = DONE
@@ -132,6 +132,6 @@ def solve(
     if isinstance(method, BaselineDijkstra):
         search = Search(_dijkstra_by_linear_search_kernel, (), _index_arrays(1))
     else:
-        kernel = Judged(_bellman_ford_over_all_arcs_kernel, graph, dtype)
+        kernel = CheckedKernel(_bellman_ford_over_all_arcs_kernel, graph, dtype)
         search = Search(kernel, (), _index_arrays(2))
     return solve_rows(graph, request, method, dtype, search)

@@ -1,4 +1,4 @@
-"""The dense kernels as papers have them, to measure against; `auto` never chooses one.
+"""The dense CUDA kernels of papers, to measure against; `auto` never chooses one.
 
 - **Floyd-Warshall, plain**: a launch for every vertex k, a thread for every entry of the matrix.
 - **Floyd-Warshall, blocked**: three kernels a round of 32 vertices, with 1,024 threads that each
@@ -73,7 +73,7 @@ def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
 
     @kernel
     def _diagonal_kernel(matrix, n, first, flags):
-        """Close the block on the diagonal from vertex `first` on, a thread an entry."""
+        """Close the diagonal block from vertex `first` on, one thread an entry."""
         if flags[NEGATIVE] != 0:
             return
         tile = cuda.shared.array((SIDE, SIDE), number)
@@ -118,7 +118,7 @@ def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
 
     @kernel
     def _others_kernel(matrix, n, first, flags):
-        """Relax all other tiles through their tiles of the cross."""
+        """Relax all other tiles through the relaxed tiles in their row and column."""
         if flags[NEGATIVE] != 0:
             return
         starts = cuda.shared.array((SIDE, SIDE), number)
@@ -142,7 +142,7 @@ def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
 
 @cache
 def _make_square_kernel(dtype: np.dtype[Any], side: int) -> Any:
-    """Return the kernel that squares by tiles of a side: over (min, +), or bytes by (or, and)."""
+    """Return the kernel that squares a matrix by tiles, over (min, +) or, for bytes, (or, and)."""
     number = from_dtype(dtype)
     if dtype == np.uint8:
         unseen = 0
@@ -168,7 +168,7 @@ def _make_square_kernel(dtype: np.dtype[Any], side: int) -> Any:
 
     @kernel
     def _square_kernel(before, after, n, flags):
-        """Square a matrix, a thread an entry of `after`."""
+        """Square a matrix, one thread an entry of `after`."""
         if flags[NEGATIVE] != 0:
             return
         starts = cuda.shared.array((side, side), number)
@@ -199,7 +199,7 @@ def _make_square_kernel(dtype: np.dtype[Any], side: int) -> Any:
 
 
 def launch_square(before: Any, after: Any, n: int, side: int, flags: Any, stream: Any) -> None:
-    """Queue a squaring of a matrix by tiles of a side."""
+    """Queue a squaring of a matrix by tiles of a given side."""
     grid = -(-n // side), -(-n // side)
     run = _make_square_kernel(np.dtype(before.dtype), side)
     run[grid, (side, side), stream](before, after, np.uint32(n), flags)

@@ -1,4 +1,4 @@
-"""Dense systems: the figures of papers, and ours beside them.
+"""Tables of dense methods: published figures, and ours beside them.
 
 All pairs by repeated squaring: Xiao et al., "All-source pair shortest path parallel algorithm
 based on GPU acceleration" (2023). Blocked Floyd-Warshall in three kernels, b = 32. Transitive
@@ -65,7 +65,7 @@ PUBLISHED: dict[str, dict[str, dict[int, float]]] = {
 
 @dataclass(frozen=True)
 class Column:
-    """A column, in milliseconds."""
+    """A column of a table: heading, method and published times in milliseconds."""
 
     heading: str
     #: None: SciPy's Floyd-Warshall
@@ -79,7 +79,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Spec:
-    """A table."""
+    """The specification of a table: title, sizes, contenders and task."""
 
     title: str
     note: str
@@ -180,7 +180,7 @@ def make_blocks_spec(side: int) -> Spec:
 
 
 def _solve(contender: Column, matrix: Matrix, threads: int | None) -> Any:
-    """Return distances, or packed words of a closure, where they are computed."""
+    """Return distances, or packed words of a closure, left on the device that computed them."""
     if contender.method is None:
         from scipy.sparse.csgraph import floyd_warshall
 
@@ -229,7 +229,7 @@ def _to_host(result: Any) -> Any:
 
 
 def _are_shortest(matrix: Matrix, result: Any) -> bool:
-    """Certify rows: where weights are positive, the best last arc must explain every distance."""
+    """Certify rows of positive weights: the best last arc must explain every distance."""
     distances = _to_host(result)
     n = len(matrix)
     for source in _choose_rows(n):
@@ -247,7 +247,7 @@ def _are_shortest(matrix: Matrix, result: Any) -> bool:
 
 
 def _are_closed(matrix: Matrix, result: Any) -> bool:
-    """Compare rows with searches."""
+    """Return whether rows of a closure agree with searches."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
 
@@ -268,7 +268,7 @@ def _are_closed(matrix: Matrix, result: Any) -> bool:
 
 @dataclass
 class _Series:
-    """A contender on ever larger matrices, until one would take too long."""
+    """A contender on matrices of growing size, until one would take too long."""
 
     contender: Column
     plan: BenchPlan
@@ -278,7 +278,7 @@ class _Series:
     _compiled: bool = field(default=False, init=False)
 
     def measure(self, n: int, seed: int) -> Measurement:
-        """Time and check; a row without trials has the reason as its remark."""
+        """Time and check one size; a row without trials has the reason as its remark."""
         contender = self.contender
         row = Measurement(contender.heading, contender.device, f"random-{n}", n, n * (n - 1), n)
         last = self.largest
@@ -322,7 +322,7 @@ class _Series:
 
 
 class DenseTable(BenchTable):
-    """One table of matrices: "squaring", "blocks", "floyd-warshall" or "closure"."""
+    """One table of dense methods: "squaring", "blocks", "floyd-warshall" or "closure"."""
 
     def __init__(self, plan: BenchPlan, options: Namespace, report: BenchReport) -> None:
         super().__init__(plan, options, report)
@@ -338,7 +338,7 @@ class DenseTable(BenchTable):
         self.steps = sum(len(sizes) * len(spec.contenders) for _, spec, sizes in self.lines)
 
     def measure(self) -> None:
-        """Measure the lines, of ever larger matrices."""
+        """Measure the lines in order of growing matrices."""
         first, spec = "block" if self.name == "blocks" else "n", self.lines[0][1]
         published = PUBLISHED[self.name]
         headings = [first, *published, *(contender.heading for contender in spec.contenders)]

@@ -1,4 +1,4 @@
-"""Searches from one source: the figures of a thesis, and ours beside them.
+"""Tables of searches from one source: the figures of a thesis, and ours beside them.
 
 "Research on GPU-based optimisation of the SSSP algorithm" (2022), measured on an RTX 2080 and a
 Xeon 8255C: figure 5-1 (Dijkstra) and table 5-2 (Bellman-Ford).
@@ -75,7 +75,7 @@ def random_graph(n: int, m: int, seed: int = 0) -> Graph:
 
 
 class Thesis(BenchTable):
-    """Both evaluations of the thesis: a `Comparison` for each."""
+    """Both tables of the thesis, each as a `Comparison`."""
 
     def __init__(self, plan: BenchPlan, options: Namespace, report: BenchReport) -> None:
         super().__init__(plan, options, report)
@@ -135,7 +135,7 @@ class Thesis(BenchTable):
     def _measure(
         self, harness: Harness, workload: Workload, headings: tuple[str, ...]
     ) -> tuple[dict[str, Cell], list[Measurement]]:
-        """Return the cells that lines of both tables share, and the rows behind them."""
+        """Return the cells that a line has in both tables, and the measured rows behind them."""
         rows = harness.measure(workload)
         self.report.rows += rows
         graph = workload.graph

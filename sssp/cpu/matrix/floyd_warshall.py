@@ -32,7 +32,7 @@ from sssp.methods import FloydWarshall
 
 @njit
 def _close_block(matrix, tails, first, depth):
-    """Run plain Floyd-Warshall on the block of `depth` vertices from `first` on."""
+    """Run plain Floyd-Warshall on the diagonal block of `depth` vertices from `first` on."""
     number = matrix.dtype.type
     for k in range(first, first + depth):
         through = matrix[k, first : first + depth]
@@ -49,8 +49,8 @@ def _close_block(matrix, tails, first, depth):
 
 
 @njit
-def _beside(side, begin, end, first, after):
-    """Cut ``begin..end`` to the part before (side 0) or behind (side 1) ``first..after``."""
+def _cut_beside(side, begin, end, first, after):
+    """Return the part of ``begin..end`` before (side 0) or behind (side 1) ``first..after``."""
     if side == 0:
         return begin, min(end, first)
     return max(begin, after), end
@@ -58,12 +58,12 @@ def _beside(side, begin, end, first, after):
 
 @njit
 def _relax_cross(matrix, tails, first, depth, task, panel, panel_tails):
-    """Relax a strip of the block's rows, or behind all of them a span of its columns."""
+    """Relax a strip of the block's rows or, after those, of the block's columns."""
     n, after = matrix.shape[0], first + depth
     strips = -(-n // TILE)
     if task < strips:
         for side in range(2):
-            left, right = _beside(side, task * TILE, min(n, (task + 1) * TILE), first, after)
+            left, right = _cut_beside(side, task * TILE, min(n, (task + 1) * TILE), first, after)
             if left < right:
                 width = right - left
                 pack(matrix, tails, first, depth, left, width, panel, panel_tails)
@@ -75,7 +75,7 @@ def _relax_cross(matrix, tails, first, depth, task, panel, panel_tails):
     span = task - strips
     pack(matrix, tails, first, depth, first, depth, panel, panel_tails)
     for side in range(2):
-        top, bottom = _beside(side, span * SPAN, min(n, (span + 1) * SPAN), first, after)
+        top, bottom = _cut_beside(side, span * SPAN, min(n, (span + 1) * SPAN), first, after)
         if top < bottom:
             relax(
                 matrix, tails, matrix, first, depth, top, bottom, first, depth, panel, panel_tails
@@ -84,18 +84,18 @@ def _relax_cross(matrix, tails, first, depth, task, panel, panel_tails):
 
 @njit
 def _relax_tile(matrix, tails, first, depth, task, panel, panel_tails):
-    """Relax a tile, but for the block's own rows and columns, through the block."""
+    """Relax a tile through the block, except the block's own rows and columns."""
     n, after = matrix.shape[0], first + depth
     strips = -(-n // TILE)
     strip, span = task % strips, task // strips
     for side in range(2):
-        left, right = _beside(side, strip * TILE, min(n, (strip + 1) * TILE), first, after)
+        left, right = _cut_beside(side, strip * TILE, min(n, (strip + 1) * TILE), first, after)
         if left >= right:
             continue
         width = right - left
         pack(matrix, tails, first, depth, left, width, panel, panel_tails)
         for half in range(2):
-            top, bottom = _beside(half, span * SPAN, min(n, (span + 1) * SPAN), first, after)
+            top, bottom = _cut_beside(half, span * SPAN, min(n, (span + 1) * SPAN), first, after)
             if top < bottom:
                 relax(
                     matrix, tails, matrix, first, depth,

@@ -1,4 +1,4 @@
-"""The driver of dense solvers: makes the matrix, checks for overflow, finds predecessors.
+"""The driver of dense solvers: builds the matrix, checks for overflow, finds predecessors.
 
 Predecessors of integers follow from the distances, as those of one-source searches do: the
 smallest tail among the tight arcs, or fewest arcs (`sssp.cpu.tree`). Floats are added in another
@@ -44,7 +44,7 @@ DENSE = 8
 
 @njit
 def _settle_kernel(values, above, missing):
-    """Write the public sentinel; return the greatest of the other entries."""
+    """Replace the internal infinity by the public sentinel; return the greatest other entry."""
     zero = values.dtype.type(0)
     greatest = zero
     for i in range(values.size):
@@ -87,7 +87,7 @@ def _tight_tails_kernel(distances, weights, first, tails, row, end):
 
 @njit
 def _is_tree_kernel(tails, source, distances, missing, marks):
-    """Return whether the tails of a row lead from every reached vertex to the source."""
+    """Return whether the tails of a row lead from every reached vertex back to the source."""
     marks[:] = 0
     marks[source] = 2
     for vertex in range(tails.size):
@@ -107,7 +107,7 @@ def _is_tree_kernel(tails, source, distances, missing, marks):
 
 
 class Matrix:
-    """The matrix that a solver works in, and tails where it has to carry them along.
+    """The matrix that a solver works in, and the matrix of tails if the solver updates them.
 
     Attributes
     ----------
@@ -145,16 +145,16 @@ class Matrix:
         return matrix
 
     def room(self) -> Matrix:
-        """Return another of this size, not filled."""
+        """Return another matrix of this size, uninitialized."""
         return Matrix(len(self.distances), self.distances.dtype, self.tails is not None)
 
     def swap(self, other: Matrix) -> None:
-        """Exchange the arrays."""
+        """Exchange the arrays of two matrices."""
         self.distances, other.distances = other.distances, self.distances
         self.tails, other.tails = other.tails, self.tails
 
     def negative_vertex(self) -> int | None:
-        """Return the first vertex with a negative entry on the diagonal; None if there is none."""
+        """Return the first vertex with a negative diagonal entry; None if there is none."""
         vertices = np.flatnonzero(np.diagonal(self.distances) < 0)
         return int(vertices[0]) if vertices.size else None
 
@@ -167,7 +167,7 @@ def solve_matrix(
     *,
     copies: int = 1,
 ) -> Answer | None:
-    """Answer `request` in one dtype with the solver that `close` is; None if it is too narrow.
+    """Answer `request` in one dtype by the solver `close`; None if the dtype is too narrow.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def _count_bytes(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> i
 
 
 def _settle(request: MatrixRequest, distances: NDArray[Any]) -> bool:
-    """Write the public sentinel; False if the dtype was too narrow."""
+    """Write the public sentinel; return False if the dtype was too narrow."""
     above = threshold(distances.dtype, distances.min(initial=0))
     if above is None:
         return False
@@ -231,7 +231,7 @@ def _settle(request: MatrixRequest, distances: NDArray[Any]) -> bool:
 
 
 def tight_tails(graph: Graph, request: MatrixRequest, distances: NDArray[Any]) -> NDArray[np.int32]:
-    """Find the predecessors of final integer distances.
+    """Find the predecessors for final integer distances, from tight arcs.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def tails_from_arcs(
     tails: NDArray[np.int32],
     threads: int,
 ) -> None:
-    """Fill `tails`, -1 everywhere on entry, as searches from the sources of the rows do."""
+    """Fill `tails`, -1 on entry, as searches from the sources of the rows would."""
     dtype = distances.dtype
     arcs = unsigned_arcs(graph, dtype)
 
@@ -289,7 +289,7 @@ def tails_from_arcs(
 def _mend(
     graph: Graph, request: MatrixRequest, distances: NDArray[Any], tails: NDArray[np.int32]
 ) -> None:
-    """Replace rows of tails that are no tree, which rounding on cycles of length zero can cause.
+    """Replace rows of tails that are not trees, because of rounding on cycles of length zero.
 
     They get the tree of a search from their source.
     """

@@ -1,4 +1,4 @@
-"""The min-plus product of tiles, which Floyd-Warshall and repeated squaring both stand on.
+"""The min-plus product of tiles, used by Floyd-Warshall and repeated squaring.
 
 ``C = min(C, A (+) B)``: the entry (i, j) of C falls to ``A[i, k] + B[k, j]`` where that is less
 for some k. The rows of B are packed into a panel of constant stride, so that the compiler sees
@@ -44,7 +44,7 @@ def _relax_row_with_tails(row, row_tails, start, through, through_tails):
 
 @njit_inline
 def _relax_row_with_tails_deep(row, row_tails, starts, panel, panel_tails):
-    """Relax a row through `DEPTH` rows of a panel.
+    """Relax a row, and its tails, through `DEPTH` rows of a panel.
 
     Everything is loaded before it is compared, for else the compiler sees branches.
     """
@@ -87,7 +87,7 @@ def _relax_two_rows(upper, lower, upper_starts, lower_starts, panel):
 
 @njit
 def new_panels(matrix, tails):
-    """Return room for the rows of B, and for their tails."""
+    """Return memory for a panel of rows of B, and for their tails."""
     room = 0 if tails is None else BLOCK * TILE
     return np.empty(BLOCK * TILE, matrix.dtype), np.empty(room, np.int32)
 
@@ -112,7 +112,7 @@ def _copy(source, target):
 
 @njit
 def relax(target, tails, starts, first, depth, row, end, column, width, panel, panel_tails):
-    """Relax a tile of `target` through a panel.
+    """Lower a tile of `target` to the min-plus product of a tile of A and a panel of rows of B.
 
     The tile is ``target[row:end, column : column + width]``, A is
     ``starts[row:end, first : first + depth]``; both may be of one matrix. Where `tails` is not

@@ -43,7 +43,7 @@ def _copy(after, before, row, end, left, right):
 
 @njit
 def _squaring_kernel(before, after, tails_before, tails_after, first_task, tasks, taken, thread):
-    """Make `tasks` tiles of the product with others; return whether one of these changed."""
+    """Compute `tasks` tiles of the product, shared among threads; return whether one changed."""
     n = before.shape[0]
     panel, panel_tails = new_panels(before, tails_before)
     strips = -(-n // TILE)
@@ -69,7 +69,7 @@ def _squaring_kernel(before, after, tails_before, tails_after, first_task, tasks
 
 
 def _square(matrix: Matrix, after: Matrix, first: int, last: int, threads: int) -> bool:
-    """Make the tiles from `first` to `last` of the square."""
+    """Compute the tiles from `first` to `last` of the square."""
     arrays = (matrix.distances, after.distances, matrix.tails, after.tails)
 
     def prepare(threads: int) -> Callable[[int], bool]:

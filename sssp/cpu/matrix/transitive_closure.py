@@ -39,7 +39,7 @@ Words = NDArray[np.uint64]
 
 @njit
 def _look_up(word, table):
-    """Return the row of the tables for the eight bits of `word` that `table` covers."""
+    """Return the row in `tables` for eight bits of `word`, those of one table."""
     bits = (word >> np.uint64(table * EIGHT)) & LOW
     return table * UNIONS + np.int64(bits)
 
@@ -55,7 +55,7 @@ def _close_words(words):
 
 @njit
 def _fill_table(rows, table, tables):
-    """Make all unions of the eight rows that a table is about."""
+    """Write all 256 unions of eight rows to their table."""
     base = table * UNIONS
     tables[base] = 0
     for union in range(1, UNIONS):
@@ -72,7 +72,7 @@ def _fill_table(rows, table, tables):
 
 @njit
 def _unite(row, word, tables):
-    """Add to `row` all that the vertices of `word` reach; return whether that was news."""
+    """Add to `row` everything that the vertices in `word` reach; return whether the row changed."""
     t0, t1 = tables[_look_up(word, 0)], tables[_look_up(word, 1)]
     t2, t3 = tables[_look_up(word, 2)], tables[_look_up(word, 3)]
     t4, t5 = tables[_look_up(word, 4)], tables[_look_up(word, 5)]
@@ -88,7 +88,7 @@ def _unite(row, word, tables):
 
 @njit
 def _closure_kernel(source, target, first_word, last_word, sweep, tables, barrier, thread, threads):
-    """Take words of vertices into account; return whether a row of this thread changed.
+    """Extend rows through the pivots of some words; return whether a row of this thread changed.
 
     In a sweep `source` is `target`; else this is a part of ``target |= target source``.
     ``tables`` uint64, shape (`TABLES` * `UNIONS`, words), is shared.

@@ -1,4 +1,4 @@
-"""A* with landmarks: a search that goes towards its target first.
+"""A* with landmarks: a search directed towards its target (ALT).
 
 A. V. Goldberg and C. Harrelson, "Computing the shortest path: A* search meets graph theory", SODA
 2005. From a few landmarks the distances to and from all vertices are known. By the triangle
@@ -34,8 +34,8 @@ from sssp.cpu.search.delta_stepping import (
     PHASES,
     bucket_width,
     delta_stepping_kernel,
+    find_least_beyond,
     finest_width,
-    least_beyond,
     link,
     make_links,
     rebase,
@@ -65,8 +65,8 @@ NO_LANDMARKS = "take method='delta-stepping', which needs none"
 
 
 @njit
-def _ahead(heights, vertex, goal):
-    """Return the greatest lower bound on the distance from a vertex to the target."""
+def _bound_distance(heights, vertex, goal):
+    """Return the best landmark bound on the distance from a vertex to the target."""
     number = heights.dtype.type
     most = number(0)
     for i in range(BOUNDS):
@@ -99,7 +99,7 @@ def _a_star_kernel(
         goal[i] = heights[target, i]
     distances[source] = 0
     reached[0] = source
-    keys[source] = _ahead(heights, source, goal)
+    keys[source] = _bound_distance(heights, source, goal)
     link(links, heads, np.int32(BEYOND), source)
     count, expanded, phases, clipped = 1, 0, 0, False
     # keys beyond `reach` lead to nothing
@@ -110,7 +110,7 @@ def _a_star_kernel(
         reach = number(reach + rounding * (reach + highest))
     going_on = True
     while going_on and heads[BEYOND] != NONE:
-        base = least_beyond(links, heads, keys, scale)
+        base = find_least_beyond(links, heads, keys, scale)
         rebase(links, heads, keys, base, scale)
         for bucket in range(np.uint32(BUCKETS)):
             if heads[bucket] == NONE:
@@ -149,7 +149,7 @@ def _a_star_kernel(
                         if rounding > 0:
                             reach = number(reach + rounding * (reach + highest))
                         continue
-                    key = number(candidate + _ahead(heights, head, goal))
+                    key = number(candidate + _bound_distance(heights, head, goal))
                     if ending and key > reach:
                         continue
                     keys[head] = key
@@ -170,7 +170,7 @@ def _a_star_kernel(
 def _find_heights(
     graph: Graph, dtype: np.dtype[Any], starts: NDArray[np.int64]
 ) -> tuple[NDArray[Any], Any]:
-    """Choose landmarks; return the distances from and to them as bounds.
+    """Choose landmarks; return the distances from and to the landmarks as bounds.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def _find_heights(
     unseen = unreached(dtype)
 
     def search(arcs: tuple[NDArray[Any], ...], source: int) -> tuple[NDArray[Any], int]:
-        """Return the distances from a vertex, and how many others they reach."""
+        """Return the distances from a vertex, and the number of vertices it reaches."""
         row = np.full(graph.n, unseen, dtype)
         sources, reached = np.array([source], np.int64), np.empty(graph.n, INDEX)
         _, count = delta_stepping_kernel(
@@ -234,7 +234,7 @@ def landmark_bytes(graph: Graph, dtype: np.dtype[Any]) -> int:
 
 
 def solve(graph: Graph, request: Request, method: AStar, dtype: np.dtype[Any]) -> Answer | None:
-    """Answer `request`, with one target a source, by one search a source.
+    """Answer `request`, which has one target for each source, by one search each.
 
     Parameters
     ----------

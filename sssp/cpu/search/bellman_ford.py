@@ -44,7 +44,7 @@ def bellman_ford_kernel(
     indptr, indices, weights, sources, unseen, bound, distances, reached, counters, negative,
     largest, predecessors, marks, first_frontier, second_frontier, round_of,
 ):  # fmt: skip
-    """Search until nothing changes, or until a cycle among the predecessors is suspect.
+    """Search until nothing changes, or until the predecessors may contain a negative cycle.
 
     ``counters`` int64 is zero before a search; after `SUSPECT` another call goes on with it.
     """
@@ -109,8 +109,8 @@ def bellman_ford_kernel(
     return status, count
 
 
-class Judged:
-    """A Bellman-Ford kernel, with the exact test of the cycles that it suspects.
+class CheckedKernel:
+    """A Bellman-Ford kernel with an exact test of the negative cycles that it suspects.
 
     It is called as `sssp.cpu.search_driver` wants a kernel.
 
@@ -153,7 +153,7 @@ class Judged:
 
 
 def negative_cycle_from(graph: Graph, sources: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Look for a negative cycle where distances may leave even int64: there by a search in floats.
+    """Search for a negative cycle where distances may exceed int64, in floats if need be.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def negative_cycle_from(graph: Graph, sources: NDArray[np.int64]) -> NDArray[np.
     weights = graph._weight_range
     fits = weights.dtype.kind == "i" and weights.largest <= largest_distance(INT64)
     for dtype in (INT64, FLOAT64) if fits else (FLOAT64,):
-        search = Judged(bellman_ford_kernel, graph, dtype)
+        search = CheckedKernel(bellman_ford_kernel, graph, dtype)
         status, count = search(
             *unsigned_arcs(graph, dtype), sources, sources[:0], largest_distance(dtype),
             np.full(n, unreached(dtype)), reached, np.zeros(COUNTERS, np.int64), *_arrays(n),
@@ -210,7 +210,7 @@ def solve(
     NegativeCycleError
         A source reaches a cycle of negative length.
     """
-    kernel = Judged(bellman_ford_kernel, graph, dtype)
+    kernel = CheckedKernel(bellman_ford_kernel, graph, dtype)
     return solve_rows(graph, request, method, dtype, Search(kernel, (), _arrays))
 
 
@@ -219,7 +219,7 @@ def solve(
 
 @njit
 def sum_along_kernel(indptr, indices, weights, source, predecessors, distances, climb):
-    """Add the weights along the tree, outward; the rest is inf."""
+    """Sum the weights along a tree from its root outward; inf for vertices outside the tree."""
     distances[:] = np.inf
     distances[source] = 0
     for start in range(predecessors.size):
@@ -237,7 +237,7 @@ def sum_along_kernel(indptr, indices, weights, source, predecessors, distances, 
 
 @njit
 def repair_kernel(indptr, indices, weights, distances, queued, queue, most):
-    """Relax violated arcs until there are none; return whether that took at most `most` turns."""
+    """Relax violated arcs until none is left; return False after expanding `most` vertices."""
     n = distances.size
     number = distances.dtype.type
     size = 0

@@ -1,4 +1,4 @@
-"""Breadth-first search: distances are numbers of arcs, weights are ignored.
+"""Breadth-first search: distances are numbers of arcs; weights are ignored.
 
 E. F. Moore, "The shortest path through a maze" (1959). O(n + m) time, serial in a row.
 """

@@ -59,7 +59,7 @@ LEAST_WIDTH = float(np.finfo(np.float64).tiny)
 
 @njit_inline
 def link(links, heads, bucket, vertex):
-    """Put `vertex` at the front of a list.
+    """Insert `vertex` at the front of a linked list.
 
     ``links``: `LINK`, one a vertex; ``heads`` int32, shape (BUCKETS + 1,): first vertex of every
     list. Vertices are unsigned where they index.
@@ -78,7 +78,7 @@ def link(links, heads, bucket, vertex):
 
 @njit_inline
 def unlink(links, heads, vertex):
-    """Take `vertex` out of the list that it stands in."""
+    """Remove `vertex` from its linked list."""
     bucket = links[vertex].bucket
     after, before = links[vertex].next, links[vertex].previous
     if after != NONE:
@@ -91,8 +91,8 @@ def unlink(links, heads, vertex):
 
 
 @njit_inline
-def least_beyond(links, heads, distances, scale):
-    """Return the least bucket number beyond the window; `NEVER` if that list is empty."""
+def find_least_beyond(links, heads, distances, scale):
+    """Return the least bucket number beyond the window of buckets; `NEVER` if there is none."""
     least = np.int64(NEVER)
     vertex = heads[BEYOND]
     while vertex != NONE:
@@ -103,7 +103,7 @@ def least_beyond(links, heads, distances, scale):
 
 @njit_inline
 def rebase(links, heads, distances, base, scale):
-    """Start the window at bucket number `base`."""
+    """Move the window of buckets so that it starts at bucket number `base`."""
     vertex = heads[BEYOND]
     heads[BEYOND] = NONE
     while vertex != NONE:
@@ -118,7 +118,7 @@ def _search(
     indptr, indices, weights, sources, targets, bound, distances, reached, counters,
     scale, links, heads, tails, firsts, ends, lowered, candidates,
 ):  # fmt: skip
-    """Search as `delta_stepping_kernel` does, without an allocation.
+    """Search as `delta_stepping_kernel` does, without allocating memory.
 
     ``heads`` is full of `NONE`. The arrays after it hold a chunk: ``tails`` uint32, ``firsts`` and
     ``ends`` uint64, shape (STRIPS,), its strips; ``lowered`` uint32 and ``candidates`` number,
@@ -135,7 +135,7 @@ def _search(
             count += 1
             link(links, heads, np.int32(BEYOND), np.uint32(source))
     while heads[BEYOND] != NONE and not is_done:
-        base = least_beyond(links, heads, distances, scale)
+        base = find_least_beyond(links, heads, distances, scale)
         rebase(links, heads, distances, base, scale)
         for bucket in range(np.uint32(BUCKETS)):
             if heads[bucket] == NONE:
@@ -230,7 +230,7 @@ def make_links(n: int) -> tuple[NDArray[Any], ...]:
 
 
 def finest_width(graph: Graph, dtype: np.dtype[Any]) -> float:
-    """Return the least width of buckets that numbers all distances of a graph in a dtype."""
+    """Return the least bucket width with which all bucket numbers of a graph fit."""
     finest = LEAST_WIDTH
     if graph.weights.dtype.kind == "i":
         finest = 1.0
@@ -240,7 +240,7 @@ def finest_width(graph: Graph, dtype: np.dtype[Any]) -> float:
 
 
 def bucket_width(graph: Graph, method: DeltaStepping, dtype: np.dtype[Any]) -> float:
-    """Return the width of a bucket: the method's, or the median weight, but at least the finest.
+    """Return delta: the method's, or by default the median weight, but at least the finest width.
 
     The median is close to the best width on road networks, where a factor of two either way
     costs little, and a few enormous weights do not move it.

@@ -26,7 +26,7 @@ FIRST_CAPACITY = 4096
 
 @njit
 def grow(array):
-    """Return an array twice as long with the same beginning."""
+    """Return an array twice as long that begins with the same entries."""
     bigger = np.empty(2 * array.size, array.dtype)
     # (a slice would compile what raises if shapes differ, with its text: for seconds)
     for i in range(array.size):
@@ -49,7 +49,7 @@ def _sift_up(keys, vertices, position, key, vertex):
 
 @njit
 def _sift_down(keys, vertices, size, key, vertex):
-    """Put an entry into the vacant root of a heap of `size` entries."""
+    """Move an entry down from the vacant root of a heap of `size` entries to its place."""
     position = ZERO
     while True:
         child = (position << TWO) + ONE

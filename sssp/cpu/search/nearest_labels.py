@@ -48,7 +48,7 @@ def _sift_up(keys, places, vertices, position, key, place, vertex):
 
 @njit
 def _sift_down(keys, places, vertices, size, key, place, vertex):
-    """Put a label into the vacant root of a heap of `size` labels."""
+    """Move a label down from the vacant root of a heap of `size` labels to its place."""
     position = np.uint64(0)
     while True:
         child = (position << TWO) + ONE
@@ -81,7 +81,7 @@ def _is_among(index, vertex, count, place):
 
 @njit
 def _take(distances, index, vertex, distance, place):
-    """Insert a label among the k of a vertex; return False if all k are better."""
+    """Insert a label among the k best of a vertex; return False if it is not among them."""
     k = index.shape[1]
     last = k - 1
     if index[vertex, last] >= 0 and (
@@ -109,7 +109,7 @@ def _take(distances, index, vertex, distance, place):
 
 @njit
 def _labels_kernel(indptr, indices, weights, facilities, bound, distances, index):
-    """Find the labels of all vertices; return how many came off the heap, and whether one was long.
+    """Find the labels of all vertices; return the number of heap pops, and whether one was long.
 
     ``distances`` number and ``index`` int32, shape (n, k): unreached and -1 on entry. A label is
     long if it is above ``bound``.
@@ -155,7 +155,7 @@ def _labels_kernel(indptr, indices, weights, facilities, bound, distances, index
 
 @njit
 def _leads_on_kernel(indptr, indices, weights, distances, index, limit):
-    """Return whether a facility near a tail is missing at a head that has room, within the limit.
+    """Return whether a facility near a tail is missing at a head with room, within the limit.
 
     ``limit`` has the type in which sums are taken: int64, which none of them leaves, or float64.
     """
@@ -208,7 +208,7 @@ def empty_table(n: int, k: int, dtype: np.dtype[Any]) -> Table:
 
 
 def leads_on(graph: Graph, table: Table, limit: int | float | None) -> bool:
-    """Return whether a facility may be missing in a table because the dtype is too narrow."""
+    """Return whether an overflow of the dtype may have kept a facility out of a table."""
     if (table[1] >= 0).all():
         return False
     dtype = table[0].dtype

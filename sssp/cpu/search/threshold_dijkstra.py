@@ -1,4 +1,4 @@
-"""Threshold-batched Dijkstra: every phase settles all open vertices that provably are final.
+"""Threshold-batched Dijkstra: each phase settles all open vertices that are provably final.
 
 "Research on GPU-based optimisation of the SSSP algorithm" (2022), sections 3.1 and 4.1, after
 A. Crauser, K. Mehlhorn, U. Meyer and P. Sanders, "A parallelization of Dijkstra's shortest path
@@ -41,7 +41,7 @@ SETTLED = 1
 
 @njit
 def _advance(pointer, last, neighbours, settled):
-    """Move a pointer past arcs whose other ends are settled."""
+    """Move a pointer past arcs whose other end is settled."""
     while pointer < last and settled[np.uint32(neighbours[pointer])] == SETTLED:
         pointer += 1
     return pointer

@@ -1,4 +1,4 @@
-"""New weights for a structure: customization (Dibbelt, Strasser and Wagner 2016, section 4).
+"""Customization: weights for a structure (Dibbelt, Strasser and Wagner 2016, section 4).
 
 Every chordal arc gets two weights, that of the shortest way up along it and that of the way down,
 in two passes over the triangles of chordal arcs. Say v is below x and x below y:
@@ -58,7 +58,7 @@ FEW, HELD_SHARE = 10_000, 12
 
 
 class PackedArcs(NamedTuple):
-    """The arcs that sweeps need, of every rank, to ranks above it.
+    """The arcs that sweeps use, for every rank those to higher ranks.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class PackedArcs(NamedTuple):
 
 @dataclass(eq=False)
 class Whole:
-    """All weights of a customization: where versions with some other weights are found.
+    """All weights of a full customization; a partial one changes them in place, and restores them.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class Whole:
     _vertices_above: NDArray[np.uint32] | None = None
 
     def vertices_above(self, down: PackedArcs, order: NDArray[np.int32]) -> NDArray[np.uint32]:
-        """Return the vertex at the upper end of every packed arc down; made once, then kept."""
+        """Return the vertex at the upper end of every packed downward arc; computed once."""
         with self.lock:
             if self._vertices_above is None:
                 self._vertices_above = order[down.ends].view(np.uint32)
@@ -116,12 +116,12 @@ class Whole:
 
     @cached_property
     def climbs(self) -> NDArray[np.float64]:
-        """The length of the longest way up from every rank, and of that down to it."""
+        """The lengths of the longest upward path from every rank, and of the longest down to it."""
         return _measure_climbs(self.up, self.down)
 
     @cached_property
     def longest(self) -> float:
-        """No way that climbs and then descends is longer."""
+        """Upper bound on the length of any upward path followed by a downward path."""
         return float(self.climbs.max(axis=1, initial=0).sum())
 
     @property
@@ -131,17 +131,17 @@ class Whole:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of it, without scratch."""
+        """Bytes of memory, without scratch."""
         return self.basic.nbytes + self.perfect.nbytes + 2 * self.n * FLOAT64.itemsize
 
     @property
     def most_held(self) -> int:
-        """Weights that a layer may hold: beyond them customizing anew will soon have paid."""
+        """Most changed weights in a layer; with more, a full customization is soon cheaper."""
         return max(FEW, self.basic.size // HELD_SHARE)
 
     @cached_property
     def scratch(self) -> tuple[NDArray[Any], ...]:
-        """Scratch of changes, clean between them.
+        """Scratch of partial customizations, cleared after each.
 
         Of every rank: a number, whether it is touched, a place; of every chordal arc whether it is
         marked.
@@ -151,14 +151,14 @@ class Whole:
 
     @cached_property
     def log(self) -> tuple[NDArray[Any], ...]:
-        """The log of a change: ranks, where each begins, the old weights, and counts."""
+        """The log of a partial customization: changed ranks, their old weights, and counters."""
         ranks = min(self.n, self.most_held)
         held = np.empty((2, self.most_held), self.basic.dtype)
         return np.empty(ranks, np.uint32), np.empty(ranks, np.int64), held, np.zeros(3, np.int64)
 
 
 class Metric(NamedTuple):
-    """Weights of a hierarchy in one dtype.
+    """The customized weights of a hierarchy in one dtype.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ class Metric(NamedTuple):
     whole: Whole | None = None
 
     def reversed(self) -> Metric:
-        """Return the weights of the reversed graph, from which no versions are made."""
+        """Return the weights of the reversed graph; no versions are derived from them."""
         back = None if self.potentials is None else -self.potentials
         return self._replace(up=self.down, down=self.up, potentials=back, whole=None)
 
@@ -195,12 +195,12 @@ NO_METRIC = Metric(_NO_ARCS, _NO_ARCS, False, False)
 
 
 class _CycleBelowZeroError(Exception):
-    """There is a cycle of negative length, so the work may end."""
+    """There is a cycle of negative length, so the customization can stop."""
 
 
 @njit
 def _first_weights_kernel(low, high, slots, arc_weights, weights, inf):
-    """Give directed chordal arcs the weights of the graph's arcs low..high-1.
+    """Give directed chordal arcs the weights of the graph's arcs from low to high-1.
 
     `weights` comes with INF everywhere.
     """
@@ -213,7 +213,7 @@ def _first_weights_kernel(low, high, slots, arc_weights, weights, inf):
 
 @njit
 def _from_arc(lower, first, end, arc):
-    """Return where in a list of arcs from below those from `arc` on begin."""
+    """Return the first position in a sorted list of lower arcs whose arc is at least `arc`."""
     while first < end:
         middle = (first + end) >> ONE
         if lower[middle, 0] < arc:
@@ -225,7 +225,7 @@ def _from_arc(lower, first, end, arc):
 
 @njit
 def _add_weights(one, other, inf):
-    """Return the sum of two weights, of which INF is no way; None: neither is negative."""
+    """Return the sum of two weights, INF if one is INF; with `inf` None neither is negative."""
     if inf is None:
         return one + other
     return one + other if one < inf and other < inf else inf
@@ -235,7 +235,7 @@ def _add_weights(one, other, inf):
 def _basic_kernel(
     low, high, arc_low, arc_high, first, upper, lower_first, lower, weights, above, inf=None
 ):
-    """Lower the arcs above the ranks low..high-1 to the ways over lower vertices.
+    """Lower the arcs above the ranks low..high-1 by their lower triangles.
 
     Return whether that shows a cycle below zero, if `inf` is given, and all of `lower` looked at:
     the ways found until then are simple.
@@ -277,7 +277,7 @@ def _basic_kernel(
 
 @njit
 def _potentials_kernel(first, upper, weights, inf, potentials):
-    """Find how near every rank is to the nearest of all, each at 0; `potentials` comes as zeros."""
+    """Lower potentials to distances from all ranks together; `potentials` is 0 on entry."""
     number = weights.dtype.type
     n = np.uint64(potentials.size)
     for v in range(n):
@@ -295,7 +295,7 @@ def _potentials_kernel(first, upper, weights, inf, potentials):
 
 @njit
 def _between_potentials_kernel(first, upper, weights, inf, potentials):
-    """Reduce weights by potentials, so that they are not negative but for rounding."""
+    """Reduce weights by potentials, and raise negative ones, which rounding causes, to 0."""
     number = weights.dtype.type
     for v in range(np.uint64(potentials.size)):
         for arc in range(first[v], first[v + ONE]):
@@ -309,7 +309,7 @@ def _between_potentials_kernel(first, upper, weights, inf, potentials):
 
 @njit_vectorized
 def _perfect_kernel(low, high, arc_low, arc_high, first, upper, lower_first, lower, weights, above):
-    """Lower arcs from below to the ways over the ranks low..high-1, downward.
+    """Lower arcs by triangles whose middle rank is in low..high-1, downward (perfect pass).
 
     Arguments as of `_basic_kernel`, without INF. The arcs above these ranks are final; those of
     lower vertices are read and written.
@@ -345,7 +345,7 @@ def _perfect_kernel(low, high, arc_low, arc_high, first, upper, lower_first, low
 
 @njit
 def count_kernel(start, end, basic, weights, inf):
-    """Count the arcs start..end-1 that are kept, up and down; return the greatest basic weight too.
+    """Count the kept arcs among start..end-1, up and down; return the greatest basic weight too.
 
     In loops that the compiler turns into vector operations.
     """
@@ -395,7 +395,7 @@ def pack_kernel(
 
 @njit
 def _climbs_kernel(first, ends, weights, climbs):
-    """Find the length of the longest way up from every rank along packed arcs."""
+    """Find the length of the longest path upward from every rank along packed arcs."""
     v = np.uint64(climbs.size)
     while v > ZERO:
         v -= ONE
@@ -406,7 +406,7 @@ def _climbs_kernel(first, ends, weights, climbs):
 
 
 def _measure_climbs(*arcs: PackedArcs) -> NDArray[np.float64]:
-    """Return the length of the longest way up from every rank, and of that down to it."""
+    """Return the lengths of the longest upward path from each rank and of that down to it."""
     found = np.empty((2, arcs[0].first.size - 1))
     for side, climbs in zip(arcs, found, strict=True):
         _climbs_kernel(*side, climbs)
@@ -422,7 +422,7 @@ def customize(
     *,
     signed: bool = False,
 ) -> Metric | None:
-    """Find the weights of a structure for those of the graph's arcs.
+    """Compute the weights of a structure's chordal arcs from those of the graph's arcs.
 
     Parameters
     ----------
@@ -466,7 +466,7 @@ def find_basic(
     *,
     signed: bool,
 ) -> NDArray[Any]:
-    """Return the basic weights alone, shape (2 c,), between no potentials; as of `customize`.
+    """Return only the basic weights, shape (2 c,), not reduced by potentials; as of `customize`.
 
     There must be no cycle below zero.
     """
@@ -477,7 +477,7 @@ def find_basic(
 
 
 class _Customization:
-    """Weights in the making, and the passes over them.
+    """The weights of one customization, and the passes that compute them.
 
     Attributes
     ----------
@@ -518,7 +518,7 @@ class _Customization:
             pass
 
     def find_basic(self, signed: bool) -> None:
-        """Do the basic pass; raise `_CycleBelowZeroError` at such a cycle."""
+        """Run the basic pass; raise `_CycleBelowZeroError` at a cycle of negative length."""
         inf = [self.inf] if signed else []
 
         def find(low: int, high: int, above: NDArray[np.uint32]) -> None:
@@ -531,12 +531,12 @@ class _Customization:
         self.tasks.run(find, self.threads, self._scratch, together)
 
     def _keep_basic(self, low: int, high: int) -> None:
-        """Copy the weights above ranks that are done, while they are at hand."""
+        """Copy the final basic weights of some ranks while they are in the cache."""
         arcs = slice(2 * int(self.first[low]), 2 * int(self.first[high]))
         self.basic[arcs] = self.weights[arcs]
 
     def _run(self, kernel: Any, start: Any, end: Any, low: int, high: int) -> None:
-        """Run a pass over some ranks, for lower vertices with arcs from start to end."""
+        """Run a pass over some ranks, restricted to lower vertices with arcs from start to end."""
         try:  # (another thread may take the last one)
             above = self._spare.pop()
         except IndexError:
@@ -554,7 +554,7 @@ class _Customization:
         self._keep_basic(low, high)
 
     def potentials(self) -> NDArray[Any]:
-        """Find potentials, and go over to the weights between them."""
+        """Find potentials, and reduce the weights by them."""
         found = np.zeros(self.n, self.dtype)
         _potentials_kernel(self.first, self.upper, self.weights, self.inf, found)
         _between_potentials_kernel(self.first, self.upper, self.weights, self.inf, found)
@@ -562,7 +562,7 @@ class _Customization:
         return found
 
     def find_perfect(self) -> None:
-        """Do the perfect pass."""
+        """Run the perfect pass."""
 
         def find(low: int, high: int, above: NDArray[np.uint32]) -> None:
             _perfect_kernel(low, high, ZERO, ALL, *self.arcs, self.weights, above)
@@ -618,14 +618,14 @@ class _Customization:
         return Metric(up, down, fits, joined, potentials[self.structure.rank])
 
     def _pieces(self) -> list[tuple[int, int]]:
-        """Cut the ranks where there are about as many arcs each."""
+        """Divide the ranks into ranges with about equally many arcs."""
         arcs = self.upper.size
         pieces = max(PARTS * self.threads, arcs // MOST_AT_ONCE)
         cuts = np.searchsorted(self.first, np.linspace(0, arcs, pieces + 1)[1:-1].astype(np.uint64))
         return list(pairwise([0, *np.unique(cuts[(cuts > 0) & (cuts < self.n)]).tolist(), self.n]))
 
     def _fits(self, up: PackedArcs, down: PackedArcs, greatest: float, below: float) -> bool:
-        """Return whether every way up and down fits, between potentials from `below` on.
+        """Return whether every path up and down fits the dtype; `below` is the least potential.
 
         Ways have no more arcs than the tree is deep; if that does not tell, they are measured.
         """
@@ -640,7 +640,7 @@ class _Customization:
 def allocate_arcs(
     n: int, sizes: tuple[int, int], dtype: np.dtype[Any]
 ) -> tuple[PackedArcs, PackedArcs]:
-    """Return room for arcs up and for arcs down: in one piece, which comes in large pages."""
+    """Return memory for arcs up and arcs down, in one allocation so that it gets large pages."""
     parts = [part for s in sizes for part in ((n + 1, UINT32), (s, UINT32), (s, dtype))]
     ends = list(accumulate(-(-size * kind.itemsize // LINE) * LINE for size, kind in parts))
     memory = np.empty(ends[-1], np.uint8)

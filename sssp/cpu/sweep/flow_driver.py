@@ -1,4 +1,4 @@
-"""Loads demand onto a prepared map, and sums other costs of its trips, on the CPU.
+"""Load demand onto a prepared map, and skim its trips, on the CPU.
 
 What does not depend on the weights is prepared once for all versions: the origins in groups of
 `LANES`, in order of rank, so that those of a group have most ancestors in common; which ranks are
@@ -38,7 +38,7 @@ FEWER_VOLUMES = "give fewer origins at a time, and add up the flows"
 
 
 class Block(NamedTuple):
-    """Some groups of lanes.
+    """Sources in groups of lanes, with targets and volumes, for one call of `load_kernel`.
 
     Attributes
     ----------
@@ -63,13 +63,13 @@ class Block(NamedTuple):
     downs: Ancestors
 
     def ends_of(self, target: int, lane: int) -> tuple[int, int]:
-        """Return row and column of a target and a lane."""
+        """Return the demand's row and column for a target and a lane."""
         group = int(np.searchsorted(self.arrays[2], target, side="right")) - 1
         return int(self.rows[group, lane]), int(self.columns[target])
 
 
 class _Packed(NamedTuple):
-    """The arcs of a version that a block needs, as kernels take them, and the slots of these."""
+    """The arcs of a version that a block needs, in the form of kernels, and their slots."""
 
     ups: tuple[NDArray[Any], ...]
     downs: tuple[Any, ...]
@@ -78,7 +78,7 @@ class _Packed(NamedTuple):
 
 
 class SweptFlows:
-    """Flows and sums of one demand, on any version of a map.
+    """Loads one demand, or skims its trips, on any version of a prepared map.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class SweptFlows:
     # -- the demand, side by side --------------------------------------------------------------
 
     def _block(self, part: range) -> Block:
-        """Return a block of groups, which is kept if all together are small."""
+        """Return a block of groups; blocks are kept if all of them together are small."""
         block = self._kept.get(part)
         if block is None:
             block = self._make_block(part)
@@ -137,7 +137,7 @@ class SweptFlows:
 
     @property
     def _lanes_bytes(self) -> int:
-        """Bytes of the volumes of the largest block."""
+        """Bytes of the volumes in the largest block."""
         groups = len(self.parts[0]) if self.parts else 0
         return groups * self.ends.size * LANES * FLOAT64.itemsize
 
@@ -170,7 +170,7 @@ class SweptFlows:
     def _gather_entries(
         self, chosen: NDArray[np.int64], first_sources: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return the columns of each group in order of rank, where they begin, and all entries."""
+        """Return for each group its columns in order of rank, with offsets, and all entries."""
         table, t = self.demand.volumes, max(1, self.ends.size)
         counts = np.diff(table.indptr)[chosen]
         begins = offsets(counts)
@@ -188,7 +188,7 @@ class SweptFlows:
     # -- a version -----------------------------------------------------------------------------
 
     def load(self, version: PreparedMap) -> tuple[NDArray[np.float64], float] | None:
-        """Return the flow on every arc of the graph, and the volume that leads nowhere.
+        """Return the flow on every arc of the graph, and the unreached volume.
 
         None where sums may leave every dtype.
 
@@ -234,7 +234,7 @@ class SweptFlows:
             add_at(flow, packed.down_slots, down_flow)
 
     def skim(self, version: PreparedMap, values: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return sums of values (c, m) of the graph's arcs, shape (c, *entries).
+        """Return sums of values (c, m) of the graph's arcs along all trips, shape (c, *entries).
 
         Infinity where nothing leads; None where sums may leave every dtype.
         """
@@ -264,7 +264,7 @@ class SweptFlows:
         return found
 
     def _place(self, block: Block, lanes: NDArray[np.float64], found: NDArray[np.float64]) -> None:
-        """Write what stands in the lanes of a block to its entries."""
+        """Copy the numbers of a block, by target and lane, to the entries of its demand."""
         if found.ndim == 2:
             found[:, block.entries] = lanes.reshape(len(found), -1)[:, block.spots]
             return
@@ -275,7 +275,7 @@ class SweptFlows:
             found[:, rows[:, np.newaxis], block.columns[low:high]] = of_group
 
     def _weigh(self, version: PreparedMap) -> _Weighed | None:
-        """Customize a version; None where sums may leave every dtype."""
+        """Customize a version; return None if sums may exceed every dtype."""
         for dtype in version._weight_range.working_dtypes(None):
             layered = version._layered(dtype, self.threads)
             if layered.fits:
@@ -283,7 +283,7 @@ class SweptFlows:
         return None
 
     def _run(self, work: Callable[[range], Any], weighed: _Weighed) -> Iterator[Any]:
-        """Yield what becomes of the blocks, in order, after a look at the memory."""
+        """Check the memory, call `work` for every block, and yield the results in order."""
         if not self.parts:
             return
         packed = weighed.pack(self._block(self.parts[0]))
@@ -304,7 +304,7 @@ class SweptFlows:
 
 
 class _Weighed:
-    """The weights of a version for the blocks of a demand."""
+    """The weights of a version, packed for the blocks of a demand."""
 
     def __init__(self, structure: Structure, layered: Any, dtype: np.dtype[Any]) -> None:
         self.structure, self.layered, self.dtype = structure, layered, dtype
@@ -312,7 +312,7 @@ class _Weighed:
         self._last: tuple[Ancestors, Ancestors, _Packed] | None = None
 
     def pack(self, block: Block) -> _Packed:
-        """Return the arcs that a block needs; those of a table are packed once."""
+        """Return the arcs that a block needs; those of a table are packed only once."""
         last = self._last
         if last is not None and last[0] is block.ups and last[1] is block.downs:
             return last[2]
@@ -331,7 +331,7 @@ class _Weighed:
     def _pack(
         self, arcs: Arcs, ancestors: Ancestors, down: int
     ) -> tuple[Arcs, NDArray[np.int64], NDArray[np.int32]]:
-        """Return the packed arcs of some ranks, their slots, and their depths."""
+        """Return the packed arcs of some ranks, their slots, and the depths of their tails."""
         s, packed = self.structure, select_arcs(arcs, ancestors).arcs
         slots, depths = np.empty(packed[1].size, INT64), np.empty(packed[1].size, INDEX)
         tree = s.first, s.upper, s.depth
@@ -339,7 +339,7 @@ class _Weighed:
         return packed, slots, depths
 
     def scratch(self, packed: _Packed) -> tuple[Any, ...]:
-        """Return scratch for a block, as kernels take it."""
+        """Return scratch for a block, in the form of kernels."""
         height, swept = self.structure.height, packed.downs[0].size
         climbs = tuple(np.empty((height, LANES), dtype) for dtype in (INDEX, self.dtype, INT64))
         block, is_open = lanes_memory(swept, LANES, self.dtype), np.zeros(swept, np.uint8)

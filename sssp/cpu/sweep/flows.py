@@ -1,4 +1,4 @@
-"""Flows, and sums of other costs, on a prepared map without a tree for any origin.
+"""Flows and skims on a prepared map by sweeps, without a tree for any origin.
 
 After the climbs and the sweep of `LANES` origins (`sssp.cpu.sweep.sweeps`) the same places are
 passed the other way, from below. What arrives at a place goes over the arc that gave it its
@@ -26,7 +26,7 @@ ONE = np.uint64(1)
 
 @njit
 def slots_kernel(ancestors, first, upper, depth, down, packed_first, ends, slots, depths):
-    """Write which directed chordal arc every packed arc is, and a depth.
+    """Write the directed chordal arc of every packed arc, and the depth of its tail.
 
     ``down`` is 0 for arcs up, whose depth is that of the tail, and 1 for arcs down, whose depth is
     that of the upper end.
@@ -43,7 +43,7 @@ def slots_kernel(ancestors, first, upper, depth, down, packed_first, ends, slots
 
 @njit
 def lanes_kernel(volumes, rows, columns, lanes):
-    """Bring the volumes of some rows side by side, in the order of some columns."""
+    """Gather the volumes of some rows side by side (lanes), in the order of given columns."""
     for i in range(columns.size):
         for lane in range(rows.size):
             lanes[i, lane] = volumes[rows[lane], columns[i]]
@@ -62,7 +62,7 @@ def lanes_kernel(volumes, rows, columns, lanes):
 
 @njit
 def _climb_kernel(sources, ups, inf, scratch):
-    """Find the climb of every source; distances of climbs are INF, and again afterwards.
+    """Find the climb of every source; `distances` is INF on entry, and again on return.
 
     Opens the rows of the block that are on a climb, like `climb_lanes_kernel`.
     """
@@ -96,7 +96,7 @@ def _climb_kernel(sources, ups, inf, scratch):
 
 @njit
 def _join(flow, more, at, inf):
-    """Add volumes that go to a place; return whether some do though it is not reached."""
+    """Add the volumes to a reached vertex to its flow, by lane; return whether any is unreached."""
     is_lost = False
     for lane in range(LANES):
         is_lost |= (more[lane] != 0) & (at[lane] == inf)
@@ -107,7 +107,7 @@ def _join(flow, more, at, inf):
 
 @njit
 def _note_lost(target, more, at, inf, lost, which):
-    """Add up what is lost at a place, and keep the first target and lane."""
+    """Add unreached volume to the total, and record the first unreached target and lane."""
     for lane in range(LANES):
         if more[lane] != 0 and at[lane] == inf:
             lost[0] += more[lane]
@@ -117,7 +117,7 @@ def _note_lost(target, more, at, inf, lost, which):
 
 @njit
 def _turn_down(at, depth, rank, climbs, flow, down_flow):
-    """Let flow of lanes whose climb was as short go down the climb."""
+    """Move flow of a vertex to the climb, in lanes where the climb alone gives its distance."""
     on_climb, climbed, _ = climbs
     for lane in range(LANES):
         if on_climb[depth, lane] == rank and climbed[depth, lane] == at[lane]:
@@ -127,7 +127,7 @@ def _turn_down(at, depth, rank, climbs, flow, down_flow):
 
 @njit_vectorized
 def _gather_kernel(low, high, targets, volumes, downs, inf, scratch, on_arc, lost, which):
-    """Pass the places from below; what flows there goes to where its distance comes from.
+    """Pass flows from the lowest rank up along tight arcs: the sweep in reverse.
 
     Arguments
     ---------
@@ -205,7 +205,7 @@ def _gather_kernel(low, high, targets, volumes, downs, inf, scratch, on_arc, los
 
 @njit
 def _descend_kernel(ups, climbs, down_flow, on_arc):
-    """Send flows down the climbs to the origins; `down_flow` is zeros then."""
+    """Pass flows back along each climb to its source, adding them to arcs; zeros `down_flow`."""
     tail_depths, via = ups[-1], climbs[2]
     for depth in range(down_flow.shape[0]):
         for lane in range(LANES):
@@ -220,7 +220,7 @@ def _descend_kernel(ups, climbs, down_flow, on_arc):
 
 @njit
 def _sweep_group(sources, ups, downs, inf, scratch):
-    """Climb and sweep for some sources, a lane each."""
+    """Climb from some sources and sweep, one lane a source."""
     _climb_kernel(sources, ups, inf, scratch)
     order, (_, _, is_open, block, _, _) = np.arange(np.int32(downs[0].size)), scratch
     sweep_lanes_kernel(downs[2], order, is_open, block.reshape(-1), WIDE, WIDE, inf)
@@ -228,7 +228,7 @@ def _sweep_group(sources, ups, downs, inf, scratch):
 
 @njit
 def load_kernel(lanes, ups, downs, inf, scratch, on_up, on_down, lost, which):
-    """Load some groups of lanes, one after the other; arguments as of the kernels above.
+    """Load groups of lanes one after the other; arguments as of the kernels above.
 
     ``lanes``: the places of the sources, and where those of every group begin; where its targets
     begin; these, and volumes.
@@ -245,7 +245,7 @@ def load_kernel(lanes, ups, downs, inf, scratch, on_up, on_down, lost, which):
 
 @njit
 def _carry_kernel(lanes, ups, climbs, values, carried):
-    """Add up values along the climb of every lane, from the origin upward, by depth."""
+    """Sum values along the climb of every lane, from the source upward, by depth."""
     tail_depths, (on_climb, _, via) = ups[-1], climbs
     for lane in range(lanes):
         for depth in range(on_climb.shape[0] - 1, -1, -1):
@@ -258,7 +258,7 @@ def _carry_kernel(lanes, ups, climbs, values, carried):
 
 @njit_vectorized
 def _sum_kernel(low, high, targets, downs, values, inf, scratch, found):
-    """Pass the places from the top, with the sum of values along the way to each.
+    """Sum values along the path to each vertex, from the highest rank down, on tight arcs.
 
     Arguments as of `_gather_kernel`, and
     values : of every arc down
@@ -317,7 +317,7 @@ def _sum_kernel(low, high, targets, downs, values, inf, scratch, found):
 
 @njit
 def skim_kernel(lanes, ups, downs, inf, scratch, up_values, down_values, found):
-    """Sum values along the ways of some groups of lanes; arguments as of the kernels above.
+    """Sum values along the paths of groups of lanes; arguments as of the kernels above.
 
     Shapes: values (c, arcs), found (c, targets, LANES).
     """

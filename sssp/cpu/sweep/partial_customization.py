@@ -1,4 +1,4 @@
-"""Partial customization: after a change of some arcs only dependent weights are found anew.
+"""Partial customization: after some arcs change, recompute only the weights that depend on them.
 
 The two passes of a customization, restricted (Dibbelt, Strasser and Wagner 2016, section 6.4 of the
 basic one; both in `sssp.cpu.sweep.customization`):
@@ -50,7 +50,7 @@ NOTES, HELD, LOOKED = 0, 1, 2
 
 
 class Layer(NamedTuple):
-    """The changed arcs of a version, on top of its base.
+    """The changed chordal arcs of a version, on top of the base that it was derived from.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Layer(NamedTuple):
 
 
 class LayeredMetric(NamedTuple):
-    """Weights of a hierarchy in one dtype: those of a base, but for a layer.
+    """The customized weights of a hierarchy in one dtype: a base, and a layer of changes.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class LayeredMetric(NamedTuple):
 
     @classmethod
     def unchanged(cls, metric: Metric) -> LayeredMetric:
-        """Return a base with an empty layer."""
+        """Return a metric of a base with an empty layer."""
         dtype = metric.up.weights.dtype
         nothing = PackedArcs(np.zeros(1, np.uint32), np.empty(0, np.uint32), np.empty(0, dtype))
         layer = Layer(np.empty(0, np.uint32), np.empty((2, 0), dtype), nothing, nothing)
@@ -98,27 +98,27 @@ class LayeredMetric(NamedTuple):
 
     @property
     def potentials(self) -> NDArray[Any] | None:
-        """Potentials, where a weight is negative."""
+        """Potentials of the vertices, if a weight is negative."""
         return self.base.potentials
 
     @property
     def up(self) -> Arcs:
-        """The arcs up for kernels: those of the base, the changed ranks, and the arcs of these."""
+        """Upward arcs for kernels: those of the base, the changed ranks, and the arcs of these."""
         return (*self.base.up, self.layer.ranks, *self.layer.up)
 
     @property
     def down(self) -> Arcs:
-        """The arcs down, likewise."""
+        """Downward arcs, in the same form as `up`."""
         return (*self.base.down, self.layer.ranks, *self.layer.down)
 
     def reversed(self) -> LayeredMetric:
-        """Return the weights of the reversed graph, from which no version is made."""
+        """Return the weights of the reversed graph; no versions are derived from them."""
         layer = self.layer
         turned = layer._replace(up=layer.down, down=layer.up)
         return LayeredMetric(self.base.reversed(), turned, self.joined)
 
     def down_to_vertices(self, order: NDArray[np.int32]) -> Arcs:
-        """Return the arcs down, with vertices in place of ranks."""
+        """Return the downward arcs, with vertices in place of ranks."""
         whole, own = self.base.whole, self.layer.down
         if whole is None:
             ends = order[self.base.down.ends].view(np.uint32)
@@ -143,7 +143,7 @@ class LayeredMetric(NamedTuple):
 
 @njit
 def _wait_for(rank, number, structure, both, scratch, waiting, log):
-    """Queue a rank, its weights written down; return whether there is room."""
+    """Queue a rank, its old weights saved in the log; return whether there is room."""
     first, (basic, perfect) = structure[1], both
     _, states, places, _ = scratch
     ranks, begins, held, counts = log
@@ -166,7 +166,7 @@ def _wait_for(rank, number, structure, both, scratch, waiting, log):
 
 @njit
 def _swap(ranks, count, begins, held, first, both):
-    """Exchange the weights above the first `count` ranks for those in `held`."""
+    """Exchange the weights above the first `count` ranks with those in `held`."""
     basic, perfect = both
     for note in range(count):
         rank, place = np.int64(ranks[note]), begins[note]
@@ -188,7 +188,7 @@ def _own_weight(tail, head, graph, inf):
 
 @njit
 def _renew(v, structure, graph, inf, basic, scratch, counts):
-    """Find the basic weights of marked arcs above a rank from all their triangles."""
+    """Recompute the basic weights of marked arcs above a rank from all their triangles."""
     order, first, upper, lower_first, lower = structure
     above, marks = scratch[0], scratch[3]
     number = basic.dtype.type
@@ -215,13 +215,13 @@ def _renew(v, structure, graph, inf, basic, scratch, counts):
 
 @njit
 def _differs(arc, place, before, now):
-    """Return whether an arc has other weights than stand from `place` on."""
+    """Return whether an arc's weights differ from the saved ones at `place`."""
     return before[place] != now[2 * arc] or before[place + 1] != now[2 * arc + 1]
 
 
 @njit
 def _basic_pass(structure, graph, inf, both, scratch, waiting, log, most):
-    """Process queued ranks in ascending order; return whether that was not too much."""
+    """Process queued ranks in ascending order; return False if the work limit is exceeded."""
     _, first, upper, _, _ = structure
     _, states, places, marks = scratch
     _, begins, held, counts = log
@@ -266,7 +266,7 @@ def _basic_pass(structure, graph, inf, both, scratch, waiting, log, most):
 
 @njit
 def _make_perfect(v, structure, both, counts):
-    """Find the perfect weights above a rank from its basic ones: the steps of the full pass."""
+    """Compute the perfect weights above a rank from its basic ones, as the full pass does."""
     _, first, upper, _, _ = structure
     basic, perfect = both
     number = basic.dtype.type
@@ -292,7 +292,7 @@ def _make_perfect(v, structure, both, counts):
 
 @njit
 def _tail(arc, first, above):
-    """Return the lower end of a chordal arc to `above`."""
+    """Return the lower end of a chordal arc, by binary search."""
     low, high = np.int64(0), np.int64(above)
     while low + 1 < high:
         middle = (low + high) >> 1
@@ -305,7 +305,7 @@ def _tail(arc, first, above):
 
 @njit
 def _concerns(one, other, arc, place, before, perfect):
-    """Return whether a changed arc was, or is, on a shortest way between ends of two others.
+    """Return whether a changed arc was, or is, on a shortest path between ends of two others.
 
     These lead up from one rank, to the lower and to the upper end of the arc.
     """
@@ -323,7 +323,7 @@ def _concerns(one, other, arc, place, before, perfect):
 
 @njit
 def _perfect_pass(structure, both, scratch, waiting, log, most, exact):
-    """Queue all ranks that are written down, and process them in descending order."""
+    """Queue all ranks of the log, and process them in descending order."""
     order, first, upper, lower_first, lower = structure
     _, states, places, marks = scratch
     ranks, begins, held, counts = log
@@ -382,7 +382,7 @@ def _is_much_above(slots, first, parent, states, most):
 
 @njit
 def _begin(arcs, slots, structure, graph, both, scratch, waiting, log):
-    """Give some arcs their weights in the graph; return whether there is room."""
+    """Write the new weights of the graph's changed arcs; return whether there is room."""
     order, first = structure[0], structure[1]
     basic, marks = both[0], scratch[3]
     for i in range(arcs.size):
@@ -405,7 +405,7 @@ def _change_kernel(
     arcs, slots, structure, graph, inf, both, scratch, log, layer_ranks, layer_begins, layer_held,
     parent, above, most, exact,
 ):  # fmt: skip
-    """Change some arcs of a version; return how many ranks have other weights, -1: it is too much.
+    """Change some arcs of a version; return the number of changed ranks, -1 if too many.
 
     Arguments
     ---------
@@ -448,7 +448,7 @@ def _change_kernel(
 
 @njit
 def _is_base(place, weights, start, end, both):
-    """Return whether weights that are written down are those of the base."""
+    """Return whether saved weights equal those of the base."""
     for i in range(start, end):
         at = place + i - start
         if weights[0, at] != both[0][i] or weights[1, at] != both[1][i]:
@@ -461,7 +461,7 @@ def _merge_kernel(
     new_ranks, new_begins, new_weights, ranks, begins, weights, first, upper, both, merged,
     merged_weights, merged_first, merged_upper,
 ):  # fmt: skip
-    """Merge new weights above some ranks with those of a layer; return how many ranks and weights.
+    """Merge new weights above some ranks with a layer; return the numbers of ranks and weights.
 
     Both lists of ranks are ascending; new ones count before old ones, and what is as in the base is
     left out.
@@ -496,7 +496,7 @@ def _merge_kernel(
 
 @njit
 def _rise_kernel(ranks, first, ends, weights, climbs):
-    """Return by how much ways up may have become longer; `climbs` are those of the base."""
+    """Return a bound on how much longer upward paths became; `climbs` are lengths in the base."""
     rise = 0.0
     for i in range(ranks.size):
         climb = 0.0
@@ -514,7 +514,7 @@ def change_arcs(
     arcs: NDArray[np.int64],
     slots: NDArray[np.uint32],
 ) -> LayeredMetric | None:
-    """Customize a version after a change of some arcs.
+    """Customize a version partially, after a change of some arcs.
 
     Parameters
     ----------
@@ -577,7 +577,7 @@ def change_arcs(
 def _pack_layer(
     base: Metric, whole: Whole, ranks: NDArray[np.uint32], weights: NDArray[Any], arcs: Any
 ) -> LayeredMetric | None:
-    """Return a version with the packed layer, if it is sure to fit into the dtype."""
+    """Return a version with its layer packed, or None if a sum may leave the dtype."""
     dtype, inf = weights.dtype, infinity(weights.dtype)
     ups, downs, greatest = customization.count_kernel(0, weights.shape[1] // 2, *weights, inf)
     up, down = customization.allocate_arcs(ranks.size, (ups, downs), dtype)

@@ -1,4 +1,4 @@
-"""Answers requests by sweeps over a prepared map, on the CPU.
+"""Answer requests by sweeps over a prepared map, on the CPU.
 
 - Single distances (trips, small tables): two climbs that meet (`sssp.cpu.sweep.sweep_trips`).
 - Paths to a few targets: from their ends, sweeping only what they touch (`trips_kernel`,
@@ -60,14 +60,14 @@ def solve(
 
 
 def _fits(prepared: PreparedMap, request: Request, dtype: np.dtype[Any]) -> bool:
-    """Return whether no sum can leave a dtype."""
+    """Return whether all sums of weights fit the dtype."""
     return bool(prepared._layered(dtype).fits)
 
 
 def _solve(
     prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer by the strategy that the request and the thresholds above call for."""
+    """Choose a strategy by the request and the thresholds, and answer with it."""
     question = prepared, request, method, dtype
     if request.target_offsets is not None and not request.predecessors:
         return solve_trips(*question)
@@ -87,7 +87,7 @@ def _solve(
 def _walks_back(
     prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> bool:
-    """Return whether to find the paths of trips over floats from their ends.
+    """Return whether paths of trips over floats can be found backward, from their targets.
 
     No arc of such a path may weigh as little as its distances differ by rounding.
     """
@@ -102,7 +102,7 @@ def _walks_back(
 
 
 def _goes_back(graph: Graph, request: Request, farthest: Any) -> bool:
-    """Return whether to find paths from their ends: few targets, no ties up to `farthest`."""
+    """Return whether to find paths backward from targets: few targets, no ties up to `farthest`."""
     if request.targets is None or request.nearest or request.fewest_arcs:
         return False
     sources = 1 if request.target_offsets is None else max(1, request.rows)
@@ -122,7 +122,7 @@ def _stays_near(
 
 
 class _SweptRows(SingleRows):
-    """Rows that are swept one by one: trees, nearest sources, a row or two."""
+    """Rows swept one by one: trees, nearest sources, and requests of a row or two."""
 
     def __init__(
         self,
@@ -191,7 +191,7 @@ class _SweptRows(SingleRows):
 
 
 class _TripRows(_SweptRows):
-    """Trips with their paths, of some sources in one call of the kernel, to save Python's time."""
+    """Trips with their paths, several sources in one kernel call."""
 
     def blocks(self, threads: int) -> Iterator[range]:
         """Yield the sources of each call."""
@@ -228,7 +228,7 @@ def _ranges(rows: int, step: int) -> Iterator[range]:
 def _climb_scratch(
     dtype: np.dtype[Any], *, backward: bool
 ) -> Callable[[int], tuple[NDArray[Any], ...]]:
-    """Return the factory of the scratch of climbs: one object, for it is part of a key."""
+    """Return the function that allocates scratch of climbs; always the same object, as a key."""
 
     def make(n: int) -> tuple[NDArray[Any], ...]:
         known = np.zeros(n if backward else 0, np.bool_)
@@ -238,7 +238,7 @@ def _climb_scratch(
 
 
 class _LaneRows(Rows):
-    """Rows that are swept side by side: distances alone.
+    """Rows swept side by side (one lane each): distances without trees.
 
     Attributes
     ----------
@@ -295,7 +295,7 @@ class _LaneRows(Rows):
         self.together = max(1, min(most, share, room // group)) * LANES
 
     def _heights(self) -> NDArray[Any] | None:
-        """Return the potential of every place, if weights are between potentials."""
+        """Return the potential of every swept vertex, if weights are reduced by potentials."""
         shifts: NDArray[Any] | None = self.metric.potentials
         places = self.selection.places
         if shifts is None or places is self.structure.order:
@@ -332,14 +332,14 @@ class _LaneRows(Rows):
         return selection, selection.places[ranks].astype(INT64)
 
     def run(self) -> Answer | None:
-        """Return the answer."""
+        """Sweep all rows; return the answer."""
         answer = super().run()
         if answer is not None and (self.memory is not None or self.answer is not None):
             answer.distances = narrow(answer.distances.T, self.asked).T
         return answer
 
     def blocks(self, threads: int) -> Iterator[range]:
-        """Yield rows that are swept together: whole groups of lanes."""
+        """Yield ranges of rows that are swept together, in whole groups of lanes."""
         return _ranges(self.request.rows, self.together)
 
     @property
@@ -350,11 +350,11 @@ class _LaneRows(Rows):
 
     @property
     def least_bytes(self) -> int:
-        """Bytes for the smallest request of the kind: its rows are swept one by one."""
+        """Bytes for the smallest request of this kind, whose rows are swept one by one."""
         return self.places * self.dtype.itemsize
 
     def lease(self) -> tuple[NDArray[Any], ...]:
-        """Return the scratch of a worker: distances of climbs, open places, and a block."""
+        """Return scratch for a worker: distances of climbs, marks, and a block of lanes."""
         block = self.memory
         if block is None:
             block = lanes_memory(self.places, self.together, self.dtype)
@@ -396,7 +396,7 @@ class _LaneRows(Rows):
 
 @njit
 def _gather_kernel(block, start, places, rows):
-    """Transpose lanes of some places into rows, in tiles that stay in the cache."""
+    """Transpose lanes of given vertices into rows, in tiles that fit the cache."""
     for low in range(0, places.size, TILE):
         high = min(low + TILE, places.size)
         for lane in range(rows.shape[0]):
@@ -406,7 +406,7 @@ def _gather_kernel(block, start, places, rows):
 
 @njit
 def _copy_lanes_kernel(block, start, places, bound, unseen, answer, first, count):
-    """Copy lanes of some places, side by side, and make unreached what is above the bound."""
+    """Copy lanes of given vertices without transposing; distances above the bound are unreached."""
     for i in range(places.size):
         row = block[np.uint64(places[i]), start : start + count]
         kept = answer[i, first : first + count]
@@ -416,7 +416,7 @@ def _copy_lanes_kernel(block, start, places, bound, unseen, answer, first, count
 
 @njit
 def _reached_kernel(block, start, bound, places, vertices, distances):
-    """Write the reached vertices of every lane in a row; `places` are where the rows begin."""
+    """Write the reached vertices of every lane as a row; `places` are the offsets of the rows."""
     for vertex in range(block.shape[0]):
         row = block[vertex, start : start + places.size]
         for lane in range(places.size):
@@ -427,7 +427,7 @@ def _reached_kernel(block, start, bound, places, vertices, distances):
 
 @njit
 def _reduce_kernel(block, start, places, bound, least, counts, greatest, upper, lower):
-    """Count the reached vertices of every lane; find their greatest distance (or `least`) and sum.
+    """Return of every lane the count, greatest (or `least`) and sum of the distances.
 
     Sums go to `lower`, or their upper and lower 32 bits to both, where `upper` is not None; nowhere
     if `lower` is None. A loop each, so that the compiler sees which arrays do not overlap.
@@ -453,7 +453,7 @@ def _reduce_kernel(block, start, places, bound, least, counts, greatest, upper, 
 
 @njit
 def _weigh_kernel(block, start, places, bound, weights, upper, lower):
-    """Add up the weights of the reached vertices of every lane, in upper and lower 32 bits.
+    """Sum the weights of the reached vertices of every lane, in upper and lower 32 bits.
 
     Shapes: weights (places, c), sums (c, lanes).
     """
@@ -470,7 +470,7 @@ def _weigh_kernel(block, start, places, bound, weights, upper, lower):
 
 
 class SweptLanes:
-    """Solved rows side by side, for `sssp.engine.outputs.FinishedRows`.
+    """Solved rows as lanes side by side, in the interface of `sssp.engine.outputs.FinishedRows`.
 
     Parameters
     ----------
@@ -506,11 +506,11 @@ class SweptLanes:
             convert_into(found, out)
 
     def copy_predecessors(self, out: NDArray[np.int32]) -> None:
-        """Trees are not found side by side."""
+        """Never called: rows with trees are not swept side by side."""
         raise AssertionError
 
     def paths(self) -> Entries:
-        """Trees are not found side by side."""
+        """Never called: rows with trees are not swept side by side."""
         raise AssertionError
 
     def list_reached(self, *, tails: bool) -> Entries:
@@ -538,7 +538,7 @@ class SweptLanes:
 
     @cached_property
     def _numbers(self) -> dict[tuple[str, str], NDArray[Any]]:
-        """Results of the steps without weights, in one pass; no sums of floats (order matters)."""
+        """Return the results of unweighted steps in one pass; no float sums (order matters)."""
         dtype, lanes = self._block.dtype, len(self.rows)
         floats = dtype.kind == "f"
         least = least_number(dtype)

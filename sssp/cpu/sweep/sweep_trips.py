@@ -1,4 +1,4 @@
-"""Distances of single trips on a hierarchy: two climbs that meet.
+"""Distances of single trips on a hierarchy: the upward searches from both ends meet.
 
 From the source along arcs up, and from the target along arcs down, both only to ancestors in the
 elimination tree. The shortest way leads over an ancestor of both (Dibbelt, Strasser and Wagner
@@ -41,7 +41,7 @@ ONE = np.uint64(1)
 
 @njit
 def _ancestors_kernel(group, parent, inf, block, path):
-    """Write down the ancestors of sorted ranks, ascending, themselves among them; return how many.
+    """Write the sorted ranks and their ancestors, ascending; return their number.
 
     Their rows of `block` are made INF, but for 0 in the lane of every rank.
     """
@@ -62,7 +62,7 @@ def _ancestors_kernel(group, parent, inf, block, path):
 
 @njit_vectorized
 def _relax_path_kernel(path, offset, first, ends, weights, block):
-    """Relax the arcs of ascending ranks, all lanes of a flat `block` at once.
+    """Relax the arcs of ascending ranks for all lanes of a flat `block`.
 
     The arcs of a rank begin at ``first[rank - offset]``.
     """
@@ -94,7 +94,7 @@ def _relax_path_kernel(path, offset, first, ends, weights, block):
 
 @njit
 def _relax_layered_path_kernel(path, arcs, block):
-    """Relax the arcs of ascending ranks, of a base and a layer."""
+    """Relax the arcs of ascending ranks in a base and a layer, for all lanes."""
     first, ends, weights, changed, own_first, own_ends, own_weights = arcs
     done = 0
     place = place_from(path[0], changed) if path.size else 0
@@ -113,7 +113,7 @@ def _relax_layered_path_kernel(path, arcs, block):
 
 @njit
 def _labels_kernel(ranks, parent, depth, arcs, inf, block, path, labels):
-    """Find the label of every rank.
+    """Find the distance label of every rank: the distances to its ancestors.
 
     Arguments
     ---------
@@ -138,7 +138,7 @@ def _labels_kernel(ranks, parent, depth, arcs, inf, block, path, labels):
 def solve_trips(
     hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer:
-    """Find the distances of trips, those of every source together, or the entries of a table.
+    """Find the distances of trips, grouped by source, or the entries of a table.
 
     O(arcs to ancestors) time a source and a target, `LANES` at a time, and O(depth) a trip.
     """
@@ -168,7 +168,7 @@ def solve_trips(
     spare: list[tuple[NDArray[Any], NDArray[np.int32]]] = []
 
     def climb(ranks: NDArray[np.int32], arcs: Arcs, scratch: Any) -> tuple[Any, NDArray[Any]]:
-        """Return where the label of every rank begins, and the labels of different ranks."""
+        """Return the labels of distinct ranks, and where the label of every rank begins."""
         ranks, place_of = np.unique(ranks, return_inverse=True)
         labels: NDArray[Any] = np.empty((ranks.size, structure.height), dtype)
         _labels_kernel(ranks, *tree[:2], arcs, inf, *scratch, labels)

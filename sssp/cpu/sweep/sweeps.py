@@ -1,4 +1,4 @@
-"""Distances from sources on a hierarchy: a climb and a sweep.
+"""Distances from sources on a hierarchy: an upward search (climb) and a sweep (PHAST).
 
 Delling, Goldberg, Nowatzyk and Werneck, "PHAST" (2011), on the elimination tree of Dibbelt,
 Strasser and Wagner (2016).
@@ -51,7 +51,7 @@ Arcs = tuple[NDArray[Any], ...]
 
 @njit
 def place_from(rank, ranks):
-    """Return the place of the first of ascending `ranks` that is no less than a rank."""
+    """Return the first position in ascending `ranks` whose rank is at least `rank`."""
     low, high = np.int64(0), ranks.size
     while low < high:
         middle = (low + high) >> 1
@@ -64,7 +64,7 @@ def place_from(rank, ranks):
 
 @njit
 def _relax_arcs(distance, start, end, ends, weights, distances):
-    """Relax some arcs up from a rank at a distance."""
+    """Relax the upward arcs of a rank at a given distance, from position `start` to `end`."""
     number = distances.dtype.type
     for arc in range(np.uint64(start), np.uint64(end)):
         candidate = number(distance + weights[arc])
@@ -74,7 +74,7 @@ def _relax_arcs(distance, start, end, ends, weights, distances):
 
 @njit_uncounted
 def _relax_rank(rank, place, arcs, distances):
-    """Relax the arcs up from a rank: those of the layer if it stands there at `place`."""
+    """Relax the upward arcs of a rank: those of the layer if the rank is at `place` in it."""
     first, ends, weights, ranks, own_first, own_ends, own_weights = arcs
     distance = distances[rank]
     if place < ranks.size and ranks[place] == rank:
@@ -86,7 +86,7 @@ def _relax_rank(rank, place, arcs, distances):
 
 @njit
 def climb_kernel(source, parent, arcs, inf, distances):
-    """Find the ways up from a source; return how many ranks were passed.
+    """Find the upward distances from a source; return the number of visited ranks.
 
     Arguments
     ---------
@@ -112,7 +112,7 @@ def climb_kernel(source, parent, arcs, inf, distances):
 
 @njit
 def climb_all_kernel(arcs, inf, distances):
-    """Find the ways up from all ranks with a distance, in one pass from below."""
+    """Find the upward distances from all ranks with a distance, in one pass in ascending order."""
     ranks, place = arcs[3], 0
     for rank in range(distances.size):
         if distances[rank] < inf:
@@ -122,7 +122,7 @@ def climb_all_kernel(arcs, inf, distances):
 
 @njit
 def _least_over_arcs(least, start, end, ends, weights, distances):
-    """Return the least of a rank's distance and those over some arcs down to it."""
+    """Return the minimum of a rank's distance and those over some downward arcs to it."""
     number = distances.dtype.type
     for arc in range(np.uint64(start), np.uint64(end)):
         least = min(least, number(distances[ends[arc]] + weights[arc]))
@@ -131,7 +131,7 @@ def _least_over_arcs(least, start, end, ends, weights, distances):
 
 @njit
 def sweep_kernel(arcs, distances, greatest, order, row, unseen):
-    """Sweep all ranks for one source (or several together); return how many are reached.
+    """Sweep all ranks for one source (or several together); return the number of reached ones.
 
     Arguments
     ---------
@@ -170,7 +170,7 @@ def sweep_kernel(arcs, distances, greatest, order, row, unseen):
 def sweep_within_kernel(
     source, size, upper_first, upper, arcs, distances, inf, bound, order, row, reached, visited
 ):
-    """Sweep for one source as far as distances do not exceed a bound.
+    """Sweep for one source, but only where distances do not exceed a bound.
 
     A subtree without the source, from whose root all chordal arcs lead up to ranks beyond the
     bound, is passed over: whatever leads into it comes from those.
@@ -231,7 +231,7 @@ def sweep_within_kernel(
 def climb_lanes_kernel(
     sources, parent, arcs, inf, distances, places, is_open, block, start, lanes, passed
 ):
-    """Find the ways up from every source, and write them into a lane of its own.
+    """Find the upward distances from every source, and write each source's to its lane.
 
     Arguments
     ---------
@@ -259,7 +259,7 @@ def climb_lanes_kernel(
 
 @njit
 def close_kernel(sources, parent, places, is_open):
-    """Mark the places of all ancestors of the sources as empty again."""
+    """Clear the marks of all ancestors of the sources."""
     for source in sources:
         rank = np.int64(source)
         while rank >= 0:
@@ -270,7 +270,7 @@ def close_kernel(sources, parent, places, is_open):
 
 @njit_vectorized
 def _sweep_lanes_kernel(first, ends, weights, order, is_open, block, stride, lanes, inf):
-    """Sweep some ranks that follow each other; their arcs begin where `first` says."""
+    """Sweep consecutive ranks for groups of lanes; their arcs begin at `first`."""
     number = block.dtype.type
     rank = np.uint64(order.size)
     end = np.uint64(first[rank])
@@ -308,7 +308,7 @@ def _sweep_lanes_kernel(first, ends, weights, order, is_open, block, stride, lan
 
 @njit
 def sweep_lanes_kernel(arcs, order, is_open, block, stride, lanes, inf):
-    """Sweep many sources side by side, `LANES` at a time.
+    """Sweep many sources side by side, `LANES` of them at a time.
 
     Arguments
     ---------
@@ -339,7 +339,7 @@ def sweep_lanes_kernel(arcs, order, is_open, block, stride, lanes, inf):
 
 @njit
 def cut_kernel(block, start, end, greatest, unseen):
-    """Write unreached over distances above the limit, in some lanes of every place."""
+    """Replace distances above the limit by unreached, for some lanes of every vertex."""
     for place in range(block.shape[0]):
         row = block[place, start:end]
         for lane in range(row.size):
@@ -348,7 +348,7 @@ def cut_kernel(block, start, end, greatest, unseen):
 
 @njit
 def shift_kernel(block, start, heights, source_heights, unseen):
-    """Add the potential of every place, and take off that of every lane's source."""
+    """Undo potentials: add each vertex's, subtract that of each lane's source."""
     number = block.dtype.type
     for place in range(block.shape[0]):
         for i in range(source_heights.size):
@@ -358,7 +358,7 @@ def shift_kernel(block, start, heights, source_heights, unseen):
 
 
 def lanes_memory(places: int, lanes: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return a matrix in which groups of lanes begin at cache lines."""
+    """Return a matrix whose groups of lanes begin at cache lines."""
     size, line = places * lanes * dtype.itemsize, LANES * dtype.itemsize
     flat = np.empty(size + line, np.uint8)
     start = -flat.ctypes.data % line
@@ -369,7 +369,7 @@ def lanes_memory(places: int, lanes: int, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 class Selection(NamedTuple):
-    """Ranks that are swept, and the arcs down to them.
+    """Selected ranks to sweep, and the downward arcs to them (RPHAST).
 
     Attributes
     ----------
@@ -392,7 +392,7 @@ class Selection(NamedTuple):
 
 
 def ancestors_of(structure: Structure, ranks: NDArray[np.int32]) -> Ancestors:
-    """Return the `Ancestors` of some ranks; those of the last two calls are kept.
+    """Return the `Ancestors` of given ranks; those of the last two calls are kept.
 
     Versions of a map, which share its structure, are mostly asked for the same vertices.
     """
@@ -408,7 +408,7 @@ def ancestors_of(structure: Structure, ranks: NDArray[np.int32]) -> Ancestors:
 
 @njit
 def _select_kernel(chosen_ranks, places, arcs_of_all, chosen_first, chosen_ends, chosen):
-    """Copy the arcs of chosen ranks, with places for ends; without room for any, count these."""
+    """Copy the arcs of selected ranks, with ends renumbered; only count without output arrays."""
     first, ends, weights, ranks, own_first, own_ends, own_weights = arcs_of_all
     changes = 0
     arcs = np.uint64(0)
@@ -431,7 +431,7 @@ def _select_kernel(chosen_ranks, places, arcs_of_all, chosen_first, chosen_ends,
 def select_arcs(
     arcs: Arcs, ancestors: Ancestors, check: Callable[[int], object] = lambda nbytes: None
 ) -> Selection:
-    """Return the selection of some ranks and their ancestors.
+    """Return the selection for given ranks: these, their ancestors, and the arcs between them.
 
     O(s) time and that of copying their arcs. `check` gets the bytes of the selection before they
     are allocated, and may raise.
@@ -460,7 +460,7 @@ def select_arcs(
 
 @njit_uncounted
 def _sweep_to(rank, parent, arcs, distances, known, visited, looked_at):
-    """Sweep a rank, and its ancestors that were not swept; return how many are visited now."""
+    """Sweep a rank and its ancestors, unless swept before; return the number of visited ranks."""
     first, ends, weights, ranks, own_first, own_ends, own_weights = arcs
     begin, above = looked_at, np.int64(rank)
     while above >= 0 and not known[np.uint64(above)]:
@@ -488,7 +488,7 @@ def paths_kernel(
     source, targets, parent, arcs, distances, inf, bound, slack, rank_of, indptr, tails,
     arc_weights, row, reached, predecessors, visited, known,
 ):  # fmt: skip
-    """Find the paths from a source to some targets, each from its end, along tight arcs.
+    """Find the paths from a source to some targets, backward from each along tight arcs.
 
     What is swept is the ranks of the targets, and of the tails of arcs into the paths, and what is
     above them. No arc may join two vertices at the same distance: the smallest tail is the next.
@@ -560,7 +560,7 @@ def trips_kernel(
     sources, offsets, targets, parent, up, down, climbed, inf, bound, slack, rank_of, back, row,
     unseen, reached, predecessors, visited, known, distances, firsts, counters,
 ):  # fmt: skip
-    """Find the trips of some sources, and write down their paths, one behind the other.
+    """Find the trips of some sources, and write their paths one behind the other.
 
     Arguments
     ---------

@@ -1,4 +1,4 @@
-"""Labels of all vertices, kept for trips: the distances to their ancestors.
+"""Distance labels of all vertices (distances to their ancestors), kept to answer trips fast.
 
 What `sssp.cpu.sweep.sweep_trips` finds for the ends of some trips is written down for all vertices
 (customizable tree labels: Farhan and Koehler 2026). A trip is then the least sum of two labels over
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class TripLabels(NamedTuple):
-    """The labels of all vertices, by rank, one behind the other.
+    """The distance labels of all vertices, one behind the other in order of rank.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class TripLabels(NamedTuple):
 
 @njit
 def _labels_kernel(first, depth, arcs, inf, labels):
-    """Find the label of every rank, from the root on.
+    """Find the distance label of every rank, from the root downward.
 
     Arguments
     ---------
@@ -69,7 +69,7 @@ def _labels_kernel(first, depth, arcs, inf, labels):
 
 @njit
 def _relax_label(own, start, stop, ends, weights, first, depth, labels):
-    """Relax the arcs of a rank, for all its ancestors."""
+    """Relax the arcs of a rank, for the distances to all its ancestors."""
     number = labels.dtype.type
     for arc in range(start, stop):
         head, weight = np.int64(ends[arc]), weights[arc]
@@ -83,7 +83,7 @@ def meet_kernel(
     sources, targets, up_first, down_first, parent, depth, chain, up, down, inf, bound, unseen,
     distances,
 ):  # fmt: skip
-    """Find trips from labels.
+    """Find the distances of trips from the labels of their ends.
 
     Arguments
     ---------
@@ -115,7 +115,7 @@ def meet_kernel(
 def make_labels(
     structure: Structure, metric: Any, dtype: np.dtype[Any], memory_limit: int
 ) -> TripLabels:
-    """Find the labels of all vertices; O(arcs * depth) time.
+    """Compute the labels of all vertices; O(arcs * depth) time.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""From shortcuts to the arcs of the graph: flows downward, sums of other costs upward.
+"""Flows of shortcuts passed to the graph's arcs (paths come from tight arcs: `sssp.cpu.tree`).
 
 A chordal arc whose basic weight is that of an arc of the graph is passed over that arc. Every other
 one has a triangle below it whose two sides add up to its weight, to the bit, for that sum made it
@@ -25,7 +25,7 @@ ONE, TWO = np.uint64(1), np.uint64(2)
 
 @njit
 def _street_kernel(slots, street_of):
-    """Write the arc of the graph on every directed chordal arc; `street_of` comes as -1."""
+    """Write the graph's arc of every directed chordal arc; `street_of` is -1 on entry."""
     for arc in range(slots.size):
         if slots[arc] != NO_SLOT:
             street_of[slots[arc]] = arc
@@ -43,7 +43,7 @@ def _lay_on_kernel(ranks, first, weights, basic):
 
 @njit
 def _hand_on(slot, left, right, flow, sides):
-    """Let the flow of a shortcut go over two sides of a triangle, and write these down."""
+    """Move the flow of a shortcut to the lower sides of its triangle; record the sides if asked."""
     flow[left] += flow[slot]
     flow[right] += flow[slot]
     flow[slot] = 0.0
@@ -56,7 +56,7 @@ def _unpack_kernel(
     low, high, first, upper, lower_first, lower, basic, street_of, arc_weights, flow, on_arc, sides,
     above, marks,
 ):  # fmt: skip
-    """Hand the flow of the chordal arcs above the ranks low..high-1 on, from the top.
+    """Pass the flow of the chordal arcs above the ranks low..high-1 to lower arcs, from the top.
 
     Arguments
     ---------
@@ -104,7 +104,7 @@ def _unpack_kernel(
 
 @njit
 def _values_kernel(street_of, sides, flow, arc_values, values):
-    """Sum the values of the arcs of the graph that every chordal arc with flow stands for."""
+    """Sum for every chordal arc with flow the values of the graph's arcs that it stands for."""
     for slot in range(np.uint64(flow.size)):
         if sides[slot, 0] != NO_SLOT:
             values[slot] = values[sides[slot, 0]] + values[sides[slot, 1]]
@@ -113,14 +113,14 @@ def _values_kernel(street_of, sides, flow, arc_values, values):
 
 
 def street_of_slots(structure: Structure, slots: NDArray[np.uint32]) -> NDArray[np.int32]:
-    """Return the arc of the graph on every directed chordal arc, -1: none."""
+    """Return the graph's arc of every directed chordal arc, -1 for none."""
     street_of = np.full(2 * structure.upper.size, -1, np.int32)
     _street_kernel(slots, street_of)
     return street_of
 
 
 def _basic_weights(prepared: PreparedMap, dtype: np.dtype[Any], threads: int) -> NDArray[Any]:
-    """Return a copy of the basic weights of a version, shape (2 c,), between no potentials."""
+    """Return a copy of a version's basic weights, shape (2 c,), not reduced by potentials."""
     layered, structure = prepared._layered(dtype), prepared._structure
     whole, layer = layered.base.whole, layered.layer
     if whole is not None:
@@ -143,7 +143,7 @@ def unpack(
     threads: int,
     sides: NDArray[np.uint32] | None = None,
 ) -> NDArray[np.float64]:
-    """Return the flow of the graph's arcs for that of the chordal arcs.
+    """Return the flow of the graph's arcs, from that of the chordal arcs.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def sum_over_shortcuts(
     flow: NDArray[np.float64],
     arc_values: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return sums of values of the graph's arcs, shape (c, m), for all chordal arcs with flow."""
+    """For each chordal arc with flow, sum each row of `arc_values` over the arcs it stands for."""
     values = np.zeros((len(arc_values), flow.size))
     for own, sums in zip(arc_values, values, strict=True):
         _values_kernel(street_of, sides, flow, own, sums)

@@ -1,1 +1,1 @@
-"""Device functions that kernels share: bits of numbers, warps, grids, addresses."""
+"""Device functions that kernels share: bits of numbers, warps, grids, inline PTX."""

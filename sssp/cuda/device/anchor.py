@@ -1,4 +1,4 @@
-"""Arrays with an address that stays in a register.
+"""Arrays whose address the compiler keeps in a register.
 
 The compiler takes the address of a row, or of an array in shared memory, for so cheap that it
 computes it anew before every access: a multiplication in 64 bits there, on Hopper the read of a
@@ -17,11 +17,11 @@ GLOBAL, SHARED = 1, 3
 if SIMULATOR:
 
     def anchor(array: Any) -> Any:
-        """Return a view of global memory as it is."""
+        """Return the same array in global memory, with its address kept in a register."""
         return array
 
     def anchor_shared(array: Any) -> Any:
-        """Return an array in shared memory as it is."""
+        """Return the same array in shared memory, with its address kept in a register."""
         return array
 
 else:

@@ -1,4 +1,4 @@
-"""Bits of numbers, and integers that order like them, for the atomic minima of the hardware."""
+"""Bits of numbers: integers in the same order as the numbers, for atomic minima."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sssp.cuda.compiler import SIMULATOR, inline
 
 
 def bits_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that gives a number as the integer of the same bits.
+    """Return a device function from a number to the integer with the same bits.
 
     Floats that are not negative order like their bits.
     """
@@ -42,7 +42,7 @@ def bits_of(dtype: np.dtype[Any]) -> Any:
 
 
 def number_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that gives an integer as the number of the same bits."""
+    """Return a device function from an integer to the number with the same bits."""
     if dtype.kind == "i":
         kind = from_dtype(dtype)
 
@@ -72,7 +72,7 @@ def number_of(dtype: np.dtype[Any]) -> Any:
 
 
 def ordered_bits_of(dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return two device functions: a number as an integer of its width, and the way back.
+    """Return device functions from a number to an integer of the same order, and back.
 
     The integers order like the numbers, also below zero: a float's bits, all but the sign
     flipped where it is negative.

@@ -1,4 +1,4 @@
-"""The threads of a row: one block, or all blocks of a grid, with a barrier.
+"""The threads that work on a row: one block, or all blocks of a grid, with a barrier.
 
 What threads count in one turn, they read in the next, and the turn after that must find zero. With
 three slots the one that is cleared is read by nobody and counted in by nobody, so that a turn takes
@@ -15,7 +15,7 @@ from sssp.cuda.compiler import SIMULATOR, cuda, inline
 
 
 class Worker(NamedTuple):
-    """A thread among all those that work on its row; all uint32.
+    """A thread's number among all threads that work on its row; all fields uint32.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ def _block_barrier():
 
 
 def worker_of(*, together: bool) -> Any:
-    """Return a device function: the calling thread as a `Worker`.
+    """Return a device function that gives the calling thread as a `Worker`.
 
     It takes the row of the whole grid, or, if every block has a row of its own, anything.
     """
@@ -74,12 +74,12 @@ def worker_of(*, together: bool) -> Any:
 
 
 def barrier_of(*, together: bool) -> Any:
-    """Return a device function: the barrier of the grid, or that of a block."""
+    """Return a device function that is the barrier of the grid, or of a block."""
     return _grid_barrier if together else _block_barrier
 
 
 def blocks_at_once(per_multiprocessor: int = 1) -> int:
-    """Blocks of a grid that meets, for a kernel of which so many fit on a multiprocessor.
+    """Return the number of blocks of a grid with a barrier, from how many fit on a multiprocessor.
 
     In the simulator one: its barrier of the grid is that of a block.
     """
@@ -92,7 +92,7 @@ SLOTS = 3
 
 
 class Slots(NamedTuple):
-    """Three places in an array, by their role in this turn.
+    """Three positions in an array that change roles every turn: now, next, and to be cleared.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class Slots(NamedTuple):
 
 @inline
 def slots_of(turn, first):
-    """Slots of a turn by its number; the three stand side by side from place `first` on."""
+    """Return the slots of a turn by its number; the three positions start at `first`."""
     return Slots(
         uint32(first + turn % SLOTS),
         uint32(first + (turn + 1) % SLOTS),
@@ -121,5 +121,5 @@ def slots_of(turn, first):
 
 @inline
 def rotate(slots):
-    """Slots of the turn after that of `slots`."""
+    """Return the slots of the next turn."""
     return Slots(slots.after, slots.before, slots.now)

@@ -1,4 +1,4 @@
-"""Instructions that Numba does not know: inline PTX, with twins in Python for the simulator.
+"""Inline PTX for instructions that Numba lacks, with twins in Python for the simulator.
 
 A word holds two numbers of 16 bits, the *halves*. What an instruction does to both is what its twin
 says; tests compare them on a GPU.
@@ -30,18 +30,18 @@ def _word(low: int, high: int) -> Any:
 
 
 def least_halves_twin(a: Any, b: Any) -> Any:
-    """Return the lesser of both words' halves, unsigned."""
+    """Return the minimum of two words by 16-bit halves, unsigned."""
     return _word(*map(min, _halves(a), _halves(b)))
 
 
 def lower_halves_twin(a: Any, b: Any, c: Any) -> Any:
-    """Return ``min(a + b, c)`` of halves, unsigned; sums wrap."""
+    """Return ``min(a + b, c)`` by 16-bit halves, unsigned; sums wrap around."""
     sums = ((x + y) & LOW_HALF for x, y in zip(_halves(a), _halves(b), strict=True))
     return _word(*map(min, sums, _halves(c)))
 
 
 def add_common_bits_twin(counts: Any, a: Any, b: Any) -> Any:
-    """Add to 16 x 8 counts how many of 256 bits 16 rows and 8 columns have in common, by a warp.
+    """Add to 16 x 8 counts the common bits of 16 rows and 8 columns of 256 bits each, by a warp.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def add_common_bits_twin(counts: Any, a: Any, b: Any) -> Any:
 
 
 def four_tiles_twin(words: Any, starts: Any) -> Any:
-    """Return the words that the lanes of a warp receive of four tiles of 8 rows by 4 words.
+    """Return the words that each lane of a warp gets from four tiles of 8 rows by 4 words.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ else:
     from numba.cuda.extending import intrinsic
 
     def _of_words(ptx: str, count: int) -> tuple[Any, Callable[..., Any]]:
-        """Return type and code of an instruction from so many words to one."""
+        """Return the signature and code of an instruction from several words to one."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             word = ir.IntType(32)
@@ -103,24 +103,24 @@ else:
 
     @intrinsic
     def least_halves(typing_context: Any, a: Any, b: Any) -> Any:
-        """Return the lesser of both words' halves: one instruction (VIMNMX.U16x2)."""
+        """Return the minimum of two words by 16-bit halves, by one instruction (VIMNMX.U16x2)."""
         return _of_words("min.u16x2 $0, $1, $2;", 2)
 
     @intrinsic
     def lower_halves(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
-        """Return ``min(a + b, c)`` of halves: one instruction (VIADDMNMX.U16x2), two on 12.0."""
+        """Return ``min(a + b, c)`` by 16-bit halves: one instruction (VIADDMNMX), two on 12.0."""
         return _of_words("{ .reg .b32 t; add.u16x2 t, $1, $2; min.u16x2 $0, t, $3; }", 3)
 
     _WORD, _ADDRESS = ir.IntType(32), ir.IntType(64)
 
     def _place(context: Any, builder: Any, kind: Any, array: Any, index: Any, space: int) -> Any:
-        """Return a pointer to a word of a flat array in an address space."""
+        """Return a pointer to a word of a flat array, in a given address space."""
         data = context.make_array(kind)(context, builder, array).data
         place = builder.gep(data, [builder.zext(index, _ADDRESS)], inbounds=True)
         return builder.addrspacecast(place, _WORD.as_pointer(space))
 
     def _four(context: Any, builder: Any, signature: Any, found: Any) -> Any:
-        """Return the tuple of the four words that an instruction leaves."""
+        """Return the four words that an instruction gives as a tuple."""
         words = [builder.extract_value(found, i) for i in range(4)]
         return context.make_tuple(builder, signature.return_type, words)
 
@@ -138,7 +138,7 @@ else:
         b0: Any,
         b1: Any,
     ) -> Any:
-        """Compute `add_common_bits_twin` on tensor cores (BMMA, capability 8.0 to 9.0)."""
+        """Count common bits as `add_common_bits_twin` does, on tensor cores (BMMA, 8.0 to 9.0)."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             kind = ir.FunctionType(ir.LiteralStructType([_WORD] * 4), [_WORD] * 10)
@@ -153,7 +153,7 @@ else:
 
     @intrinsic
     def four_tiles(typing_context: Any, array: Any, index: Any) -> Any:
-        """Compute `four_tiles_twin` from shared memory (LDSM)."""
+        """Load four tiles of 8 rows by 4 words from shared memory (LDSM); see `four_tiles_twin`."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             array, index = arguments
@@ -168,7 +168,7 @@ else:
 
     @intrinsic
     def start_copy(typing_context: Any, shared: Any, place: Any, array: Any, index: Any) -> Any:
-        """Start to copy four words of the device's memory to shared memory."""
+        """Start an asynchronous copy of four words from global to shared memory."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             array, index = arguments[:2]
@@ -185,7 +185,7 @@ else:
 
     @intrinsic
     def wait_for_copies(typing_context: Any) -> Any:
-        """Wait until all copies that this thread has started are there."""
+        """Wait until all asynchronous copies of this thread are complete."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             kind = ir.FunctionType(ir.VoidType(), [])
@@ -198,7 +198,7 @@ else:
 
     @intrinsic
     def wait_for_group(typing_context: Any, number: Any, threads: Any) -> Any:
-        """Wait for some warps of a block: barrier `number`, from 1 to 15, of so many threads."""
+        """Wait for some warps of a block, at a named barrier (1 to 15) for so many threads."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             kind = ir.FunctionType(ir.VoidType(), [_WORD, _WORD])
@@ -211,14 +211,14 @@ else:
     _QUARTER = ir.VectorType(_WORD, 4)
 
     def _quarter(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
-        """Return a pointer to four words of a flat array in the device's memory."""
+        """Return a pointer to four words of a flat array in global memory."""
         data = context.make_array(kind)(context, builder, array).data
         place = builder.bitcast(builder.gep(data, [index], inbounds=True), _QUARTER.as_pointer())
         return builder.addrspacecast(place, _QUARTER.as_pointer(GLOBAL))
 
     @intrinsic
     def read_four(typing_context: Any, array: Any, index: Any) -> Any:
-        """Return four words of the device's memory from a multiple of four on, by one read."""
+        """Read four words of global memory at once, from a multiple of four on."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             place = _quarter(context, builder, signature.args[0], *arguments)
@@ -232,7 +232,7 @@ else:
     def write_four(
         typing_context: Any, array: Any, index: Any, w0: Any, w1: Any, w2: Any, w3: Any
     ) -> Any:
-        """Write four words to the device's memory from a multiple of four on, at once."""
+        """Write four words to global memory at once, from a multiple of four on."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             place = _quarter(context, builder, signature.args[0], *arguments[:2])
@@ -247,18 +247,18 @@ else:
 
 @inline
 def low_twice(word):
-    """Return the word of which both halves are the low one of a word."""
+    """Return a word whose halves are both the lower half of the given word."""
     return uint32((word << uint32(HALF_BITS)) | (word & uint32(LOW_HALF)))
 
 
 @inline
 def high_twice(word):
-    """Return the word of which both halves are the high one of a word."""
+    """Return a word whose halves are both the upper half of the given word."""
     return uint32((word & ~uint32(LOW_HALF)) | (word >> uint32(HALF_BITS)))
 
 
 def has_short_arithmetic() -> bool:
-    """Return whether the current device lowers two numbers of 16 bits by one instruction.
+    """Return whether the current device has the 16-bit instruction of `lower_halves`.
 
     That is measured on compute capability 9.0, and so in machine code for 10; 12.0 takes two.
     """

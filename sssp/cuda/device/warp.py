@@ -1,4 +1,4 @@
-"""Threads of a warp that act together."""
+"""Warp primitives: ballots, shuffles, scans, reserved places in lists."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if WARP == 1:
 
     @inline
     def ballot(wants):
-        """Return which threads of the warp want something, one bit each."""
+        """Return a bit mask of the threads of the warp whose argument is true."""
         return uint32(1) if wants else uint32(0)
 
     @inline
     def from_lane(value, lane):
-        """Value of a thread of the warp."""
+        """Return the value that another thread of the warp passes (a shuffle)."""
         return value
 
     @inline
@@ -31,19 +31,19 @@ if WARP == 1:
 
     @inline
     def _own_lane():
-        """Number of the thread in the warp, read from the hardware."""
+        """Return the number of the thread in its warp, read from the hardware."""
         return uint32(0)
 
 else:
 
     @inline
     def ballot(wants):
-        """Return which threads of the warp want something, one bit each."""
+        """Return a bit mask of the threads of the warp whose argument is true."""
         return uint32(cuda.ballot_sync(FULL_WARP, wants))
 
     @inline
     def from_lane(value, lane):
-        """Value of a thread of the warp."""
+        """Return the value that another thread of the warp passes (a shuffle)."""
         return cuda.shfl_sync(FULL_WARP, value, lane)
 
     @inline
@@ -53,13 +53,13 @@ else:
 
     @inline
     def _own_lane():
-        """Number of the thread in the warp, read from the hardware."""
+        """Return the number of the thread in its warp, read from the hardware."""
         return uint32(cuda.laneid)
 
 
 @inline
 def least_of_warp(value):
-    """Least value in the warp, known to its first thread."""
+    """Return the minimum over the warp, valid in its first thread."""
     offset = WARP // 2
     while offset > 0:
         value = min(value, cuda.shfl_down_sync(FULL_WARP, value, offset))
@@ -81,7 +81,7 @@ def sum_of_warp(value, lane, threads):
 
 @inline
 def sums_of_warp(value, lane):
-    """Sum of the values of a thread of the warp and of those before it."""
+    """Return the sum of the values of a thread and of those before it in the warp (a scan)."""
     offset = 1
     while offset < WARP:
         before = cuda.shfl_up_sync(FULL_WARP, value, offset)
@@ -93,13 +93,13 @@ def sums_of_warp(value, lane):
 
 @inline
 def rank(takers, lane):
-    """How many threads of the warp before this one are among the takers."""
+    """Return the number of earlier threads of the warp in the mask of takers."""
     return uint32(cuda.popc(takers & uint32((uint32(1) << lane) - uint32(1))))
 
 
 @inline
 def reserve(counts, slot, takers, lane):
-    """Place in a list for every taker: one atomic operation a warp."""
+    """Return a place in a list for every taker, by one atomic operation for each warp."""
     place = uint32(0)
     if lane == 0:
         # plus its lane, which is 0 and which the compiler does not know to be: where all threads
@@ -110,7 +110,7 @@ def reserve(counts, slot, takers, lane):
 
 
 def lower_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that lowers a number in shared memory to the least of all threads.
+    """Return a device function that lowers a number in shared memory to the minimum of all threads.
 
     It must be called by whole warps.
     """

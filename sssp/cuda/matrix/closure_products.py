@@ -64,12 +64,12 @@ FLAGS = 16
 
 
 def pivots_of(size: int) -> int:
-    """Return the pivots of a round: more of them take longer to close, and others less often."""
+    """Return the pivots of a round: with more, each closure takes longer, but there are fewer."""
     return 4096 if size >= 24_000 else 2048
 
 
 def shared_bytes(pivots: int) -> int:
-    """Return the bytes of shared memory: B, two slices of A, the bits of a tile."""
+    """Return the bytes of shared memory: B, two slices of A, and the bits of a tile."""
     return max(
         pivots // SLICE * B_WORDS * 4 + 2 * A_WORDS * 4 + TILE_BYTES, TURNED * TURNED_PITCH * 4
     )
@@ -77,7 +77,7 @@ def shared_bytes(pivots: int) -> int:
 
 @part
 def _swap_blocks(x, lane, distance, low):
-    """Do a step of the transposition of a warp's 32 x 32 bits: blocks off the diagonal swap."""
+    """Run a step of the transpose of a warp's 32 x 32 bits: swap blocks off the diagonal."""
     y = uint32(cuda.shfl_xor_sync(0xFFFFFFFF, int32(x), int32(distance)))
     if lane & distance == 0:
         return uint32((x & low) | ((y & low) << distance))
@@ -86,7 +86,7 @@ def _swap_blocks(x, lane, distance, low):
 
 @part
 def _transpose(reach, pitch, first, depth, panel, panel_pitch):
-    """Transpose `depth` rows from `first` on into the panel, by all blocks of the grid."""
+    """Transpose `depth` rows from `first` on into the panel, with all blocks of the grid."""
     tile = cuda.shared.array(0, uint32, alignment=16)
     thread = uint32(cuda.threadIdx.x)
     lane, warp = uint32(thread % WARP), uint32(thread // WARP)
@@ -121,7 +121,7 @@ def _transpose(reach, pitch, first, depth, panel, panel_pitch):
 
 @part
 def _multiply_eight(shared, a_own, b_at, counts, first):
-    """Add the products of four tiles of A and eight columns of B to counts from `first` on."""
+    """Add the products of four tiles of A and eight columns of B to the counts from `first` on."""
     b0, b1, b2, b3 = four_tiles(shared, b_at)
     for m in range(4):
         at, a = m * 32 + first, 8 * m
@@ -137,7 +137,7 @@ def _multiply_eight(shared, a_own, b_at, counts, first):
 
 @part
 def _byte_of(counts, at):
-    """Return which of eight counts, two of each tile of eight columns, are not 0, a bit each."""
+    """Return which of eight counts are not 0, one bit each; two counts for every eight columns."""
     found = uint32(0)
     for t in range(4):
         # (16 bits are enough for a count)
@@ -148,7 +148,7 @@ def _byte_of(counts, at):
 
 @part
 def _take_over(own, a_start, out_start, own_pitch, other, other_at, other_pitch, tiles, slices):
-    """Do ``out |= A * B`` for a strip of tiles of rows and `COLUMNS` columns, by a block.
+    """Compute ``out |= A * B`` for a strip of tiles and `COLUMNS` columns, with one block.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def _take_over(own, a_start, out_start, own_pitch, other, other_at, other_pitch,
 
 @cache
 def make_products_kernel(barrier: Any = None) -> Any:
-    """Return the kernel of all rounds; `barrier` stands in for the grid's in the type check."""
+    """Return the kernel of all rounds; `barrier` replaces the grid's barrier in type checks."""
     meet = barrier or barrier_of(together=True)
 
     @kernel
@@ -350,7 +350,7 @@ def make_products_kernel(barrier: Any = None) -> Any:
 
 @kernel
 def _copy_rows_kernel(rows, words, copied, copied_words):
-    """Copy a matrix of bits to rows of another number of words; new words are 0."""
+    """Copy a bit matrix to rows of another number of words; added words are 0."""
     i, stride = cuda.grid(1), cuda.gridsize(1)
     while i < copied.size:
         row = i // copied_words
@@ -362,18 +362,18 @@ def _copy_rows_kernel(rows, words, copied, copied_words):
 
 
 def pad(n: int) -> int:
-    """Return the rows and columns of the matrix that holds n vertices."""
+    """Return the rows and columns of the padded matrix for n vertices."""
     return -(-n // SLICE) * SLICE
 
 
 def bytes_of_products(n: int) -> int:
-    """Return the bytes that the closure of n vertices takes beside its result."""
+    """Return the bytes that the closure of n vertices takes besides its result."""
     size = pad(n)
     return size // 8 * (size + min(size, pivots_of(size)))
 
 
 def _strip_of(columns: int, tiles: int, blocks: int) -> int:
-    """Return how many tiles a job has, so that all blocks are busy most of the time."""
+    """Return the number of tiles in a job, so that all blocks are busy most of the time."""
 
     def time(strip: int) -> float:
         # (half a tile's time goes by at the start of a strip)
@@ -383,7 +383,7 @@ def _strip_of(columns: int, tiles: int, blocks: int) -> int:
 
 
 class Products:
-    """Memory of a closure on the current device: a matrix of whole tiles, and a panel.
+    """Device memory of a closure by products: a padded bit matrix, and a transposed panel.
 
     Parameters
     ----------
@@ -404,13 +404,13 @@ class Products:
         self.strips = [np.uint32(_strip_of(*shape, blocks_at_once())) for shape in shapes]
 
     def take(self, reach: Any, stream: Any) -> None:
-        """Queue a copy of a matrix, shape (n * ceil(n / 64),), uint64, to this one."""
+        """Queue a copy of a matrix, shape (n * ceil(n / 64),), uint64, into the padded one."""
         fill(self.flags, np.uint32(0), stream)
         own = self.size // 64
         _copy_rows_kernel[BLOCKS, THREADS, stream](reach, self.words, self.reach, own)
 
     def give(self, reach: Any, stream: Any) -> None:
-        """Queue the copy back."""
+        """Queue the copy of the padded matrix back."""
         own = self.size // 64
         _copy_rows_kernel[BLOCKS, THREADS, stream](self.reach, own, reach, self.words)
 

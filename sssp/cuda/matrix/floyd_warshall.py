@@ -41,7 +41,7 @@ CROSS, OTHERS = 0, 1
 
 @cache
 def _make_close(dtype: np.dtype[Any], tile: int, *, with_tails: bool = False) -> Any:
-    """Return the device function of the first phase: plain Floyd-Warshall on the block.
+    """Return the device function of the first phase: plain Floyd-Warshall on the diagonal block.
 
     ``close(matrix, tails, n, first, flags)`` is for a whole block of `THREADS` threads; its
     arguments are those of `_close_kernel`.
@@ -53,7 +53,7 @@ def _make_close(dtype: np.dtype[Any], tile: int, *, with_tails: bool = False) ->
 
     @part
     def step(k, depth, own, place, arrays):
-        """Relax all entries through vertex `k`: row and column number `own` of their threads.
+        """Relax all entries through vertex `k`; the threads `own` hold its row and column.
 
         `own` is a constant in all calls, for registers have no addresses; of one type, so that the
         step is typed once.
@@ -149,7 +149,7 @@ def _make_close_kernel(dtype: np.dtype[Any], tile: int, *, with_tails: bool = Fa
 
     @kernel
     def _close_kernel(matrix, tails, n, first, flags):
-        """Close the block on the diagonal from vertex `first` on, by one thread block a matrix.
+        """Close the diagonal block from vertex `first` on, one thread block a matrix.
 
         ======== ============ ====== ================================================
         argument shape        dtype  written by
@@ -183,7 +183,7 @@ def _make_tiles_kernel(
     @kernel_with(max_registers=65536 // (2 * THREADS))
     @no_type_check
     def _tiles_kernel(matrix, tails, n, first, phase, flags):
-        """Lower a tile by the product of two that meet the closed block, one thread block a tile.
+        """Lower a tile by the product of two tiles in the closed block's cross, one block a tile.
 
         ======== ============ ====== ================================================
         argument shape        dtype  written by
@@ -236,13 +236,13 @@ def _make_tiles_kernel(
 
 
 def launch_round(matrix: Matrix, first: int, tile: int) -> None:
-    """Queue the round of the block of vertices from `first` on, a tile wide."""
+    """Queue the round of the diagonal block from vertex `first` on, one tile wide."""
     _launch_close(matrix, first, tile)
     _launch_tiles(matrix, first, tile, closes=False)
 
 
 def launch_rounds(matrix: Matrix) -> None:
-    """Queue all rounds on matrices of few tiles, where launches take most of the time.
+    """Queue all rounds on small matrices, where launches take most of the time.
 
     Of one matrix small tiles leave fewer multiprocessors idle; several have enough of any.
     """

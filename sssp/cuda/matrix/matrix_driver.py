@@ -1,4 +1,4 @@
-"""The driver of dense CUDA solvers: makes the matrix, checks for overflow, finds trees.
+"""The driver of dense CUDA solvers: builds the matrix, checks for overflow, finds trees.
 
 The twin of `sssp.cpu.matrix.matrix_driver`. The initial matrix is made on the device where a graph
 is given, for its arcs are few beside n^2 entries; a matrix of the user's travels in blocks of rows.
@@ -56,7 +56,7 @@ NEGATIVE, CHANGED, BROKEN = 0, 1, 2
 
 @kernel
 def _scatter_kernel(indptr, indices, weights, n, matrix):
-    """Write the arcs of a graph to a matrix, a block a tail.
+    """Write the arcs of a graph to a matrix, one block a tail.
 
     ======== ======== ====== =========================================
     argument shape    dtype  written by
@@ -79,7 +79,7 @@ def _scatter_kernel(indptr, indices, weights, n, matrix):
 
 @kernel
 def _diagonal_kernel(matrix, n, flags):
-    """Lower the diagonal to at most 0; note negative entries."""
+    """Lower the diagonal to at most 0; flag a negative entry."""
     vertex = cuda.grid(1)
     if vertex < n:
         place = int64(vertex) * n + vertex
@@ -100,7 +100,7 @@ def _first_tails_kernel(matrix, n, unseen, tails):
 
 @kernel
 def _broken_kernel(matrix, tails, n, missing, flags):
-    """Note a row in which the tails of a reached vertex do not lead to the row's source.
+    """Flag a row whose tails do not lead from every reached vertex to the source.
 
     ======== ======== ====== ============================
     argument shape    dtype  written by
@@ -127,7 +127,7 @@ def _broken_kernel(matrix, tails, n, missing, flags):
 
 @kernel
 def _least_kernel(matrix, leasts):
-    """Find the least entry that each thread sees, or 0."""
+    """Write the least entry (or 0) that each thread has read."""
     own = matrix.dtype.type(0)
     i, stride = cuda.grid(1), cuda.gridsize(1)
     while i < matrix.size:
@@ -138,7 +138,7 @@ def _least_kernel(matrix, leasts):
 
 @kernel
 def _settle_kernel(matrix, above, missing, greatests):
-    """Write the public sentinel; find the greatest other entry that each thread sees, or 0."""
+    """Write the public sentinel; write the greatest other entry (or 0) of each thread."""
     own = matrix.dtype.type(0)
     i, stride = cuda.grid(1), cuda.gridsize(1)
     while i < matrix.size:
@@ -152,7 +152,7 @@ def _settle_kernel(matrix, above, missing, greatests):
 
 @kernel
 def _unpack_kernel(matrix, n, missing, unpacked, rows, unpacked_missing):
-    """Copy the entries between the first `rows` of n vertices to a matrix of another dtype.
+    """Copy the entries between the first `rows` vertices to a matrix of another dtype.
 
     ================ ============== ====== ==================================
     argument         shape          dtype  written by
@@ -174,7 +174,7 @@ def _unpack_kernel(matrix, n, missing, unpacked, rows, unpacked_missing):
 
 
 class Matrix:
-    """The matrix that a solver works in, or several of one size.
+    """The matrix that a solver works in, or several of the same size, with their flags.
 
     Attributes
     ----------
@@ -203,7 +203,7 @@ class Matrix:
 
     @classmethod
     def of(cls, request: MatrixRequest, dtype: np.dtype[Any], number: int) -> Matrix:
-        """Return the initial matrix of a request, negative entries of its diagonal noted."""
+        """Return the initial matrix of a request; flag a negative diagonal entry."""
         matrix = cls(request.n, dtype, cuda.stream(), with_tails=request.carries_tails(dtype))
         if request.stream is not None:
             after(request.stream, [matrix.stream])
@@ -225,7 +225,7 @@ class Matrix:
         return matrix
 
     def _travel(self, request: MatrixRequest) -> None:
-        """Bring the rows of the request's matrix here, block by block."""
+        """Copy the rows of a request's dense matrix to the device, block by block."""
         dtype, n = np.dtype(self.flat.dtype), self.n
         step = max(1, TRAVELLING // (n * dtype.itemsize))
         for first in range(0, request.n, step):
@@ -237,14 +237,14 @@ class Matrix:
             self.stream.synchronize()
 
     def room(self) -> Matrix:
-        """Return another of this size, not filled, with the same flags."""
+        """Return another matrix of this size, uninitialized, with the same flags."""
         dtype, with_tails = np.dtype(self.flat.dtype), self.tails is not None
         other = Matrix(self.n, dtype, self.stream, with_tails=with_tails)
         other.flags = self.flags
         return other
 
     def unpack(self, n: int, dtype: np.dtype[Any]) -> Matrix:
-        """Return this matrix, in `SHORT`, of n vertices in another dtype."""
+        """Return this 16-bit matrix (`SHORT`), of n vertices, in another dtype."""
         if self.n == n and dtype == INT16:
             other = copy(self)
             other.flat = self.flat.view(INT16)
@@ -257,21 +257,21 @@ class Matrix:
         return other
 
     def flag(self, which: int) -> int:
-        """Return a flag, when all work so far is done."""
+        """Return a flag, once all queued work is done."""
         return int(on_host(self.flags, self.stream)[which])
 
     def vertex(self, which: int) -> int | None:
-        """Return the vertex that a flag notes."""
+        """Return the vertex that a flag holds."""
         found = self.flag(which)
         return found - 1 if found else None
 
     @property
     def any_tails(self) -> Any:
-        """The tails, or a placeholder for kernels that read none."""
+        """The tails, or a placeholder for kernels that do not read them."""
         return self.flat if self.tails is None else self.tails
 
     def partials(self, look: Any, *arguments: Any) -> NDArray[Any]:
-        """Return the results of the threads of a pass over the matrix, an entry each."""
+        """Return the partial results of a pass over the matrix, one for each thread."""
         found = device_array(BLOCKS * THREADS, self.flat.dtype)
         look[BLOCKS, THREADS, self.stream](self.flat, *arguments, found)
         host: NDArray[Any] = on_host(found, self.stream)
@@ -286,7 +286,7 @@ def solve_matrix(
     *,
     copies: int = 1,
 ) -> Answer | None:
-    """Answer `request` in one dtype with the solver that `close` is; None if it is too narrow.
+    """Answer `request` in one dtype by the solver `close`; None if the dtype is too narrow.
 
     Parameters
     ----------
@@ -347,7 +347,7 @@ def solve_matrix(
 
 
 def _is_short(request: MatrixRequest, copies: int) -> bool:
-    """Return whether a request is tried in `SHORT` on the current device."""
+    """Return whether to try a request in 16 bits (`SHORT`) on the current device."""
     if not (request.short and has_short_arithmetic()):
         return False
     room = min(available_bytes(request.memory_limit), request.memory_limit)
@@ -355,7 +355,7 @@ def _is_short(request: MatrixRequest, copies: int) -> bool:
 
 
 def _count_bytes(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> int:
-    """Return the bytes of distances, of tails, and of the scratch for trees."""
+    """Return the bytes of distances, of tails, and of scratch for trees."""
     entries, tails, trees = request.n * request.n, 0, 0
     if request.carries_tails(dtype):
         tails = copies * INDEX.itemsize
@@ -366,7 +366,7 @@ def _count_bytes(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> i
 
 
 def _settle(request: MatrixRequest, matrix: Matrix) -> tuple[Any, Any] | None:
-    """Write the public sentinel; return least and greatest, or None: the dtype was too narrow."""
+    """Write the public sentinel; return least and greatest distance, or None if too narrow."""
     dtype = np.dtype(matrix.flat.dtype)
     least = matrix.partials(_least_kernel).min()
     above = threshold(dtype, least)
@@ -379,7 +379,7 @@ def _settle(request: MatrixRequest, matrix: Matrix) -> tuple[Any, Any] | None:
 
 
 def _broken_row(matrix: Matrix) -> int | None:
-    """Return a row with tails that are no tree: rounding on cycles of length zero can cause it."""
+    """Return a row whose tails are not a tree, because of rounding on cycles of length zero."""
     _broken_kernel[BLOCKS, THREADS, matrix.stream](
         matrix.flat, matrix.tails, matrix.n, unreached(matrix.flat.dtype), matrix.flags
     )
@@ -389,7 +389,7 @@ def _broken_row(matrix: Matrix) -> int | None:
 def deliver(
     request: MatrixRequest | ClosureRequest, flat: Any, shape: tuple[int, int], number: int
 ) -> Any:
-    """Return a matrix of the current device where the call wants it."""
+    """Return a device matrix in the form of the call: on the device, on the host, or in `out`."""
     wait_for_device()
     if request.output == "device":
         return DeviceArray(flat, shape, number)
@@ -399,7 +399,7 @@ def deliver(
 
 
 def _find_trees(graph: Graph, request: MatrixRequest, matrix: Matrix, number: int) -> Any:
-    """Return predecessors of final integer distances where the call wants them, from tight arcs."""
+    """Return the predecessors for final integer distances, where the call wants them."""
     n, dtype, stream = request.n, np.dtype(matrix.flat.dtype), matrix.stream
     arcs = device_graph(graph, number).arcs(graph, dtype)
     nothing = np.empty(0, np.int64)

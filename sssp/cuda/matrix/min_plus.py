@@ -1,4 +1,4 @@
-"""The min-plus product on the GPU, which Floyd-Warshall and repeated squaring both stand on.
+"""The min-plus product on the GPU, used by Floyd-Warshall and repeated squaring.
 
 ``C = min(C, A (+) B)``: the entry (i, j) of C falls to ``A[i, k] + B[k, j]`` where that is less
 for some k. A block of threads makes a tile of C, a thread a square of its entries in registers.
@@ -50,7 +50,7 @@ PADDING = 4
 
 
 def tile_side(dtype: np.dtype[Any], *, with_tails: bool = False) -> int:
-    """Rows, and columns, of a tile; smaller where tails are carried along."""
+    """Return the rows (and columns) of a tile; smaller if tails are updated too."""
     wide = dtype.itemsize == 4 and not with_tails and not SIMULATOR
     return 2 * SMALL_TILE if wide else SMALL_TILE
 
@@ -59,7 +59,7 @@ def tile_side(dtype: np.dtype[Any], *, with_tails: bool = False) -> int:
 def make_product(
     dtype: np.dtype[Any], *, in_place: bool, with_tails: bool = False, tile: int | None = None
 ) -> Any:
-    """Return the device function that makes one tile of a product.
+    """Return the device function that computes one tile of a product.
 
     ``product(out, out_start, old, old_start, out_stride, a, a_start, a_stride, b, b_start,
     b_stride, rows, columns, depth, out_tails, old_tails)``, all arrays flat, the starts int64 and
@@ -92,7 +92,7 @@ def make_product(
 
     @part
     def relax(slices, k, begin, place, own):
-        """Lower a thread's entries by column `k` of a slice of A and row `k` of one of B."""
+        """Lower a thread's entries by the sums of column `k` of slice A and row `k` of slice B."""
         a_slice, b_slice = slices
         first_row, first_column = place
         a_own, b_own, least, through = own

@@ -1,4 +1,4 @@
-"""The min-plus product and Floyd-Warshall's rounds in 16 bits, two distances to a word, on a GPU.
+"""The min-plus product and Floyd-Warshall in 16 bits, two distances to a word, on a GPU.
 
 `sssp.cuda.matrix.min_plus` in words: a word of B or C holds two neighbouring columns, and an entry
 of A stands twice in the word that it becomes in shared memory, so that one instruction lowers both
@@ -41,7 +41,7 @@ UNSEEN = int(infinity(SHORT)) * 0x10001
 
 @part
 def _relax(slices, k, place, own):
-    """Lower a thread's words by column `k` of a slice of A and row `k` of one of B."""
+    """Lower a thread's words by the sums of column `k` of slice A and row `k` of slice B."""
     a_slice, b_slice = slices
     first_row, first_word = place
     a_own, b_own, least = own
@@ -64,7 +64,7 @@ def _relax_four(slices, k, place, own):
 
 @inline
 def _product(out, old, start, stride, a, a_start, b, b_start, rows, words, pairs):
-    """Write ``min(old, A (+) B)`` to a tile of `out`; return whether a word of this thread falls.
+    """Write ``min(old, A (+) B)`` to a tile of `out`; return whether a word of this thread fell.
 
     Everything is in words, and rows of all matrices are `stride` apart; A has `pairs` of columns.
     """
@@ -147,7 +147,7 @@ def _product(out, old, start, stride, a, a_start, b, b_start, rows, words, pairs
 @kernel_with(max_registers=65536 // (2 * THREADS))
 @no_type_check
 def _product_kernel(out, old, a, b, n, flags):
-    """Make a tile of the product of two matrices, one thread block a tile.
+    """Compute a tile of the product of two matrices, one thread block a tile.
 
     ======== ============ ====== ========================================
     argument shape        dtype  written by
@@ -173,7 +173,7 @@ def _product_kernel(out, old, a, b, n, flags):
 
 @part
 def _step(k, i_own, j_own, is_high, owner, place, arrays):
-    """Relax the block through a vertex, number `k` of four; the numbers but `owner` are constants.
+    """Relax the block through vertex `k` of four; all numbers but `owner` are constants.
 
     Its row and its column are with the threads that come `owner`-th, at `i_own` and `j_own`.
     """
@@ -201,7 +201,7 @@ def _step(k, i_own, j_own, is_high, owner, place, arrays):
 
 @kernel
 def _close_kernel(matrix, n, first):
-    """Close the block of `TILE` vertices on the diagonal from `first` on, by one thread block.
+    """Close the diagonal block of `TILE` vertices from `first` on, by one thread block.
 
     ======== ============ ====== =================================
     argument shape        dtype  written by
@@ -250,7 +250,7 @@ def _close_kernel(matrix, n, first):
 @kernel_with(max_registers=65536 // (2 * THREADS))
 @no_type_check
 def _tiles_kernel(matrix, n, first, cross):
-    """Lower a tile through the closed block, one thread block a tile: of the cross, or any other.
+    """Lower a tile through the closed block, in its row or column or elsewhere, one block a tile.
 
     The block has `TILE` columns, half of those of a tile: what stands beside it in a tile is found
     once more, and nothing of it falls.
@@ -295,7 +295,7 @@ def multiply_short(out: Matrix, old: Matrix, a: Matrix, b: Matrix) -> None:
 
 
 def launch_short_round(matrix: Matrix, first: int) -> None:
-    """Queue the round of Floyd-Warshall of the `TILE` vertices from `first` on."""
+    """Queue the round of Floyd-Warshall for the `TILE` vertices from `first` on."""
     n, words, stream = matrix.n, matrix.flat.view(np.uint32), matrix.stream
     numbers = np.uint32(n), np.uint32(first)
     rows, columns = -(-n // TILE), -(-n // (2 * TILE))

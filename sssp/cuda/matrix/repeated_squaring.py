@@ -1,4 +1,4 @@
-"""Repeated squaring over (min, +) on the GPU: a min-plus product of the matrix with itself a round.
+"""Repeated squaring over (min, +) on the GPU: each round multiplies the matrix by itself.
 
 The twin of `sssp.cpu.matrix.repeated_squaring`. A product goes from one matrix to another, so that
 the result does not depend on the order of its tiles. Whether anything changed is a flag on the
@@ -38,7 +38,7 @@ def _make_kernel(dtype: np.dtype[Any], *, with_tails: bool = False) -> Any:
     @kernel_with(max_registers=65536 // (2 * THREADS))
     @no_type_check
     def _squaring_kernel(before, after, tails, after_tails, n, flags):
-        """Make a tile of the square, one thread block a tile.
+        """Compute a tile of the square, one thread block a tile.
 
         =========== ======== ====== =========================================
         argument    shape    dtype  written by

@@ -55,7 +55,7 @@ if SIMULATOR:
 
     @inline
     def _close_words(words, count):
-        """Warshall's sweep over the 64 x 64 bits of some shared words."""
+        """Run Warshall's algorithm on 64 x 64 bits in shared words."""
         if cuda.threadIdx.x == 0:
             for k in range(count):
                 for i in range(count):
@@ -66,7 +66,7 @@ else:
 
     @inline
     def _close_words(words, count):
-        """Warshall's sweep over the 64 x 64 bits of some shared words, by the first warp.
+        """Run Warshall's algorithm on 64 x 64 bits in shared words.
 
         Each lane has two rows in registers; the warp hands row after row around.
         """
@@ -87,7 +87,7 @@ else:
 
 @inline
 def _fill_tables(pivots, tables):
-    """Make all unions of every four of the 64 rows, by all threads."""
+    """Compute the 16 unions of every four of the 64 rows, with all threads."""
     i = uint32(cuda.threadIdx.x)
     while i < TABLES * WIDTH:
         table, lane = uint32(i // WIDTH), uint32(i % WIDTH)
@@ -116,7 +116,7 @@ def _fill_tables(pivots, tables):
 
 @inline
 def _look_up(word, tables, lane):
-    """Union of the rows that the bits of `word` stand for, in a thread's word of them."""
+    """Return one word of the union of the rows whose bits are set in `word`."""
     low, high = uint32(word), uint32(word >> uint64(32))
     found = uint64(0)
     for table in range(HALF):
@@ -128,13 +128,13 @@ def _look_up(word, tables, lane):
 
 @cache
 def _make_sweep_kernel(barrier: Any = None) -> Any:
-    """Return the kernel of the sweep; `barrier` stands in for the grid's in the type check."""
+    """Return the kernel of the sweep; `barrier` replaces the grid's barrier in type checks."""
     meet = barrier or barrier_of(together=True)
 
     @kernel_with(max_registers=65536 // THREADS // BLOCKS)
     @no_type_check
     def _sweep_kernel(reach, n, words, first_word, last_word):
-        """Sweep over some words of pivots with all blocks, which meet once a word.
+        """Sweep over some words of pivots with all blocks, which meet once for each word.
 
         ========== ============ ====== ==================
         argument   shape        dtype  written by
@@ -209,7 +209,7 @@ def _make_sweep_kernel(barrier: Any = None) -> Any:
 @kernel_with(max_registers=65536 // THREADS // BLOCKS)
 @no_type_check
 def _square_kernel(before, after, n, words, changed):
-    """Square some rows of a column of words, with each block.
+    """Square some rows of one column of words with each block.
 
     ======== ============ ====== ============================
     argument shape        dtype  written by
@@ -261,7 +261,7 @@ def _square_kernel(before, after, n, words, changed):
 
 
 def sweep(reach: Any, n: int, words: range, stream: Any) -> None:
-    """Queue the part of the sweep that some words of vertices are the pivots of.
+    """Queue the part of the sweep for some words of pivots.
 
     Parameters
     ----------
@@ -277,14 +277,14 @@ def sweep(reach: Any, n: int, words: range, stream: Any) -> None:
 
 
 def square(before: Any, after: Any, n: int, changed: Any, stream: Any) -> None:
-    """Queue a squaring from one matrix to another; set `changed` if an entry did."""
+    """Queue a squaring from one matrix to another; set `changed` if an entry changed."""
     words = -(-n // WORD)
     grid = -(-words // WIDTH), -(-n // (GROUPS * ROWS))
     _square_kernel[grid, THREADS, stream](before, after, np.uint32(n), np.uint32(words), changed)
 
 
 def pack_matrix(request: ClosureRequest) -> Any:
-    """Bring the initial matrix of a request to the current device, row by row in one axis."""
+    """Return the initial matrix of a request on the current device, packed, as a flat array."""
     host: NDArray[np.uint64] = np.empty((request.n, request.words), np.uint64)
     request.fill(host, range(request.n))
     return upload(host.reshape(-1))
@@ -316,7 +316,7 @@ def _square_all(request: ClosureRequest, reach: Any, stream: Any, *, early_stop:
 
 
 def _is_for_products(request: ClosureRequest, free: int) -> bool:
-    """Whether products of bits close a matrix sooner than the sweep, and fit into so many bytes.
+    """Whether products of bits are faster than the sweep, and fit into the memory.
 
     They do from so many vertices on even where hardly a vertex reaches another.
     """

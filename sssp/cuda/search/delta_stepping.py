@@ -69,7 +69,7 @@ GROUP_BITS = 2
 #: registers of a thread, for blocks that work together and for one alone
 REGISTERS_TOGETHER, REGISTERS = 128, 64
 #: arcs beyond the table from which on a whole warp relaxes them
-HEAVY = 1 if SIMULATOR else 32
+WIDE = 1 if SIMULATOR else 32
 #: parts of a head in the table: whether its tail has more arcs than the table holds; the vertex
 MORE, VERTEX = 0x80000000, 0x7FFFFFFF
 #: sizes of a block's piles: of the near ones, in turn by hop, and of the far one
@@ -86,7 +86,7 @@ UNSIGNED = {4: uint32, 8: uint64}
 
 
 class Arcs(NamedTuple):
-    """The graph: CSR arrays, and the first arcs of every vertex, for `_arc_function`."""
+    """The graph: CSR arrays, and a table with the first arcs of every vertex."""
 
     indptr: Any
     indices: Any
@@ -95,7 +95,7 @@ class Arcs(NamedTuple):
 
 
 class OwnPiles(NamedTuple):
-    """Piles of a block, in shared memory.
+    """The piles of a block, in shared memory.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class OwnPiles(NamedTuple):
 
 
 class CommonPiles(NamedTuple):
-    """Piles that all blocks of a row share.
+    """The piles that all blocks of a row share, in global memory.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class CommonPiles(NamedTuple):
 
 
 class CommonPile(NamedTuple):
-    """A common pile that is being filled, and where its size stands."""
+    """A common pile that is being filled, and the position of its size."""
 
     entries: Any
     sizes: Any
@@ -144,7 +144,7 @@ class CommonPile(NamedTuple):
 
 
 class Pile(NamedTuple):
-    """A pile of the block that is being filled, and the common pile for its overflow."""
+    """A block's own pile that is being filled, and the common pile for its overflow."""
 
     entries: Any
     sizes: Any
@@ -153,7 +153,7 @@ class Pile(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """Near vertices that a block expands in a hop: a pile of its own, or its part of a common one.
+    """Near vertices that a block expands in a hop: its own pile, or its part of a common one.
 
     Attributes
     ----------
@@ -171,7 +171,7 @@ class Queue(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A vertex out of a queue.
+    """A vertex taken from a queue.
 
     Attributes
     ----------
@@ -192,7 +192,7 @@ class Entry(NamedTuple):
 
 
 class Group(NamedTuple):
-    """The threads that expand a vertex, and the calling one among them.
+    """The threads that expand one vertex, and the calling thread's number among them.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ class Group(NamedTuple):
 
 
 class Block(NamedTuple):
-    """The arrays of a thread block.
+    """The arrays of a thread block, own and common.
 
     Attributes
     ----------
@@ -235,14 +235,14 @@ class Block(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Greatest distance that is near, and greatest of interest."""
+    """The greatest near distance (the threshold), and the greatest distance of interest."""
 
     threshold: Any
     bound: Any
 
 
 class Progress(NamedTuple):
-    """How far a block is.
+    """The progress of a block: hops, expanded vertices, and the least distance put into a far pile.
 
     Attributes
     ----------
@@ -276,20 +276,20 @@ def _group_of(worker):
 
 @inline
 def _near_of_round(common, row, rounds):
-    """Return the common near pile that a round fills, and the next expands."""
+    """Return the common near pile that a round fills; the next round expands it."""
     entries = common.near[row, uint32((rounds + 1) & 1)]
     return CommonPile(entries, common.sizes, slots_of(rounds, COMMON_NEAR).after)
 
 
 @inline
 def _near_of_hop(own, hop, slot, common):
-    """Return the near pile that the hop before `hop` fills, and `hop` expands."""
+    """Return the near pile of a block that `hop` expands; the hop before fills it."""
     return Pile(own.near[uint32(hop & 1)], own.sizes, slot, common)
 
 
 @inline
 def _far_of_phase(own, common, row, phase):
-    """Return the far pile that a phase fills, and the end of it divides."""
+    """Return the far pile that a phase fills; it is divided at the end of the phase."""
     entries = common.far[row, uint32((phase + 1) & 1)]
     pile = CommonPile(entries, common.sizes, slots_of(phase, COMMON_FAR).after)
     return Pile(own.far, own.sizes, uint32(FAR), pile)
@@ -297,7 +297,7 @@ def _far_of_phase(own, common, row, phase):
 
 @inline
 def _push(vertex, pile):
-    """Put `vertex` into a pile of the block, or into the common one if that is full."""
+    """Append `vertex` to a pile of the block, or to the common pile if that is full."""
     place = cuda.atomic.add(pile.sizes, pile.slot, uint32(1))
     if place < uint32(pile.entries.size):
         pile.entries[place] = vertex
@@ -322,7 +322,7 @@ def _clear(worker, own, common, nothing):
 
 @inline
 def _move(worker, pile, size, place):
-    """Copy the entries of a block's pile into the common one, from a place on."""
+    """Copy the entries of a block's pile into the common pile from a position on."""
     common = pile.common.entries
     i = uint32(worker.thread)
     while i < size:
@@ -332,7 +332,7 @@ def _move(worker, pile, size, place):
 
 @part
 def _spill(block, near, far, phase, nothing):
-    """Move to the common piles the vertices that the block could not hold, or must not keep."""
+    """Move to the common piles the vertices that the block cannot hold or must not keep."""
     worker, own, common = block.worker, block.own, block.common
     surplus = uint32(min(own.sizes[near.slot], uint32(near.entries.size)))
     far_size = uint32(min(own.sizes[far.slot], uint32(far.entries.size)))
@@ -352,7 +352,7 @@ def _spill(block, near, far, phase, nothing):
 
 
 def _word_functions(dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return device functions: the word of a number and a queued flag, and the number of a word.
+    """Return two device functions: number and queued flag to a word, and a word to its number.
 
     Words are unsigned, order like the numbers, and hold the flag in the lowest bit: distances
     leave one bit free. In the word of an unreached vertex all bits are set but, of an integer
@@ -378,7 +378,7 @@ def _unreached_word(dtype: np.dtype[Any]) -> Any:
 
 
 def _arc_function(dtype: np.dtype[Any]) -> Any:
-    """Return a device function: head and weight of an arc in the table of first arcs.
+    """Return a device function that reads head and weight of an arc from the first-arcs table.
 
     An arc is one word where both fit 64 bits, else two.
     """
@@ -401,7 +401,7 @@ def _arc_function(dtype: np.dtype[Any]) -> Any:
 
 
 def _own_piles_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that makes the piles of a block."""
+    """Return a device function that allocates the piles of a block."""
     word = UNSIGNED[dtype.itemsize]
 
     @part
@@ -418,7 +418,7 @@ def _own_piles_of(dtype: np.dtype[Any]) -> Any:
 
 
 def _common_piles_of(dtype: np.dtype[Any], *, together: bool) -> Any:
-    """Return a device function that makes a record of the common piles.
+    """Return a device function that makes the record of the common piles.
 
     The sizes of a block that works alone are in its shared memory, for nobody else needs them.
     """
@@ -438,7 +438,7 @@ def _common_piles_of(dtype: np.dtype[Any], *, together: bool) -> Any:
 
 
 def _seed_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that puts the sources of a row into the first near pile."""
+    """Return a device function that pushes the sources of a row to the first near pile."""
     word_of = _word_functions(dtype)[0]
     nothing, zero = _unreached_word(dtype), dtype.type(0)
 
@@ -463,7 +463,7 @@ def _relax_of(dtype: np.dtype[Any]) -> Any:
 
     @inline
     def relax(head, candidate, words, limits, near, far, least):
-        """Give the lesser of `least` and the distance of a vertex in a far pile."""
+        """Relax an arc; return the minimum of `least` and a new far vertex's distance."""
         if candidate > limits.bound:
             if words[head] == nothing:
                 near.common.sizes[STATUS] = CLIPPED
@@ -485,7 +485,7 @@ def _relax_of(dtype: np.dtype[Any]) -> Any:
 
 
 def _take_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that takes a vertex out of a queue."""
+    """Return a device function that takes a vertex from a queue."""
     arc_of = _arc_function(dtype)
     nothing, zero = _unreached_word(dtype), dtype.type(0)
     popped = ~type(nothing)(1)
@@ -508,35 +508,35 @@ def _take_of(dtype: np.dtype[Any]) -> Any:
     return take
 
 
-def _relax_heavy_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function with which a warp relaxes the many arcs of its groups' vertices."""
+def _relax_wide_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function: a warp relaxes the arcs of its high-degree vertices in turn."""
     relax = _relax_of(dtype)
     number = from_dtype(dtype)
 
     @part
-    def relax_heavy(block, heavy, arc, last, length, limits, near, far, least):
+    def relax_wide(block, wide, arc, last, length, limits, near, far, least):
         arcs = block.arcs
-        waiting = ballot(heavy and block.group.member == 0)
+        waiting = ballot(wide and block.group.member == 0)
         while waiting != 0:
             lane = int32(cuda.ffs(waiting) - 1)
             waiting = uint32(waiting & uint32(waiting - 1))
-            heavy_length = from_lane(length, lane)
-            heavy_arc = uint32(uint32(from_lane(int32(arc), lane)) + cuda.laneid)
-            heavy_last = uint32(from_lane(int32(last), lane))
-            while heavy_arc < heavy_last:
-                candidate = number(heavy_length + arcs.weights[heavy_arc])
-                head = arcs.indices[heavy_arc]
+            wide_length = from_lane(length, lane)
+            wide_arc = uint32(uint32(from_lane(int32(arc), lane)) + cuda.laneid)
+            wide_last = uint32(from_lane(int32(last), lane))
+            while wide_arc < wide_last:
+                candidate = number(wide_length + arcs.weights[wide_arc])
+                head = arcs.indices[wide_arc]
                 least = relax(head, candidate, block.words, limits, near, far, least)
-                heavy_arc = uint32(heavy_arc + WARP)
+                wide_arc = uint32(wide_arc + WARP)
         return least
 
-    return relax_heavy
+    return relax_wide
 
 
 def _relax_queue_of(dtype: np.dtype[Any]) -> Any:
     """Return a device function that relaxes the arcs of all vertices in a queue."""
     number_of = _word_functions(dtype)[1]
-    take, relax, relax_heavy = _take_of(dtype), _relax_of(dtype), _relax_heavy_of(dtype)
+    take, relax, relax_wide = _take_of(dtype), _relax_of(dtype), _relax_wide_of(dtype)
     number = from_dtype(dtype)
 
     @part
@@ -552,23 +552,23 @@ def _relax_queue_of(dtype: np.dtype[Any]) -> Any:
             length = from_lane(number_of(entry.word), group.leader)
             # the next ones are on their way while these wait for their answers
             following = take(i, queue, block)
-            heavy = False
+            wide = False
             arc, last = uint32(0), uint32(0)
             if entry.active:
                 if entry.head & MORE != 0:
                     arc, last = arcs.indptr[entry.vertex], arcs.indptr[uint32(entry.vertex + 1)]
-                    heavy = WARP > GROUP and last - arc > GROUP + HEAVY
+                    wide = WARP > GROUP and last - arc > GROUP + WIDE
                     arc = uint32(arc + GROUP + group.member)
                 head = uint32(entry.head & VERTEX)
                 # the table is padded with the vertex itself
                 if head != entry.vertex:
                     candidate = number(length + entry.weight)
                     least = relax(head, candidate, words, limits, near, far, least)
-                while not heavy and arc < last:
+                while not wide and arc < last:
                     candidate = number(length + arcs.weights[arc])
                     least = relax(arcs.indices[arc], candidate, words, limits, near, far, least)
                     arc = uint32(arc + GROUP)
-            least = relax_heavy(block, heavy, arc, last, length, limits, near, far, least)
+            least = relax_wide(block, wide, arc, last, length, limits, near, far, least)
         return least
 
     return relax_queue
@@ -614,7 +614,7 @@ def _expand_of(dtype: np.dtype[Any]) -> Any:
 
 
 def _split_of(dtype: np.dtype[Any], *, together: bool) -> Any:
-    """Return a device function that divides a far pile: into the near one, and a new far one.
+    """Return a device function that divides a far pile into the near pile and a new far pile.
 
     What fell to the last threshold, `settled`, or below has been expanded, and drops out.
     """
@@ -650,8 +650,8 @@ def _split_of(dtype: np.dtype[Any], *, together: bool) -> Any:
     return split
 
 
-def _targets_settled_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function: the first of a thread's targets that is not settled.
+def _find_unsettled_target_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function that finds the first unsettled target of a thread.
 
     The threads of a block deal the targets among themselves. If several blocks work on a row, each
     looks at all of them: words up to the threshold are final, so they come to the same answer.
@@ -660,7 +660,7 @@ def _targets_settled_of(dtype: np.dtype[Any]) -> Any:
     nothing = _unreached_word(dtype)
 
     @part
-    def targets_settled(worker, words, targets, place, threshold):
+    def find_unsettled_target(worker, words, targets, place, threshold):
         while place < targets.size:
             word = words[targets[place]]
             if word == nothing or number_of(word) > threshold:
@@ -668,11 +668,11 @@ def _targets_settled_of(dtype: np.dtype[Any]) -> Any:
             place += worker.threads
         return place
 
-    return targets_settled
+    return find_unsettled_target
 
 
 def _write_out_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that turns the words of a row into distances."""
+    """Return a device function that converts the words of a row to distances."""
     nothing = _unreached_word(dtype)
     one = type(nothing)(1)
     unseen_bits = np.array(unreached(dtype), dtype).view(nothing.dtype)[()]
@@ -749,7 +749,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
     meet, worker_of_row = barrier or barrier_of(together=together), worker_of(together=together)
     own_piles, common_piles = _own_piles_of(dtype), _common_piles_of(dtype, together=together)
     seed, expand = _seed_of(dtype), _expand_of(dtype)
-    targets_settled = _targets_settled_of(dtype)
+    find_unsettled_target = _find_unsettled_target_of(dtype)
     end_of_phase = _end_of_phase_of(dtype, together=together)
     write_out = _write_out_of(dtype)
     nothing, unseen, number = _unreached_word(dtype), unreached(dtype), from_dtype(dtype)
@@ -762,7 +762,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
         indptr, indices, weights, table, sources, first_sources, targets, bound, width, first_row,
         all_words, all_common_near, all_common_far, all_common_sizes, all_common_least, counters,
     ):  # fmt: skip
-        """Search from the sources of one row with all blocks, or from those of a row with each.
+        """Search: one row with all blocks, or a row with each block.
 
         ================ =============== ======== ================================================
         argument         shape           dtype    written by
@@ -826,7 +826,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
             if common.sizes[slots_of(phase, COMMON_FAR).now] == 0:
                 break
             if targets.size > 0:
-                target = targets_settled(worker, words, targets, target, threshold)
+                target = find_unsettled_target(worker, words, targets, target, threshold)
                 if cuda.syncthreads_and(int32(target >= targets.size)):
                     break
             threshold, progress = end_of_phase(
@@ -881,7 +881,7 @@ def _first_arcs(indptr: Any, indices: Any, bits: Any) -> Any:
 
 
 class _DeltaSearch(Search):
-    """The kernel with its arcs and scratch."""
+    """Delta-stepping on one graph: the kernel, its arcs, and its scratch."""
 
     is_replayed = True
 
@@ -900,7 +900,7 @@ class _DeltaSearch(Search):
         self.row_arrays = pile, pile, ((COMMON_SIZES,), np.uint32), ((SLOTS,), self.unsigned)
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Run a batch of sources: a block each, or few of them one after the other."""
+        """Search for a batch: a block for each row, or all blocks on one row after the other."""
         words = batch.distances.view(self.unsigned)
         if self.dtype.kind == "f":
             batch.fill(words.view(np.dtype(f"i{self.dtype.itemsize}")), -1)
@@ -920,19 +920,19 @@ class _DeltaSearch(Search):
 
     @property
     def replay_key(self) -> Any:
-        """All arguments that launches depend on."""
+        """All arguments that the launches depend on."""
         n, m = self.graph.n, self.graph.m
         return key_of((self.arcs, self.delta, n, m, typical_weight(self.graph)))
 
     def _threads_alone(self, rows: int) -> int:
-        """Threads of each of `rows` blocks, a power of two, so that as many as may be fit."""
+        """Return the threads of a block that searches alone, so that `rows` blocks fit."""
         threads, most = MOST_THREADS, THREADS_A_MULTIPROCESSOR * blocks_at_once()
         while threads > FEWEST_THREADS and threads * rows > most:
             threads //= 2
         return threads
 
     def _width(self, medians: float, bound: Any) -> Any:
-        """Delta as a number of the dtype, at most `bound`."""
+        """Return delta up to `bound`; by default `medians` typical weights over the mean degree."""
         delta = self.delta
         if delta is None:
             degree = max(self.graph.m / max(self.graph.n, 1), 1.0)

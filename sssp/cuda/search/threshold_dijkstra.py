@@ -1,4 +1,4 @@
-"""Threshold-batched Dijkstra on the GPU: a thread block a source.
+"""Threshold-batched Dijkstra on the GPU: one thread block a source.
 
 "Research on GPU-based optimisation of the SSSP algorithm" (2022), sections 3.1 and 4.1, after
 A. Crauser, K. Mehlhorn, U. Meyer and P. Sanders, "A parallelization of Dijkstra's shortest path
@@ -77,7 +77,7 @@ STATUS, FLAGS = 0, 1
 
 
 class Arcs(NamedTuple):
-    """The arcs of a graph in one direction, those of a vertex in order of weight.
+    """The arcs of a graph in one direction, each vertex's sorted by weight.
 
     Attributes
     ----------
@@ -94,14 +94,14 @@ class Arcs(NamedTuple):
 
 
 class List(NamedTuple):
-    """A list that begins in shared memory and goes on in global memory."""
+    """A list that starts in shared memory and continues in global memory."""
 
     shared: Any
     spilled: Any
 
 
 class OpenVertices(NamedTuple):
-    """The open vertices of a row; each thread owns some of the places.
+    """The open vertices of a row; each thread owns some places of the list.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class State(NamedTuple):
 
 
 class Tallies(NamedTuple):
-    """The counters of a block, in shared memory.
+    """The counters and minima of a block, in shared memory.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class Tallies(NamedTuple):
 
 
 class Owner(NamedTuple):
-    """A thread of the block, as an owner of places; all uint32.
+    """A thread of the block as an owner of places in the list; all uint32.
 
     Attributes
     ----------
@@ -217,8 +217,8 @@ class Block(NamedTuple):
 
 
 @inline
-def _entry(entries, i):
-    """Entry `i` of a list."""
+def _get_entry(entries, i):
+    """Return entry `i` of a list."""
     if i < uint32(entries.shared.size):
         return entries.shared[i]
     return entries.spilled[uint32(i - uint32(entries.shared.size))]
@@ -245,7 +245,7 @@ def _owner():
 
 @part
 def _clear(thread, tallies, unseen, zero):
-    """Set all tallies to nothing."""
+    """Reset all tallies."""
     if thread < SLOTS:
         tallies.counts[ARRIVED + thread] = 0
         tallies.counts[TAKEN + thread] = 0
@@ -259,7 +259,7 @@ def _clear(thread, tallies, unseen, zero):
 
 @part
 def _clear_slots(block, slots):
-    """Clear the slots of the next phase, which this phase does not read."""
+    """Clear the slots of the next phase, which no thread reads in this phase."""
     owner, tallies = block.owner, block.tallies
     # the last thread, which seldom owns a vertex
     if owner.thread == owner.threads - 1:
@@ -273,7 +273,7 @@ def _clear_slots(block, slots):
 
 @inline
 def _load_lightest(vertex, place, open_vertices, arcs):
-    """Bring the lightest arcs of a vertex to its place in shared memory."""
+    """Load the lightest arcs of a vertex into its place in shared memory."""
     for k in range(LIGHTEST):
         open_vertices.heads[k, place] = arcs.lightest_ends[vertex, k]
         open_vertices.weights[k, place] = arcs.lightest_weights[vertex, k]
@@ -281,14 +281,14 @@ def _load_lightest(vertex, place, open_vertices, arcs):
 
 @part
 def _take_over(block, slots, end, count, arrived):
-    """Fill the owner's places below `count` with arrivals; give the first one after them."""
+    """Fill a thread's free places below `count` with new open vertices; return the next one."""
     owner, open_vertices = block.owner, block.open_vertices
     asking = ballot(end < count)
     while asking:
         i = reserve(block.tallies.counts, uint32(TAKEN + slots.now), asking, owner.lane)
         takes = end < count and i < arrived
         if takes:
-            vertex = _entry(block.arrivals, i)
+            vertex = _get_entry(block.arrivals, i)
             _set_entry(open_vertices.vertices, end, vertex)
             if end < uint32(open_vertices.vertices.shared.size):
                 _load_lightest(vertex, end, open_vertices, block.out_arcs)
@@ -299,7 +299,7 @@ def _take_over(block, slots, end, count, arrived):
 
 @inline
 def _least_in_shared(place, open_vertices, settled, unseen):
-    """Weight of the lightest useful arc in shared memory, where others are struck out."""
+    """Return the least weight of arcs to unsettled heads in shared memory; delete the others."""
     heads, weights = open_vertices.heads, open_vertices.weights
     states = cuda.local.array(LIGHTEST, int32)
     useful = unseen
@@ -318,7 +318,7 @@ def _least_in_shared(place, open_vertices, settled, unseen):
 
 @inline
 def _least_in_table(vertex, arcs, settled, hidden, unseen):
-    """Weight of the lightest useful arc in the table."""
+    """Return the least weight of arcs to unsettled heads in the table of lightest arcs."""
     least = unseen
     # no branch, so that all loads are under way together; padded with weight `unseen`
     for k in range(LIGHTEST):
@@ -329,7 +329,7 @@ def _least_in_table(vertex, arcs, settled, hidden, unseen):
 
 @inline
 def _least_beyond(vertex, arcs, pointers, settled, unseen):
-    """Weight of the lightest useful arc beyond the table."""
+    """Return the least weight of arcs to unsettled heads beyond the table."""
     last = arcs.indptr[uint32(vertex + 1)]
     pointer = max(pointers[vertex], uint32(arcs.indptr[vertex] + LIGHTEST))
     while pointer < last and settled[arcs.ends[pointer]] == SETTLED:
@@ -340,7 +340,7 @@ def _least_beyond(vertex, arcs, pointers, settled, unseen):
 
 @part
 def _least_out(block, vertex, place):
-    """Return the weight of an open vertex' lightest arc to a head that is not settled."""
+    """Return the least weight of a vertex's arcs to unsettled heads (OUT criterion)."""
     state, arcs, unseen = block.state, block.out_arcs, block.unseen
     if place < uint32(block.open_vertices.vertices.shared.size):
         useful = _least_in_shared(place, block.open_vertices, state.settled, unseen)
@@ -355,7 +355,7 @@ def _least_out(block, vertex, place):
 
 @part
 def _least_in(block, vertex):
-    """Return the weight of a vertex' lightest arc from a tail that is not settled."""
+    """Return the least weight of a vertex's arcs from unsettled tails (IN criterion)."""
     state, arcs, unseen = block.state, block.in_arcs, block.unseen
     useful = _least_in_table(vertex, arcs, state.settled, block.tallies.hidden, unseen)
     if useful == unseen and arcs.lightest_ends[vertex, LIGHTEST - 1] & MORE:
@@ -365,7 +365,7 @@ def _least_in(block, vertex):
 
 @part
 def _close_ranks(vertex, place, kept, open_vertices, arcs):
-    """Move an entry that stays open to the first free place of its owner."""
+    """Move a vertex that stays open to the first free place of its thread."""
     heads, weights = open_vertices.heads, open_vertices.weights
     capacity = uint32(open_vertices.vertices.shared.size)
     _set_entry(open_vertices.vertices, kept, vertex)
@@ -379,8 +379,8 @@ def _close_ranks(vertex, place, kept, open_vertices, arcs):
 
 
 @part
-def _targets_settled(block, targets, target, least):
-    """Return the first of a thread's targets that is not settled; a block deals them.
+def _find_unsettled_target(block, targets, target, least):
+    """Return the first unsettled target of a thread; the block shares the targets.
 
     All of a block are once they lie below the least open distance: ties of the last are final too.
     """
@@ -390,7 +390,7 @@ def _targets_settled(block, targets, target, least):
 
 
 def _shared_of(dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return device functions that make the open vertices and the tallies of a block."""
+    """Return device functions that allocate the open vertices and the tallies of a block."""
     capacity = CAPACITY_BYTES // dtype.itemsize
     number = from_dtype(dtype)
 
@@ -419,7 +419,7 @@ def _shared_of(dtype: np.dtype[Any]) -> tuple[Any, Any]:
 
 
 def _seed_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that seeds a row with its sources."""
+    """Return a device function that opens the sources of a row."""
     bits, zero = bits_of(dtype), dtype.type(0)
 
     @part
@@ -436,7 +436,7 @@ def _seed_of(dtype: np.dtype[Any]) -> Any:
 
 
 def _evaluate_of(dtype: np.dtype[Any], *, in_out: bool) -> Any:
-    """Return a device function that finds the settling threshold.
+    """Return a device function that computes the settling threshold by a parallel reduction.
 
     With it, if somebody wants it, the least distance of an open vertex.
     """
@@ -448,7 +448,7 @@ def _evaluate_of(dtype: np.dtype[Any], *, in_out: bool) -> Any:
         threshold, least = unseen, unseen
         i = block.owner.first
         while i < end:
-            vertex = _entry(open_vertices.vertices, i)
+            vertex = _get_entry(open_vertices.vertices, i)
             distance = block.state.distances[vertex]
             useful = _least_out(block, vertex, i)
             _set_entry(open_vertices.seen, i, distance)
@@ -467,7 +467,7 @@ def _evaluate_of(dtype: np.dtype[Any], *, in_out: bool) -> Any:
 
 
 def _reaches_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that relaxes an arc and says whether it was first at its head.
+    """Return a device function that relaxes an arc; it returns whether the head was unreached.
 
     Floats are lowered as integers, for Numba's atomic minimum of a float does not return what
     was there at that moment.
@@ -486,7 +486,7 @@ def _reaches_of(dtype: np.dtype[Any]) -> Any:
 
 
 def _relax_lightest_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function by which a warp relaxes the lightest arcs of settled vertices."""
+    """Return a device function: a warp relaxes the lightest arcs of settled vertices."""
     reaches, number = _reaches_of(dtype), from_dtype(dtype)
 
     @part
@@ -503,8 +503,8 @@ def _relax_lightest_of(dtype: np.dtype[Any]) -> Any:
             arc, head, arrives = uint32(first + owner.lane), uint32(0), False
             if arc < leavers * LIGHTEST:
                 i, k = block.settling[uint32(owner.warp + arc // LIGHTEST)], uint32(arc % LIGHTEST)
-                tail = _entry(open_vertices.vertices, i)
-                start = _entry(open_vertices.seen, i)
+                tail = _get_entry(open_vertices.vertices, i)
+                start = _get_entry(open_vertices.seen, i)
                 if i < uint32(open_vertices.vertices.shared.size):
                     head, weight = open_vertices.heads[k, i], open_vertices.weights[k, i]
                 else:
@@ -543,8 +543,8 @@ def _settle_of(dtype: np.dtype[Any], *, in_out: bool) -> Any:
         while ballot(i < end):
             settles = False
             if i < end:
-                vertex = _entry(open_vertices.vertices, i)
-                distance = _entry(open_vertices.seen, i)
+                vertex = _get_entry(open_vertices.vertices, i)
+                distance = _get_entry(open_vertices.seen, i)
                 settles = distance <= threshold
                 if in_out and not settles:
                     weight = state.in_least[i]
@@ -566,7 +566,7 @@ def _settle_of(dtype: np.dtype[Any], *, in_out: bool) -> Any:
 
 
 def _relax_rest_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that relaxes the arcs beyond the lightest of all just settled."""
+    """Return a device function that relaxes all but the lightest arcs of vertices just settled."""
     reaches, number = _reaches_of(dtype), from_dtype(dtype)
 
     @part
@@ -574,7 +574,7 @@ def _relax_rest_of(dtype: np.dtype[Any]) -> Any:
         owner, arcs = block.owner, block.out_arcs
         i = uint32(owner.thread // GROUP)
         while i < count:
-            tail = _entry(block.long, i)
+            tail = _get_entry(block.long, i)
             start = block.state.distances[tail]
             arc, last = uint32(arcs.indptr[tail] + LIGHTEST), arcs.indptr[uint32(tail + 1)]
             arc = uint32(arc + owner.thread % GROUP)
@@ -609,7 +609,7 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
         all_distances, all_distance_bits, counters, all_settled, all_pointers, all_in_pointers,
         all_in_least, all_seen, spilled,
     ):  # fmt: skip
-        """Search from the sources of a row with each block.
+        """Search from the sources of one row with each block.
 
         =================== ================== ======= =========================================
         argument            shape              dtype   written by
@@ -685,7 +685,7 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
             cuda.syncthreads()
             threshold, least = tallies.thresholds[slots.now], tallies.leasts[slots.now]
             if targets.size > 0:
-                target = _targets_settled(block, targets, target, least)
+                target = _find_unsettled_target(block, targets, target, least)
                 if cuda.syncthreads_and(int32(target >= targets.size)):
                     break
             phase = uint32(phase + 1)
@@ -709,7 +709,7 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
 
 
 def _lightest_arcs(graph: Graph, dtype: np.dtype[Any], reverse: bool) -> tuple[NDArray[Any], ...]:
-    """Table of the `LIGHTEST` lightest arcs of every vertex: other ends and weights, (n, LIGHTEST).
+    """Return the `LIGHTEST` lightest arcs of every vertex: other ends and weights, (n, LIGHTEST).
 
     The last end has the bit `MORE` if the vertex has more arcs.
     """
@@ -728,7 +728,7 @@ def _lightest_arcs(graph: Graph, dtype: np.dtype[Any], reverse: bool) -> tuple[N
 
 
 class _ThresholdSearch(Search):
-    """The kernel with its arcs and scratch."""
+    """Threshold-batched Dijkstra on one graph: the kernel, its arcs, and its scratch."""
 
     def __init__(
         self, graph: Graph, on_device: DeviceGraph, dtype: np.dtype[Any], *, in_out: bool
@@ -763,7 +763,7 @@ class _ThresholdSearch(Search):
         )
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Run a batch of sources, one block each."""
+        """Search for a batch of sources, one block each."""
         settled, pointers, in_pointers, in_least, seen, lists = scratch
         for array in (settled, pointers, in_pointers):
             batch.fill(array, 0)
@@ -779,7 +779,7 @@ class _ThresholdSearch(Search):
 def solve(
     graph: Graph, request: Request, method: ThresholdDijkstra, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer `request` phase by phase, a thread block a source.
+    """Answer `request` in phases, one thread block a source.
 
     Parameters
     ----------

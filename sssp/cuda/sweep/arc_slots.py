@@ -1,4 +1,4 @@
-"""How a GPU numbers the arcs and triangles of bundles: once for a structure.
+"""The numbering of arcs and triangles on a GPU, bundle by bundle: once for each structure.
 
 Chordal arcs are numbered by place: those of a vertex, to ranks above it in order, follow those of
 the vertex at the place before. Weights up and down along an arc are next to each other.
@@ -21,14 +21,14 @@ HALF, LOW_HALF = 16, 0xFFFF
 
 @inline
 def rows_of(word):
-    """Return the rows of the tail and of the head of an arc in a bundle."""
+    """Return the rows of an arc's tail and head in the bundle (members, then boundary)."""
     tail = uint32((word >> uint32(ROW_BITS)) & uint32(MEMBER))
     return tail, uint32(word & uint32(STREAM_ROW))
 
 
 @inline
 def place_of(values, low, high, value):
-    """Return where a value stands in a part of an array that is sorted."""
+    """Return the first position in a sorted part of an array whose value is at least `value`."""
     while low < high:
         middle = uint32((low + high) >> uint32(1))
         if values[middle] < value:
@@ -40,7 +40,7 @@ def place_of(values, low, high, value):
 
 @inline
 def third_of(heads, low, high, i, j, degree, head):
-    """Return the arc between the heads of two arcs of a vertex, `i` and `j` of `degree`.
+    """Return the arc that joins the heads of arcs `i` and `j` of a vertex with `degree` arcs.
 
     It is one of those of the former head, from `low` up to `high`, which has arcs to all heads
     after its own: so many stand before it, and so many behind. Within a supernode that leaves one.
@@ -53,7 +53,7 @@ def placed_arcs_kernel(
     start, ranks, places, depth, bundles, levels, bundle_first, boundary_first, boundary, first,
     upper, arcs_first, heads, depths, rows,
 ):  # fmt: skip
-    """Sort the chordal arcs by place, and say which rows each joins, a thread a place.
+    """Sort the chordal arcs by place of the tail; write the rows of their ends, a thread a place.
 
     ============== ============ ====== =========================================================
     argument       shape        dtype  written by
@@ -107,19 +107,19 @@ def placed_arcs_kernel(
 
 @inline
 def up_slot(arc):
-    """Return where the weight up along a chordal arc stands."""
+    """Return the position of the upward weight of a chordal arc."""
     return uint32(arc << uint32(1))
 
 
 @inline
 def down_slot(arc):
-    """Return where the weight down along a chordal arc stands."""
+    """Return the position of the downward weight of a chordal arc."""
     return uint32((arc << uint32(1)) | uint32(1))
 
 
 @inline
 def _extent(bundle, bundle_first, boundary_first, arcs_first):
-    """Return how many members and boundary vertices a bundle has, its first arc, and how many."""
+    """Return a bundle's numbers of members and boundary vertices, its first arc, and its arcs."""
     first, last = uint32(bundle_first[bundle]), uint32(bundle_first[uint32(bundle + 1)])
     bounded = uint32(boundary_first[uint32(bundle + 1)] - boundary_first[bundle])
     begin = uint32(arcs_first[first])
@@ -128,7 +128,7 @@ def _extent(bundle, bundle_first, boundary_first, arcs_first):
 
 @inline
 def _pair_between(bounded, low, high):
-    """Number a pair of boundary vertices, the lower first, among all that there may be."""
+    """Return the number of a pair of boundary vertices among all pairs, the lower one first."""
     return uint32(low * (2 * bounded - low - 1) // 2 + (high - low - 1))
 
 
@@ -137,7 +137,7 @@ def pairs_kernel(
     start, roots, root_pairs, bundles, places, bundle_first, boundary_first, arcs_first, heads,
     rows, pairs, pair_arcs,
 ):  # fmt: skip
-    """List the arcs within the boundaries of bundles, a block a root of a bundle's subtrees.
+    """List the arcs between boundary vertices of bundles, one block a root of a bundle's subtrees.
 
     Every neighbour above a subtree is one of its root's, and they are all joined.
 
@@ -189,7 +189,7 @@ def triangles_kernel(
     start, bundles, places, bundle_first, boundary_first, arcs_first, heads, rows, triangles_first,
     legs, thirds,
 ):  # fmt: skip
-    """List the triangles of which the members of bundles are the lower corners, a thread a member.
+    """List the triangles whose lowest vertex is a member of a bundle, one thread a member.
 
     =============== =========== ====== ===========================================================
     argument        shape       dtype  written by
@@ -233,7 +233,7 @@ def triangles_kernel(
 
 @kernel
 def placed_givers_kernel(slots, ranks, places, first, arcs_first, givers):
-    """Say which arc of a graph gives a chordal arc its weight, a thread an arc of the graph.
+    """Write which arc of the graph each chordal arc gets its weight from, one thread an arc.
 
     ========== ======== ====== ==================================================
     argument   shape    dtype  written by

@@ -1,4 +1,4 @@
-"""The basic pass of a customization on a GPU: arcs fall to the ways over lower vertices.
+"""The basic pass of a customization on a GPU: lower arcs by their lower triangles.
 
 `sssp.cuda.sweep.customization` says how, and what happens after it.
 """
@@ -37,11 +37,11 @@ REGISTERS = 64
 
 @cache
 def make_changes_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that changes the weights of some arcs in some sets."""
+    """Return the kernel that overwrites weights of some arcs, in several sets of weights."""
 
     @kernel
     def _changes_kernel(places, values, arc_weights):
-        """Change weights, a thread a change.
+        """Overwrite weights, one thread a change.
 
         =========== ======= ====== ===========================================
         argument    shape   dtype  written by
@@ -60,7 +60,7 @@ def make_changes_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def _make_load_weight(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that gives the weight which an arc of the graph brings to a slot."""
+    """Return a device function that reads the graph's weight for a slot of a chordal arc."""
     number, inf = from_dtype(dtype), infinity(dtype).item()
 
     @inline
@@ -76,7 +76,7 @@ def _make_load_weight(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def _make_greatest(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that counts an arc in to the greatest length there is."""
+    """Return a device function that updates the greatest length with both weights of an arc."""
     inf, length_of = infinity(dtype).item(), make_length_of(dtype)
 
     @inline
@@ -92,12 +92,12 @@ def _make_greatest(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_first_weights_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that all other kernels of a customization begin from."""
+    """Return the kernel that initializes a customization: weights, top matrix, findings."""
     inf, load_weight = infinity(dtype).item(), _make_load_weight(dtype)
 
     @kernel
     def _first_weights_kernel(count, arc_weights, givers, weights, matrix, found):
-        """Give chordal arcs, both ways, the weights of the graph's arcs; clear the rest.
+        """Give chordal arcs the graph's weights, both ways; clear the rest.
 
         A thread a chordal arc and direction, or an entry of the matrix, whatever is more.
 
@@ -126,7 +126,7 @@ def make_first_weights_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
-    """Return the kernel of the basic pass over bundles.
+    """Return the kernel of the basic pass over bundles of subtrees.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         step_triangles, arcs_first, triangle_first, legs, thirds, pair_first, pairs, pair_arcs,
         lowest, arc_weights, givers, weights, found, spare,
     ):  # fmt: skip
-        """Relax arcs through lower vertices, some threads for each bundle and set of weights.
+        """Relax arcs through lower vertices, a group of threads for each bundle and set of weights.
 
         ============== ========== ====== ==========================================================
         argument       shape      dtype  written by
@@ -256,12 +256,12 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
 @cache
 def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel of the basic pass over a level."""
+    """Return the kernel of the basic pass over a level: vertices of one depth above bundles."""
     number, with_arc = from_dtype(dtype), _make_greatest(dtype)
 
     @kernel
     def _basic_level_kernel(first_place, places, arcs_first, heads, weights, found):
-        """Relax arcs through vertices of one depth, some blocks for each vertex and set of weights.
+        """Relax arcs through vertices of one depth, several blocks a vertex and set.
 
         =========== ========== ====== =========================================
         argument    shape      dtype  written by
@@ -307,12 +307,12 @@ def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_to_top_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that brings arcs into the matrix of the top."""
+    """Return the kernel that copies arcs into the matrix of the top."""
     number, with_arc = from_dtype(dtype), _make_greatest(dtype)
 
     @kernel
     def _to_top_kernel(places, arcs_first, heads, weights, size, matrix, found):
-        """Write the arcs of the top into its matrix, a block a place and set.
+        """Write the arcs between top vertices into the matrix, one block a place and set.
 
         ========== ================ ====== =========================================
         argument   shape            dtype  written by

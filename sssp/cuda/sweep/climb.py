@@ -1,4 +1,4 @@
-"""The climb from a source to the top of a hierarchy, on a GPU, and the step through the top.
+"""The upward search (climb) from a source to the top of a hierarchy, on a GPU, and across the top.
 
 A thread block climbs along one path of the elimination tree; the arcs of the next vertices on the
 path are loaded ahead. From where it enters the top, one step over a dense matrix finds the
@@ -28,7 +28,7 @@ MOST_CHAINS = 32
 
 @inline
 def _list_chains(rank, chain, leap, chains, offsets):
-    """List the chains of a path from a rank up to the top, -1 where it is there: one thread.
+    """List the chains of the tree on the path from a rank up to the top, by one thread.
 
     Return how many chains there are, and how many vertices they have.
     """
@@ -43,7 +43,7 @@ def _list_chains(rank, chain, leap, chains, offsets):
 
 @inline
 def _note_arcs(count, known, chains, offsets, arcs_first, arcs_stop, start, stop, thread):
-    """Note where the arcs up from every vertex on the path are."""
+    """Write the first upward arc of every vertex on the path, and where its arcs end."""
     i = thread
     while i < count:
         own = uint32(known - 1)
@@ -58,7 +58,7 @@ def _note_arcs(count, known, chains, offsets, arcs_first, arcs_stop, start, stop
 def _find_doors(
     count, known, chains, offsets, places, depth, first, upper, way, doors, door_ways, thread
 ):
-    """List the vertices of the top that the last vertex on the path leads to; return how many."""
+    """List the top vertices that the path's last vertex has arcs to; return their number."""
     last = uint32(uint32(chains[uint32(known - 1)]) + count - 1)
     last = uint32(last - uint32(offsets[uint32(known - 1)]))
     begin = first[last]
@@ -73,12 +73,12 @@ def _find_doors(
 
 @cache
 def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that climbs, and finds the distances of the top."""
+    """Return the kernel that climbs, and finds the distances of the top vertices."""
     number, inf = from_dtype(dtype), infinity(dtype).item()
 
     @inline
     def load_arc(i, count, starts, stops, depths, weights, thread):
-        """Return the weight of a thread's arc of a vertex on the path, and how deep it leads."""
+        """Return weight and depth of the head of a thread's arc, for a vertex on the path."""
         weight, depth = number(inf), int32(0)
         if i < count:
             arc = uint32(starts[i] + thread)
@@ -88,7 +88,7 @@ def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
 
     @inline
     def relax(i, bottom, count, arc, stops, starts, depths, weights, way, thread):
-        """Relax the arcs of a vertex on the path; all of them lead to other vertices."""
+        """Relax the arcs of a vertex on the path, all with different heads."""
         if i < count:
             here = way[uint32(bottom - i)]
             weight, depth = arc
@@ -105,7 +105,7 @@ def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
 
     @inline
     def climb(bottom, count, start, stop, depths, weights, way, thread):
-        """Relax the arcs of all vertices on the path, each when those below it are final."""
+        """Relax the arcs of all vertices on the path, from the lowest up."""
         one = load_arc(uint32(0), count, start, stop, depths, weights, thread)
         two = load_arc(uint32(1), count, start, stop, depths, weights, thread)
         three = load_arc(uint32(2), count, start, stop, depths, weights, thread)
@@ -124,7 +124,7 @@ def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
 
     @inline
     def cross_top(entered, doors, door_ways, top, between, least, thread):
-        """Find the least distances of a thread's share of the top, by way of all doors."""
+        """Find the least distances of a thread's top vertices, through all doors to the top."""
         for share in range(SHARE):
             least[share] = number(inf)
         # (several rows at a time, for they come from far)
@@ -151,7 +151,7 @@ def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
         up_depths, up_weights, first, upper, top, between, starts, stops, ways, source_ranks,
         counters, lanes, distances,
     ):  # fmt: skip
-        """Climb from a source, a block each, and write the distances of the top.
+        """Climb from a source, one block each, and write the distances of the top.
 
         ============ ============== ====== =====================================================
         argument     shape          dtype  written by

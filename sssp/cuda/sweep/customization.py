@@ -1,6 +1,6 @@
-"""New weights for a structure on a GPU: customization, bundle by bundle, and packing for sweeps.
+"""Customization on a GPU, bundle by bundle, and packing of kept arcs for sweeps.
 
-The twin of `sssp.cpu.sweep.customization`, on the pieces that `sssp.order.partition` cuts the
+The twin of `sssp.cpu.sweep.customization`, on the pieces that `sssp.order.tree_partition` cuts the
 elimination tree into: the basic pass goes up through tiers and levels, Floyd-Warshall closes the
 top, the perfect pass comes back down and packs what is kept. Here is what both have in common:
 `basic_pass` and `perfect_pass` have their kernels.
@@ -71,7 +71,7 @@ length_of_bits = number_of(FLOAT32)
 
 @cache
 def make_length_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that gives the length of an arc as a 32-bit float."""
+    """Return a device function from a weight to its length as a 32-bit float."""
     if dtype.kind == "i":
 
         @inline
@@ -89,13 +89,13 @@ def make_length_of(dtype: np.dtype[Any]) -> Any:
 
 @inline
 def note(found, word, length):
-    """Raise a word of the findings to at least a length."""
+    """Raise a word of `found` to at least a length."""
     if int32(length_bits(length)) > found[word]:
         cuda.atomic.max(found, word, int32(length_bits(length)))
 
 
 class Shares(NamedTuple):
-    """Where in a bundle's shared memory everything begins, in words.
+    """Offsets of a bundle's arrays in its shared memory, in words.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class Shares(NamedTuple):
 
 
 def _shares(rows: Any, arcs: Any, numbers: Any, words_a_number: Any) -> Shares:
-    """Return where everything begins, in a bundle's shared memory alone."""
+    """Return the offsets of a bundle's arrays, relative to its own shared memory."""
     ends = numbers * words_a_number
     starts = ends + rows
     lengths = starts + rows + 1
@@ -140,7 +140,7 @@ _shares_here = inline(_shares)
 
 @inline
 def own_shares(room, arc_room, numbers, words_a_number, units):
-    """Return where everything begins, where a block may have several bundles."""
+    """Return the offsets of a bundle's arrays in the block's shared memory."""
     shares = _shares_here(room, arc_room, numbers, words_a_number)
     own = uint32(cuda.threadIdx.y * units * (UNIT // 4))
     return Shares(
@@ -155,7 +155,7 @@ def own_shares(room, arc_room, numbers, words_a_number, units):
 
 
 class Room(NamedTuple):
-    """The shared memory that a bundle needs.
+    """The greatest size of a tier's bundles, which their shared memory has to hold.
 
     Attributes
     ----------
@@ -172,17 +172,17 @@ class Room(NamedTuple):
     ways: int
 
     def crew(self, sets: int, *, packs: bool) -> tuple[int, int]:
-        """How many threads it has, and how many bundles a block has."""
+        """Return the threads of a bundle, and the bundles of a block."""
         crews = CREWS if sets == 1 else CREWS_OF_SETS
         threads = next(crew[packs] for most, crew in crews if self.rows <= most)
         return threads, SIDE_BY_SIDE if threads == WARP else 1
 
     def numbers(self, *, packs: bool) -> int:
-        """Count its numbers: all ways up and down, and their old values if it packs them."""
+        """Return how many weights a bundle holds: up, down, and the old ones if it packs."""
         return 2 * (self.ways + (self.arcs if packs else 0))
 
     def shared_bytes(self, dtype: np.dtype[Any], *, packs: bool, outside: bool) -> int:
-        """Bytes of shared memory, a multiple of `UNIT`, without the numbers or with them."""
+        """Return the bytes of shared memory, a multiple of `UNIT`, with or without the weights."""
         numbers = 0 if outside else self.numbers(packs=packs)
         shares = _shares(self.rows, self.arcs, numbers, dtype.itemsize // 4)
         words: int = shares.stop if packs else shares.starts
@@ -191,7 +191,7 @@ class Room(NamedTuple):
 
 @inline
 def own_block():
-    """Return the number of a block among those of its set, and that of the set.
+    """Return the number of a block within its set of weights, and the number of the set.
 
     Blocks of one number are next to each other, so that what sets share is read once.
     """
@@ -202,7 +202,7 @@ def own_block():
 
 @inline
 def way_up(arc):
-    """Return where the way up along an arc stands in shared memory; that down is the next.
+    """Return the position of an arc's upward weight in shared memory; the downward one is next.
 
     (With 64 bits, shifted last, the compiler sees that both can be read at once.)
     """
@@ -211,7 +211,7 @@ def way_up(arc):
 
 @cache
 def make_lend(dtype: np.dtype[Any], *, outside: bool) -> Any:
-    """Return a device function that lends a bundle its numbers, and the place of its first arc."""
+    """Return a device function that gives a bundle's array of weights, and its first arc in it."""
     number, arcs_a_unit = from_dtype(dtype), UNIT // 2 // dtype.itemsize
     if outside:
 
@@ -233,7 +233,7 @@ def make_lend(dtype: np.dtype[Any], *, outside: bool) -> Any:
 
 @inline
 def meet():
-    """Wait for all threads of a bundle."""
+    """Wait for all threads of a bundle (a barrier)."""
     if cuda.blockDim.y > 1:
         warp_barrier()
     else:
@@ -252,13 +252,13 @@ def make_walk(relax: Any, *, from_below: bool) -> Any:
 
     @inline
     def triangle(legs, thirds, own):
-        """Return the words of one."""
+        """Return the words of a triangle."""
         at = uint32(uint32(legs.size - 1) - own) if from_below else own
         return legs[at], uint32(thirds[at])
 
     @inline
     def find_next(words, ends_at, stages, own, stage):
-        """Return the place of a thread's next triangle and its step, from `own` in a step on."""
+        """Return the position of a thread's next triangle and its step, from `own` in a step on."""
         while stage < stages and own >= words[uint32(ends_at + stage)]:
             own = uint32(words[uint32(ends_at + stage)] + cuda.threadIdx.x)
             stage = uint32(stage + 1)

@@ -1,4 +1,4 @@
-"""The weights of a prepared map's versions on a GPU: brought there, customized, some together."""
+"""The customized weights of a prepared map's versions on a GPU, several versions at a time."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ ROUNDED_UP = 1 + 1 / 1024
 
 
 class ArcWeights(NamedTuple):
-    """Weights of a graph's arcs on their way to a device.
+    """Weights of a graph's arcs to be copied to a device: all of a base, and changes.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class ArcWeights(NamedTuple):
 
 
 class KeptArcs(NamedTuple):
-    """The chordal arcs that the perfect pass keeps, by rank; of several maps with one axis more.
+    """The chordal arcs that the perfect pass keeps, by rank; one more axis for several maps.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class KeptArcs(NamedTuple):
 
 
 class Weights:
-    """Working memory of a customization of some versions in one dtype on a device, for one call.
+    """Working memory of one customization on a device, of several versions in one dtype.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class Weights:
         return key_of((self.basic, self.perfect, self.lengths, self.spare))
 
     def bring(self, versions: Sequence[ArcWeights], stream: Any) -> Any:
-        """Copy the weights of graphs' arcs to the device, over those before; return them."""
+        """Copy the weights of graphs' arcs to the device, and return them there."""
         m = versions[0].all.size
         if self._arc_weights.shape[1] != max(1, m):
             self._arc_weights = device_array((self.count, max(1, m)), self.basic.dtype)
@@ -161,7 +161,7 @@ class Weights:
 
 
 class Work(NamedTuple):
-    """Input and working memory of a customization of some maps.
+    """The input and the working memory of a customization of several maps.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class Work(NamedTuple):
 
 
 class DeviceMap:
-    """The weights of a map in one dtype on one device.
+    """The customized weights of a map in one dtype on one device.
 
     Attributes
     ----------
@@ -216,7 +216,7 @@ class DeviceMap:
 
     @property
     def replay_key(self) -> Any:
-        """Its arrays are always the same."""
+        """The identity of its arrays, which never change."""
         return DeviceMap, self.number
 
     def __init__(self, maps: DeviceMaps, own: int) -> None:
@@ -233,14 +233,14 @@ class DeviceMap:
         self.joined = self.fits = False
 
     def with_loan(self, loan: Loan) -> DeviceMap:
-        """Return the map as a hierarchy holds it."""
+        """Return a copy that keeps its memory reserved, for a hierarchy to hold."""
         own = copy(self)
         own.loan = loan
         return own
 
 
 class DeviceMaps:
-    """Memory for some maps in one dtype on one device, which are customized together.
+    """Device memory for several maps in one dtype that are customized together.
 
     Attributes
     ----------
@@ -286,12 +286,12 @@ class DeviceMaps:
 
     @property
     def safe(self) -> float:
-        """Ways fit that are shorter than this, by lengths in 32-bit floats."""
+        """Length below which paths are sure to fit the dtype, measured in 32-bit floats."""
         return min(safe_length(self.dtype), safe_length(FLOAT32))
 
     @property
     def most(self) -> np.float32:
-        """The greatest weight with which no climb and descent can leave the dtype.
+        """Greatest weight with which no path up and down can exceed the dtype.
 
         Between potentials it takes more than that.
         """
@@ -304,7 +304,7 @@ class DeviceMaps:
         slots: NDArray[np.uint32],
         potentials: NDArray[Any] | None = None,
     ) -> None:
-        """Find the weights of maps for those of the arcs of graphs, which are not negative.
+        """Customize maps to non-negative weights of the graph's arcs.
 
         Parameters
         ----------
@@ -337,7 +337,7 @@ class DeviceMaps:
             version.joined = not words[APART]
 
     def launch(self, work: Work, stream: Any) -> None:
-        """Launch all kernels of `customize`, for the first of the maps."""
+        """Launch all kernels of `customize`, for the first maps."""
         for _, stage in self.stages():
             stage(work, stream)
 
@@ -364,7 +364,7 @@ class DeviceMaps:
         ]
 
     def stages(self) -> list[tuple[str, Callable[[Work, Any], None]]]:
-        """Return the launches of a customization, in order, with their names."""
+        """Return the launches of a customization in order, with their names."""
         tiers, levels = range(self.tree.tiers), list(pairwise(self.tree.bundles.levels.tolist()))
         return [
             *self._basic_stages(),
@@ -375,7 +375,7 @@ class DeviceMaps:
         ]
 
     def _bind(self, kernel: Any, work: Work, **others: Any) -> list[Any]:
-        """Return a kernel's arguments from the tree, these maps, the working memory, and others."""
+        """Return a kernel's arguments by name: tree, maps, working memory, and others."""
         memory = work.memory
         own = {
             "weights": memory.basic,
@@ -414,7 +414,7 @@ class DeviceMaps:
         self._launch(basic, grid, VERTEX_THREADS, work, stream, first_place=np.uint32(low))
 
     def _close_top(self, work: Work, stream: Any) -> None:
-        """Close the top by Floyd-Warshall: copy arcs there and distances back."""
+        """Close the top by Floyd-Warshall; copy arcs into its matrix, and distances back."""
         top = self.tree.bundles.top
         if not top:
             return
@@ -472,19 +472,19 @@ def _pass_basic(stream: Any, maps: DeviceMaps, work: Work) -> None:
 
 
 def _grid_of_level(vertices: int, work: Work) -> tuple[int, int, int]:
-    """Return the grid for some vertices, of which each has so many blocks that all are busy."""
+    """Return the grid for the vertices of a level, with enough blocks each to fill the GPU."""
     blocks = LEVEL_BLOCKS if SIMULATOR else blocks_at_once(LEVEL_BLOCKS)
     return vertices, work.versions, -(-blocks // (vertices * work.versions))
 
 
 def working_memory(tree: DeviceTree, dtype: np.dtype[Any], count: int) -> Weights:
-    """Return the working memory of a customization of some versions; made once."""
+    """Return the working memory of a customization of several versions; allocated once."""
     key = f"weights {dtype.char} {count}"
     return tree.made.get_or_build(key, lambda: Weights(tree, dtype, count))
 
 
 def together(tree: DeviceTree, dtype: np.dtype[Any], versions: int) -> int:
-    """Return how many of some versions are customized together: a power of two, or all."""
+    """Return how many versions are customized at a time: a power of two, or all."""
     n, arcs, top = tree.bundles.rank.size, tree.arcs, tree.bundles.top
     one = (8 * n + 6 * arcs + top * top) * dtype.itemsize + 8 * (n + arcs)
     one += 8 * stream_words(dtype) * tree.stream_arcs
@@ -495,7 +495,7 @@ def together(tree: DeviceTree, dtype: np.dtype[Any], versions: int) -> int:
 
 
 class _Lender:
-    """Memory of maps that hierarchies have held, and other versions of a map may have."""
+    """Reuses the memory of maps of dropped versions for new versions."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -520,7 +520,7 @@ class _Lender:
 
 
 class Loan:
-    """Memory of maps that hierarchies hold; when all are gone, it goes back to the lender."""
+    """A reservation of memory for maps; it ends when no hierarchy holds one of them."""
 
     def __init__(self, lender: _Lender, maps: DeviceMaps) -> None:
         self.maps = maps
@@ -537,7 +537,7 @@ def _key(dtype: np.dtype[Any], number: int) -> str:
 
 
 def device_map(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> DeviceMap:
-    """Return the weights of a map on a device, which is current; brought there once."""
+    """Return the customized weights of a map on the current device, computed once."""
 
     def make() -> DeviceMap:
         return _customize_all(tree_of(hierarchy._structure, number), [hierarchy], dtype, number)[0]
@@ -546,7 +546,7 @@ def device_map(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> Dev
 
 
 def customize_together(hierarchies: Sequence[PreparedMap], number: int) -> None:
-    """Bring the weights of versions of one map to a device, some at a time.
+    """Customize versions of one map on a device, several at a time.
 
     Each in the first dtype that questions are asked in. Those that may be negative come when they
     are asked for.
@@ -569,7 +569,7 @@ def customize_together(hierarchies: Sequence[PreparedMap], number: int) -> None:
 def _customize_all(
     tree: DeviceTree, hierarchies: Sequence[PreparedMap], dtype: np.dtype[Any], number: int
 ) -> list[DeviceMap]:
-    """Customize versions together; those with negative weights one by one."""
+    """Customize versions together, but those with negative weights one by one."""
     shifted = hierarchies[0].graph.least_weight < 0
     lender = tree.made.get_or_build("lender", _Lender)
     loan = Loan(lender, lender.lend(tree, dtype, len(hierarchies), shifted=shifted))
@@ -583,7 +583,7 @@ def _customize_all(
 
 
 def _customize_shifted(maps: DeviceMaps, hierarchy: PreparedMap) -> None:
-    """Customize a version with negative weights, if no sum can leave the dtype."""
+    """Customize a version with negative weights, unless a sum may exceed the dtype."""
     graph, dtype = hierarchy.graph, maps.dtype
     metric = hierarchy._layered(dtype)
     if not metric.fits:
@@ -598,7 +598,7 @@ def _customize_shifted(maps: DeviceMaps, hierarchy: PreparedMap) -> None:
 
 
 def _weights_of(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> ArcWeights:
-    """Return the weights of a map's arcs, which may be on the device.
+    """Return the weights of a map's arcs, on the device if they are there.
 
     Of a graph that was made by a change only what changes: the others are those of the other graph,
     which stay on the device.

@@ -1,4 +1,4 @@
-"""The pieces of an elimination tree on a GPU, which all versions of a map share."""
+"""The partition of an elimination tree on a GPU, shared by all versions of a map."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from sssp.cuda.sweep.selection import Arrays, Selections
 from sssp.cuda.sweep.sweeps import Pass
 from sssp.engine.reuse import Derived
 from sssp.kernels.dtypes import INDEX
-from sssp.order.partition import Bundles, make_bundles
 from sssp.order.structure import NO_SLOT, Structure, offsets
+from sssp.order.tree_partition import Bundles, make_bundles
 
 #: most rows of a bundle, by tier from below
 LIMITS = (4, 6) if SIMULATOR else (40, 56, 80, 112)
@@ -37,7 +37,7 @@ PAIR_THREADS = 2 if SIMULATOR else 32
 
 
 class DeviceTree(Arrays):
-    """The pieces of an elimination tree on one device; all versions of a map share them.
+    """The partition of an elimination tree on one device, shared by all versions of a map.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class DeviceTree(Arrays):
     def _place_arcs(
         self, owners_there: Any, levels: NDArray[np.int32], firsts: NDArray[np.int64]
     ) -> None:
-        """Number the chordal arcs by place."""
+        """Number the chordal arcs by the places of their tails."""
         n, size = self.bundles.rank.size, max(1, self.arcs)
         kept_first = np.empty(n, np.uint32)
         kept_first[self.bundles.rank] = firsts[:-1]
@@ -148,7 +148,7 @@ class DeviceTree(Arrays):
     def _find_steps(
         self, depths: NDArray[np.int32], owners: NDArray[np.int32]
     ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Find the steps of bundles: members of one depth.
+        """Divide the members of bundles into steps: members of one depth.
 
         Return the first place of each, and the step of every place in its bundle.
         """
@@ -169,7 +169,7 @@ class DeviceTree(Arrays):
         owners_there: Any,
         degrees: NDArray[np.int64],
     ) -> None:
-        """List the arcs within boundaries, from the roots of the subtrees in bundles."""
+        """List the arcs between boundary vertices, from the roots of subtrees in bundles."""
         bundles, start = self.bundles, self.bundles.start
         above = np.where(parents >= 0, bundles.place[parents], 0)
         roots = np.flatnonzero(above < bundles.first[owners]).astype(INDEX) + INDEX.type(start)
@@ -197,7 +197,7 @@ class DeviceTree(Arrays):
         owners_there: Any,
         degrees: NDArray[np.int64],
     ) -> None:
-        """List the triangles of which members of bundles are the lower corners."""
+        """List the triangles whose lowest vertex is a member of a bundle."""
         start, firsts = self.bundles.start, offsets(degrees * (degrees - 1) // 2)
         triangle_first = firsts[self.bundles.first - start]
         size = max(1, int(firsts[-1]))
@@ -218,7 +218,7 @@ class DeviceTree(Arrays):
         wait_for_device()
 
     def _lay_streams(self, degrees: NDArray[np.int64]) -> None:
-        """Give the stream of every bundle a place, for as many groups as members may have."""
+        """Set the offset of each bundle's stream, with room for all groups of arcs."""
         places = self.bundles.first - self.bundles.start
         sizes = np.empty(degrees.size, np.int64)
         for tier, (low, high) in enumerate(pairwise(self.bundles.tiers)):
@@ -230,11 +230,11 @@ class DeviceTree(Arrays):
 
     @property
     def tiers(self) -> int:
-        """How many there are."""
+        """Number of tiers."""
         return self.bundles.tiers.size - 1
 
     def givers(self, slots: NDArray[np.uint32]) -> Any:
-        """Return which arc of a graph gives a chordal arc by place its weight, up and down.
+        """Return which arc of the graph each chordal arc, up and down, gets its weight from.
 
         Made once for an array of slots, and kept as long as that is there.
         """
@@ -254,20 +254,20 @@ class DeviceTree(Arrays):
         return self.made.get_or_build(key, make)
 
     def outside(self, tier: int, dtype: np.dtype[Any]) -> int:
-        """How many numbers the bundles of a tier hold, if shared memory is too small for them."""
+        """Return how many weights of a tier need global memory, as shared memory is too small."""
         room = self.rooms[tier]
         if room.shared_bytes(dtype, packs=True, outside=False) <= most_shared_bytes():
             return 0
         return int(np.diff(self.bundles.tiers)[tier]) * room.numbers(packs=True)
 
     def group(self, tier: int) -> int:
-        """How many arcs a group of the stream of a tier has."""
+        """Return how many arcs of a tier's streams form a group."""
         lowest = tier == self.tiers - 1
         return GROUPS[0] if lowest else GROUPS[1]
 
 
 class Above(Arrays):
-    """An elimination tree as sweeps take it that write nothing of the lowest tier.
+    """The part of an elimination tree above the lowest tier, for sweeps that only reduce distances.
 
     That tier has nine vertices of ten; the lanes of the others stand in order of place.
 
@@ -297,7 +297,7 @@ def _there(array: NDArray[Any]) -> Any:
 
 
 def _chains(structure: Structure, bundles: Bundles) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the last rank of every chain below the top, and the rank above it, -1 in the top."""
+    """Return the last rank of each chain below the top, and the rank above it (-1: in the top)."""
     ranks = np.arange(structure.order.size, dtype=INDEX)
     in_top = bundles.place < bundles.top
     above = np.where(structure.parent >= 0, structure.parent, 0)

@@ -1,4 +1,4 @@
-"""Flows of a demand on a prepared map, on a GPU: batches of origins, depth by depth.
+"""Load demand onto a prepared map on a GPU: batches of origins, swept depth by depth.
 
 The twin of `sssp.cpu.sweep.flow_driver`; `sssp.cuda.sweep.flows` has the kernels. What does not
 depend on weights is brought to the device once, and what is launched is recorded: a demand is
@@ -63,7 +63,7 @@ FEWER_VOLUMES = "give fewer origins or destinations at a time, and add up the fl
 
 
 class SweptFlows:
-    """Flows of one demand, on any version of a prepared map.
+    """Loads one demand on any version of a prepared map, on a GPU.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class SweptFlows:
         self.memory_limit, self.progress = memory_limit, progress
 
     def load(self, version: PreparedMap) -> tuple[NDArray[np.float64], float] | None:
-        """Return the flow on every arc of the graph, and the volume that leads nowhere.
+        """Return the flow on every arc of the graph, and the unreached volume.
 
         None where weights are negative, or sums may leave every dtype.
 
@@ -113,7 +113,7 @@ class SweptFlows:
     def _load(
         self, version: PreparedMap, dtype: np.dtype[Any]
     ) -> tuple[NDArray[np.float64], float] | None:
-        """Load the demand in one dtype; None if sums may leave it."""
+        """Load the demand in one dtype; return None if sums may exceed it."""
         demand, structure = self.demand, version._structure
         tree = tree_of(structure, self.number)
         ends = structure.rank[demand.destinations]
@@ -271,7 +271,7 @@ def _upload_ranks(structure: Structure) -> dict[str, Any]:
 def _sort_by_depth(
     structure: Structure, ranks: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], list[int]]:
-    """Return ranks by their depth, and where those of every depth begin."""
+    """Return the ranks sorted by depth, and where each depth begins."""
     depths = structure.depth[ranks]
     levels = np.searchsorted(np.sort(depths), np.arange(structure.height + 1))
     return ranks[np.argsort(depths, kind="stable")].astype(INDEX), levels.tolist()
@@ -280,13 +280,13 @@ def _sort_by_depth(
 def _mean_degrees(
     structure: Structure, ranks: NDArray[np.int32], levels: list[int]
 ) -> NDArray[np.float64]:
-    """Return how many chordal arcs a vertex of each level has, on average."""
+    """Return the mean number of chordal arcs of the vertices of each level."""
     passed = np.concatenate(([0], np.cumsum(np.diff(structure.first)[ranks])))[levels]
     return np.diff(passed) / np.maximum(1, np.diff(levels))
 
 
 def _slots_by_side(slots: NDArray[np.uint32], arcs: int) -> NDArray[np.uint32]:
-    """Return slots of the structure as the kernels number them: all up, then all down."""
+    """Return the structure's slots in the kernels' numbering: all upward, then all downward."""
     sided = (slots & np.uint32(1)) * np.uint32(arcs) + (slots >> np.uint32(1))
     return np.where(slots == NO_SLOT, NO_SLOT, sided)
 
@@ -311,7 +311,7 @@ def _prepare(stream: Any, scratch: _Scratch, placed: Any, arc_weights: Any) -> N
 
 
 def _load_batch(stream: Any, scratch: _Scratch) -> None:
-    """Sweep from the origins of a batch, and add their flows to those of slots."""
+    """Sweep from the origins of a batch, and add their flows to those of the slots."""
     arrays, dtype, lanes = scratch.arrays, scratch.dtype, scratch.lanes
     fill(arrays["flow"], 0.0, stream)
     climb, sweep = make_ways_kernel(dtype), make_descent_kernel(dtype)
@@ -352,7 +352,7 @@ def _slices(degree: float, rows: int) -> int:
 
 
 def _unpack(stream: Any, scratch: _Scratch) -> None:
-    """Bring the flows of slots to the graph's arcs."""
+    """Pass the flows of the slots to the graph's arcs."""
     arrays = scratch.arrays | {"ranks": scratch["ranks_by_depth"]}
     sizes, low, height = np.diff(scratch.all_levels), 0, len(scratch.all_levels) - 1
     while low < height:

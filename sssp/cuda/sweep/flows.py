@@ -1,4 +1,4 @@
-"""Flows on a prepared map without a tree for any origin, on a GPU.
+"""Kernels of flows on a prepared map, by sweeps without a tree for any origin, on a GPU.
 
 The twin of `sssp.cpu.sweep.flows` and `sssp.cpu.sweep.unpacking`, with the same rule for paths of
 the same length. Everything goes by depth in the elimination tree, one launch a depth, all origins
@@ -109,7 +109,7 @@ def make_streets_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_triangles_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that finds the triangles that shortcuts stand for."""
+    """Return the kernel that finds for each shortcut the triangle that it stands for."""
     number, inf = from_dtype(dtype), infinity(dtype).item()
 
     @kernel
@@ -159,12 +159,12 @@ def make_triangles_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_ways_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that climbs, and keeps the arcs."""
+    """Return the kernel that climbs from origins, and stores the arcs of each climb."""
     number, inf = from_dtype(dtype), infinity(dtype).item()
 
     @kernel
     def _ways_kernel(sources, first, upper, parent, depth, weights, source_ranks, ways, via):
-        """Climb from an origin up to the root, a block each.
+        """Climb from an origin up to the root, one block each.
 
         ============ ============== ====== ====================================================
         argument     shape          dtype  written by
@@ -211,7 +211,7 @@ def make_ways_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_seed_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that brings volumes to the vertices where trips end."""
+    """Return the kernel that adds volumes at the vertices where trips end."""
     inf = infinity(dtype).item()
 
     @kernel
@@ -324,7 +324,7 @@ def make_descent_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_gather_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that passes flows of one depth up."""
+    """Return the kernel that passes the flows of one depth upward."""
     number = from_dtype(dtype)
 
     @kernel
@@ -332,7 +332,7 @@ def make_gather_kernel(dtype: np.dtype[Any]) -> Any:
         first_spot, ranks, size, depth, first, head_spots, weights, source_ranks, ways, lanes,
         distances, flow, down_flow, on_slot,
     ):  # fmt: skip
-        """Pass the flow of vertices to where their distances come from, as `_descent_kernel` goes.
+        """Pass the flow of each vertex up a tight arc or to its climb; grid: `_descent_kernel`.
 
         ============ =============== ======= ================================================
         argument     shape           dtype   written by
@@ -407,7 +407,7 @@ def make_gather_kernel(dtype: np.dtype[Any]) -> Any:
 
 @kernel
 def descend_kernel(tails, depth, via, down_flow, on_slot):
-    """Pass flows down the climbs to the origins, a thread an origin.
+    """Pass flows back along the climbs to the origins, one thread an origin.
 
     ========= =============== ======= =====================================================
     argument  shape           dtype   written by
@@ -433,7 +433,7 @@ def descend_kernel(tails, depth, via, down_flow, on_slot):
 
 @kernel
 def hand_on_kernel(low, high, level_first, ranks, first, triangles, on_slot):
-    """Hand the flow of shortcuts to the sides of their triangles, one level or several by a block.
+    """Pass the flow of shortcuts to the sides of their triangles, one or several levels a block.
 
     Some threads a vertex.
 

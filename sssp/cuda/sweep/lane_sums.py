@@ -1,4 +1,4 @@
-"""How many distances there are in each of many lanes, their sum and the greatest, on a GPU.
+"""Count, sum and maximum of the distances in each lane of a sweep, on a GPU.
 
 Every block folds what its threads see, and adds it up in one of some places; few meet there. At the
 end the places are folded. Integers are the same in any order.
@@ -24,7 +24,7 @@ SLOTS = 2 if SIMULATOR else 64
 
 @inline
 def add_up(totals, lane, reached, total, greatest):
-    """Add a thread's partial result of a lane to the slot of its block."""
+    """Combine a thread's partial result for a lane with the slot of its block."""
     slot = uint32(cuda.blockIdx.x & (SLOTS - 1))
     cuda.atomic.add(totals, (slot, 0, lane), reached)
     cuda.atomic.add(totals, (slot, 1, lane), total)
@@ -33,7 +33,7 @@ def add_up(totals, lane, reached, total, greatest):
 
 @cache
 def make_fold_kernel(dtype: np.dtype[Any], *, weighs: bool = False) -> Any:
-    """Return the kernel that reduces places above the bundles, or targets.
+    """Return the kernel that reduces lanes over the places above the bundles, or over targets.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def make_fold_kernel(dtype: np.dtype[Any], *, weighs: bool = False) -> Any:
 
     @kernel
     def _fold_kernel(places, lanes, bound, distances, values, totals):
-        """Count, add up and compare distances, a block some places and lanes.
+        """Reduce lanes over places: one block for some places and some lanes.
 
         ========= ================= ====== ==================================================
         argument  shape             dtype  written by
@@ -75,7 +75,7 @@ def make_fold_kernel(dtype: np.dtype[Any], *, weighs: bool = False) -> Any:
 
 @kernel
 def place_kernel(values, vertices, placed):
-    """Bring values of vertices into the order of places: a thread a place."""
+    """Copy values of vertices to the order of places, one thread a place."""
     place = cuda.grid(1)
     if place < placed.size:
         placed[place] = values[vertices[place]]
@@ -83,7 +83,7 @@ def place_kernel(values, vertices, placed):
 
 @kernel
 def total_kernel(totals, words):
-    """Fold the slots of every lane into the first: a thread a lane and a number."""
+    """Combine the slots of every lane in the first one: one thread a lane and a number."""
     lane, word = cuda.grid(1), cuda.blockIdx.y
     if lane < words.shape[1]:
         found = int64(0)

@@ -1,4 +1,4 @@
-"""Rows that are swept side by side on a GPU: their memory, and the launches that fill them.
+"""Rows swept side by side on a GPU (lanes): their memory, and the launches that fill them.
 
 What becomes of them then is written in `sssp.cuda.sweep.sweep_outputs`.
 """
@@ -43,7 +43,7 @@ MOST_SELECTED_ROWS = 4096
 
 
 class Scratch(NamedTuple):
-    """Scratch of one lane, for its batches one after the other.
+    """Scratch for one batch of rows after the other.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Scratch(NamedTuple):
 
 
 class LanesSearch(Search):
-    """Climbs and sweeps, ready to run on a map in one dtype; it leaves lanes for others."""
+    """Base class of sweeps of lanes on a map in one dtype; subclasses say what becomes of lanes."""
 
     writes_all, is_replayed, together = True, True, LANES
     #: up to so many rows are swept by the kernel for a few
@@ -111,7 +111,7 @@ class LanesSearch(Search):
 
     @property
     def arrays(self) -> dict[str, Any]:
-        """The arrays of a sweep, by the names of kernels' parameters."""
+        """The arrays of a sweep, by the parameter names of kernels."""
         return self.pieces.arrays | self.map.kept._asdict() | self.streams._asdict()
 
     @property
@@ -122,16 +122,16 @@ class LanesSearch(Search):
 
     @property
     def fixed_bytes(self) -> int:
-        """Bytes of the map, and of lanes that only fill up the last of them."""
+        """Bytes that do not grow with the rows: those of the map, and of lanes that pad a group."""
         return int(self.held) + LANES * self.row_bytes
 
     def lanes(self, rows: int) -> int:
-        """Return how many lanes some rows take; a few take no more than they are."""
+        """Return the number of lanes for some rows: whole groups, or exactly as many if few."""
         return rows if rows <= self.few else whole_lanes(rows)
 
     @property
     def kind(self) -> Any:
-        """The parameters that its scratch depends on, beside its type and the number of rows."""
+        """The key of its scratch: all that it depends on, besides type and number of rows."""
         return self.size, self.few, self.finds_trees, self.direct, self.pitch
 
     def allocate(self, rows: int) -> Any:
@@ -147,32 +147,32 @@ class LanesSearch(Search):
         )
 
     def lanes_memory(self, lanes: int) -> Any:
-        """Return memory for all distances; unused lanes hold numbers too."""
+        """Return memory for all lanes; unused lanes hold numbers too."""
         memory = device_array(max(1, self.size * lanes), self.dtype)
         fill(memory, self.dtype.type(0), cuda.default_stream())
         return memory
 
     def launch(self, batch: Batch, scratch: Any) -> None:
-        """Fill the distances and counters of a batch."""
+        """Compute the distances and counters of a batch."""
         self.fill(batch, scratch)
         self.hand_over(batch, scratch)
 
     @property
     def replay_key(self) -> Any:
-        """All arguments that launches depend on."""
+        """All arguments that the launches depend on."""
         return key_of_fields(self)
 
     def fill(self, batch: Batch, scratch: Any) -> None:
-        """Fill lanes, and fold them if that is wanted."""
+        """Fill the lanes of a batch, and reduce them if requested."""
         self.fill_lanes(batch, scratch, self.lanes(batch.rows), scratch.swept)
 
     def hand_over(self, batch: Batch, scratch: Any) -> None:
-        """Bring lanes to the rows."""
+        """Transpose the swept lanes (by vertex) into rows (by source)."""
 
     def fill_lanes(
         self, batch: Batch, scratch: Any, lanes: int, swept: Any, totals: Any = None
     ) -> None:
-        """Climb and sweep; `lanes` of `swept` there are in all, of which the first are filled."""
+        """Climb and sweep for the first `lanes` of `swept` lanes."""
         if self.lanes(batch.rows) != batch.rows:
             batch.fill(scratch.source_ranks, -1)
         arrays = self.arrays | {
@@ -192,7 +192,7 @@ class LanesSearch(Search):
         self.sweep(batch, arrays, totals)
 
     def sweep(self, batch: Batch, arrays: dict[str, Any], totals: Any) -> None:
-        """Sweep levels and bundles, by arrays and lanes; with `totals` reduce the distances."""
+        """Sweep levels and bundles, given arrays and lanes; with `totals` also reduce distances."""
         width, stream, level = self.lanes(batch.rows), batch.stream, make_level_kernel(self.dtype)
         together = width if batch.rows <= self.few else LANES
         slices = 1 << (LEVEL_THREADS // together).bit_length() - 1
@@ -205,7 +205,7 @@ class LanesSearch(Search):
             self._sweep_many(batch, arrays, totals)
 
     def _sweep_few(self, width: int, arrays: dict[str, Any], stream: Any) -> None:
-        """Sweep bundles, a thread an arc."""
+        """Sweep bundles for a few lanes, one thread an arc."""
         sweep = make_few_kernel(self.dtype)
         for low, high, room, group, lowest in self.pieces.passes:
             arcs = FEW_GROUPS * group * room
@@ -222,7 +222,7 @@ class LanesSearch(Search):
             )  # fmt: skip
 
     def _few_together(self, width: int, bundles: int, room: int, arcs: int, threads: int) -> int:
-        """How many lanes a block takes: one, but where there would be too many blocks."""
+        """Return the lanes of a block: one, or more if there would be too many blocks."""
         fitting = [
             lanes
             for lanes in range(1, min(width, threads) + 1)
@@ -232,7 +232,7 @@ class LanesSearch(Search):
         return next((few for few in fitting if bundles * width // few <= most), fitting[-1])
 
     def _sweep_many(self, batch: Batch, arrays: dict[str, Any], totals: Any) -> None:
-        """Sweep bundles, a thread a lane."""
+        """Sweep bundles for many lanes, one thread a lane."""
         width, stream, folds = self.lanes(batch.rows), batch.stream, totals is not None
         if folds:
             above = self.pieces["vertices"][: self.tree.bundles.start]
@@ -258,7 +258,7 @@ class LanesSearch(Search):
             )  # fmt: skip
 
     def fold(self, batch: Batch, places: Any, lanes: np.uint32, swept: Any, totals: Any) -> None:
-        """Fold the distances of some places, which are swept."""
+        """Reduce the swept distances of some places."""
         grid = max(1, min(SLOTS, -(-places.size // SLICES))), self.lanes(batch.rows) // LANES
         fold = make_fold_kernel(self.dtype, weighs=self.values.size > 0)
         fold[grid, (LANES, SLICES), batch.stream](
@@ -266,7 +266,7 @@ class LanesSearch(Search):
         )
 
     def find_tails(self, batch: Batch, lanes: int, swept: Any, *, turned: bool) -> None:
-        """Find predecessors from lanes, for lanes or for rows."""
+        """Find predecessors from lanes, written as lanes or as rows."""
         tails = batch.tails.reshape(batch.tails.size)
         grid = -(-self.n // TILE), -(-batch.rows // TILE)
         make_tails_kernel(self.dtype, turned=turned)[grid, (TILE, TURNS), batch.stream](
@@ -274,7 +274,7 @@ class LanesSearch(Search):
         )
 
     def _together(self, lanes: int, room: int, *, lowest: bool) -> int:
-        """How many lanes a block of a tier takes."""
+        """Return the number of lanes of a block in a tier."""
         most = MOST_TOGETHER if lowest else FEW_TOGETHER
         fitting = [
             threads
@@ -285,11 +285,11 @@ class LanesSearch(Search):
 
 
 def round_up(size: int) -> int:
-    """Return for how many places memory is taken: much the same for selections of a kind."""
+    """Round a number of places up, so that similar selections take the same memory."""
     step = 1 << max(0, size.bit_length() - 4)
     return -(-size // step) * step
 
 
 def whole_lanes(rows: int) -> int:
-    """Return how many lanes some rows take."""
+    """Return the number of lanes, in whole groups, for some rows."""
     return -(-rows // LANES) * LANES

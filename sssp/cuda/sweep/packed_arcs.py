@@ -1,4 +1,4 @@
-"""How the arcs down to the members of a bundle stand in memory: a stream, which a block goes along.
+"""Streams: the downward arcs to a bundle's members in memory, in the order that a block reads.
 
 Arcs of a member follow each other, in groups of equal size; arcs that only fill up their group come
 from a row that is beyond all others. With the weight of an arc goes a word: the *row* of the vertex
@@ -28,7 +28,7 @@ MOST_GROUPED = 4
 
 
 class ArcStreams(NamedTuple):
-    """The streams of all bundles of a tree or a selection.
+    """The packed downward arcs (streams) of all bundles of a tree or a selection.
 
     Attributes
     ----------
@@ -43,13 +43,13 @@ class ArcStreams(NamedTuple):
 
 
 def stream_words(dtype: np.dtype[Any]) -> int:
-    """Words of 64 bits that an arc of a stream takes."""
+    """Return the 64-bit words that an arc of a stream takes."""
     return 1 if dtype.itemsize == 4 else 2
 
 
 @cache
 def _make_arc_functions(dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return device functions that read an arc of a stream, and write one."""
+    """Return device functions that read and write an arc of a stream."""
     bits, number = bits_of(dtype), number_of(dtype)
 
     if stream_words(dtype) == 1:

@@ -1,4 +1,4 @@
-"""The perfect pass of a customization on a GPU: arcs fall to the ways over higher vertices.
+"""The perfect pass of a customization on a GPU: lower arcs by triangles over higher vertices.
 
 Arcs that have fallen are shortcuts that nobody needs; the others are packed for sweeps, up and
 down. `sssp.cuda.sweep.customization` says how, and what happened before.
@@ -43,7 +43,7 @@ REGISTERS = 44
 
 @cache
 def _make_pack(dtype: np.dtype[Any]) -> Any:
-    """Return a device function by which a warp packs the kept arcs of a vertex, in order."""
+    """Return a device function: a warp packs the kept arcs of a vertex, in order."""
     inf = infinity(dtype).item()
 
     @inline
@@ -51,7 +51,7 @@ def _make_pack(dtype: np.dtype[Any]) -> Any:
         place, ranks, depth, arcs_first, heads, weights, perfect, up_stop, up_depths, up_weights,
         down_stop, down_ends, down_weights,
     ):  # fmt: skip
-        """Pack; return how many arcs up are kept, and how many down."""
+        """Pack the kept arcs; return the numbers of kept arcs up and down."""
         begin, stop = uint32(arcs_first[place]), uint32(arcs_first[uint32(place + 1)])
         lane = uint32(cuda.threadIdx.x % WARP)
         ups, downs, base = begin, begin, begin
@@ -81,7 +81,7 @@ def _make_pack(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that brings distances out of the matrix of the top."""
+    """Return the kernel that copies distances out of the matrix of the top."""
     inf = infinity(dtype).item()
     pack = _make_pack(dtype)
     length_of = make_length_of(dtype)
@@ -91,7 +91,7 @@ def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
         ranks, places, depth, arcs_first, heads, size, matrix, perfect, lengths, found,
         up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
     ):  # fmt: skip
-        """Give the arcs of the top the distances in its matrix, and pack them.
+        """Give the arcs of the top their distances in the matrix, and pack them.
 
         A block a place and set.
 
@@ -162,7 +162,7 @@ def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
 
 
 class Bundle(NamedTuple):
-    """A bundle, and the calling thread among those that it has.
+    """A bundle, and the calling thread's number among the bundle's threads.
 
     Attributes
     ----------
@@ -210,7 +210,7 @@ class Held(NamedTuple):
 
 @inline
 def _kept_between(bits, words_at, low, high):
-    """Count the arcs from one up to another that are kept, a bit each."""
+    """Count the set bits (kept arcs) from position `low` to `high`."""
     count = uint32(0)
     word = uint32(low // WARP)
     while uint32(word * WARP) < high:
@@ -227,13 +227,13 @@ def _kept_between(bits, words_at, low, high):
 
 @inline
 def _last_group(kept, group_bits):
-    """Number the last group of a member's arcs; a member without any has one too."""
+    """Return the number of a member's last group of arcs; without arcs it has one group too."""
     return uint32(uint32(max(kept, uint32(1)) - 1) >> group_bits)
 
 
 @inline
 def _note_members(bundle, held, arcs_first):
-    """Note where the arcs of every member begin."""
+    """Write the position of the first arc of every member."""
     i = bundle.thread
     while i <= bundle.members:
         begins = uint32(arcs_first[uint32(bundle.first + i)] - bundle.begin)
@@ -243,7 +243,7 @@ def _note_members(bundle, held, arcs_first):
 
 @inline
 def _number_groups(bundle, held, group_bits):
-    """Note how many groups come before that of every member, by the first warp.
+    """Write for every member the number of groups of arcs before its own, by the first warp.
 
     A member of which no arc is kept has a group too, that leads nowhere.
     """
@@ -261,7 +261,7 @@ def _number_groups(bundle, held, group_bits):
 
 @inline
 def _note_kept(bundle, held, ranks, measures, lengths, found, up_stop, down_stop):
-    """Note of every member how many arcs are kept, where they end, and the longest ways."""
+    """Write for every member its number of kept arcs, where they end, and its longest paths."""
     words, at = held.words, held.at
     i = bundle.thread
     while i < bundle.members:
@@ -330,7 +330,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def bring(bundle, held, weights):
-        """Bring the ways along arcs of members, as they were and as they become."""
+        """Load the weights of members' arcs into shared memory, twice: old, and to be lowered."""
         i = bundle.thread
         while i < bundle.arcs:
             arc = uint32(bundle.begin + i)
@@ -342,7 +342,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def bring_pairs(bundle, held, pair, last_pair, pairs, pair_arcs, perfect):
-        """Bring the ways along arcs within the boundary."""
+        """Load the weights of arcs between boundary vertices into shared memory."""
         while pair < last_pair:
             place, arc = way_up(held.ways + pairs[pair]), pair_arcs[pair]
             held.numbers[place] = perfect[up_slot(arc)]
@@ -351,7 +351,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def lengthen(lengths, place, row, weight, basic):
-        """Raise the length of a member's way to that over a kept arc."""
+        """Raise a member's longest path to that over an arc, if the arc is kept."""
         if weight == basic and basic < inf:
             further = float32(length_of_bits(lengths[row]) + length_of(weight))
             cuda.atomic.max(lengths, place, int32(length_bits(further)))
@@ -360,7 +360,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
     def measure(
         bundle, held, boundary, boundary_at, count, steps, first_step, stages, rows, lengths
     ):  # fmt: skip
-        """Find the longest ways of members, over those that are kept, step by step."""
+        """Find the longest paths from members over kept arcs, step by step."""
         numbers, words, signed = held.numbers, held.words, held.signed
         ups, downs = held.at.lengths, uint32(held.at.lengths + held.room)
         i = bundle.thread
@@ -396,7 +396,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def choose(bundle, held, feeds, perfect):
-        """Note which arcs are kept, a bit each; hand all on to the bundles below."""
+        """Mark the kept arcs, one bit each; write the perfect weights for the bundles below."""
         base = uint32(0)
         while base < bundle.arcs:
             i = uint32(base + bundle.thread)
@@ -421,7 +421,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         bundle, held, group_bits, rows, heads, depths, up_depths, up_weights, down_ends,
         down_weights, stream, start,
     ):  # fmt: skip
-        """Write the arcs that are kept, and those down into the stream too."""
+        """Write the kept arcs, and downward ones also to the stream."""
         words, at = held.words, held.at
         i = bundle.thread
         while i < bundle.arcs:
@@ -448,7 +448,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def fill_up(bundle, held, group_bits, count, rows, stream, start, stream_stop, own):
-        """Fill the last group of every member with arcs that lead nowhere; note where all end."""
+        """Pad the last group of every member with arcs of weight INF; write the stream's end."""
         words, at = held.words, held.at
         i = bundle.thread
         while i < bundle.members:
@@ -479,7 +479,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         perfect, lengths, found, up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
         stream_first, stream_stop, stream, spare,
     ):  # fmt: skip
-        """Relax arcs of members through higher vertices, some threads for each bundle and set.
+        """Relax arcs of members through higher vertices, a thread group a bundle and set.
 
         ============== ========== ======= =====================================================
         argument       shape      dtype   written by
@@ -594,12 +594,12 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
 @cache
 def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel of the perfect pass over a level."""
+    """Return the kernel of the perfect pass over a level: vertices of one depth."""
     number = from_dtype(dtype)
 
     @inline
     def third_side(heads, arcs_first, places, perfect, begin, i, j, degree):
-        """Return the ways between the heads of two arcs, from the former to the latter and back."""
+        """Return both weights of the arc between the heads of two arcs: forth and back."""
         place = uint32(places[heads[uint32(begin + i)]])
         low, high = uint32(arcs_first[place]), uint32(arcs_first[uint32(place + 1)])
         arc = third_of(heads, low, high, i, j, degree, heads[uint32(begin + j)])
@@ -654,14 +654,14 @@ def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_lengths_level_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that finds the longest ways of vertices on a level."""
+    """Return the kernel that finds the longest paths from vertices of a level."""
     inf, length_of = infinity(dtype).item(), make_length_of(dtype)
 
     @kernel
     def _lengths_level_kernel(
         first_place, most, ranks, arcs_first, heads, weights, perfect, lengths, found
     ):
-        """Find the longest ways over arcs that are kept, if they may matter; a block a vertex, set.
+        """Find the longest paths over kept arcs, if needed, one block a vertex and set.
 
         =========== ========== ======= ===============================================
         argument    shape      dtype   written by
@@ -717,7 +717,7 @@ def make_pack_levels_kernel(dtype: np.dtype[Any]) -> Any:
         first_place, last_place, ranks, depth, arcs_first, heads, weights, perfect, found,
         up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
     ):  # fmt: skip
-        """Pack the arcs that are kept of vertices on levels, a warp a vertex and set.
+        """Pack the kept arcs of vertices on levels, one warp a vertex and set.
 
         ============ ========== ====== ===================================================
         argument     shape      dtype  written by

@@ -1,4 +1,4 @@
-"""The selection of targets on a GPU: their ancestors alone are swept (RPHAST).
+"""The selection of targets on a GPU: only their ancestors are swept (RPHAST).
 
 Distances come down to a vertex along arcs from vertices above it. So a sweep that is to reach some
 targets passes the targets, their ancestors in the elimination tree and nothing else (Delling,
@@ -56,7 +56,7 @@ _serials = count(1)
 
 @kernel
 def _mark_above_kernel(targets, rank_of, places, chain, leap, top, marks):
-    """Mark targets and all above them but for the top, a block a target, chain by chain.
+    """Mark targets and their ancestors below the top, one block a target, chain by chain.
 
     ======== ====== ====== =========================================
     argument shape  dtype  written by
@@ -84,7 +84,7 @@ def _mark_above_kernel(targets, rank_of, places, chain, leap, top, marks):
 
 @inline
 def _flag_members(flags, sums, thread, threads, first, members, rows_here, marks):
-    """Flag and count the rows of a bundle with marked members, but for its boundary.
+    """Flag and count the marked members of a bundle.
 
     Barriers on both sides.
     """
@@ -107,7 +107,7 @@ def _flag_members(flags, sums, thread, threads, first, members, rows_here, marks
 def _flag_boundary(
     flags, sums, thread, threads, first, members, rows_here, arcs_first, rows, group
 ):
-    """Flag and count the neighbours of flagged members, and count their groups of arcs.
+    """Flag and count the boundary vertices next to flagged members; count groups of arcs.
 
     Barriers on both sides.
     """
@@ -137,7 +137,7 @@ def _flag_boundary(
 def _count_kernel(
     marks, lowest_tier, group, lowest_group, bundle_first, boundary_first, arcs_first, rows, counts
 ):
-    """Count the selected rows of a bundle, a block a bundle.
+    """Count the selected rows (members and boundary) of a bundle, one block a bundle.
 
     ============== ======== ====== ====================================================
     argument       shape    dtype  written by
@@ -176,7 +176,7 @@ def _renumber_kernel(
     highest, places, ranks, arcs_first, rows, own_first, own_boundary_first, renumbered_first,
     own_places, own_ranks, own_boundary, own_lowest, own_highest, renumbered,
 ):  # fmt: skip
-    """Renumber the selected rows of a bundle, a block for each bundle that has some.
+    """Renumber the selected rows of a bundle, one block for each bundle with any.
 
     Rows, and the one that arcs come from which only fill up their group.
 
@@ -247,7 +247,7 @@ def _name_kernel(
     start, bounded, targets, rank_of, places, ranks, own_places, own_boundary, own_ranks, names,
     columns,
 ):  # fmt: skip
-    """Find the places of boundaries, targets and vertices above the bundles in a selection.
+    """Write the places in a selection of boundaries, targets, and vertices above the bundles.
 
     ============ ======= ====== ==============================================================
     argument     shape   dtype  written by
@@ -288,7 +288,7 @@ def make_pack_kernel(dtype: np.dtype[Any]) -> Any:
 
     @inline
     def member_of(row, renumbered, at):
-        """Return the member of the selection that an arc leads to, or -1."""
+        """Return the selected member that an arc leads to, or -1."""
         return int32(renumbered[uint32(at + ((row >> uint32(ROW_BITS)) & uint32(MEMBER)))])
 
     @kernel
@@ -296,7 +296,7 @@ def make_pack_kernel(dtype: np.dtype[Any]) -> Any:
         chosen, lowest_tier, group, lowest_group, room, renumbered_first, renumbered, stream_first,
         stream_stop, stream, own_first, own_stream_first, own_stream_stop, own_stream,
     ):  # fmt: skip
-        """Copy the groups of arcs that lead to members of a selection, a block a bundle.
+        """Copy the groups of arcs to selected members, one block a bundle.
 
         ================ ======== ====== ==================================================
         argument         shape    dtype  written by
@@ -369,7 +369,7 @@ def make_pack_kernel(dtype: np.dtype[Any]) -> Any:
 
 
 class Arrays:
-    """Device arrays by name, in `arrays`."""
+    """Device arrays by name, with an identity for replay keys."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, Any] = {}
@@ -378,7 +378,7 @@ class Arrays:
 
     @property
     def replay_key(self) -> Any:
-        """Its arrays are always the same."""
+        """The identity of its arrays, which never change."""
         return Arrays, self.serial
 
     def __getitem__(self, name: str) -> Any:
@@ -391,7 +391,7 @@ class Arrays:
 
 
 class Selection(Arrays):
-    """Targets and all above them in an elimination tree, on one device, as sweeps take them.
+    """Targets and all their ancestors in an elimination tree, on one device, for sweeps.
 
     Names, shapes and meanings of its arrays are those of `DeviceTree`, places and bundles being
     those of the selection; what does not depend on what is selected they share.
@@ -505,7 +505,7 @@ class Selection(Arrays):
         self.nbytes = self.wanted.nbytes + sum(array.nbytes for array in own)
 
     def _count(self, tree: Any, marks: Any, room: int) -> NDArray[np.int32]:
-        """Count the selected rows of every bundle."""
+        """Count the selected rows (members and boundary) of every bundle."""
         count = tree.bundles.lowest.size
         counts = device_array((COUNTS, max(1, count)), INDEX)
         if count:
@@ -517,7 +517,7 @@ class Selection(Arrays):
 
 
 class Selections:
-    """Selections that a tree keeps: targets come again, of this map or of another version."""
+    """The recent selections of a tree, for all versions of a map."""
 
     def __init__(self) -> None:
         self._kept = deque[Selection](maxlen=KEPT)
@@ -525,12 +525,12 @@ class Selections:
         self._lock = threading.Lock()
 
     def known(self, targets: NDArray[np.int64]) -> Selection | None:
-        """Return the selection of some targets, if it is there."""
+        """Return the kept selection of some targets, or None."""
         kept = list(self._kept)
         return next((each for each in kept if np.array_equal(each.targets, targets)), None)
 
     def come_again(self, targets: NDArray[np.int64]) -> bool:
-        """Return whether these targets were asked for before, and remember them."""
+        """Return whether these targets were requested before; remember them."""
         with self._lock:
             if any(np.array_equal(before, targets) for before in self._asked):
                 return True
@@ -538,7 +538,7 @@ class Selections:
             return False
 
     def of(self, tree: Any, targets: NDArray[np.int64]) -> Selection:
-        """Return the selection of some targets in the tree."""
+        """Return the selection of some targets in the tree, made if needed."""
         with self._lock:
             found = self.known(targets)
             if found is None:
@@ -548,7 +548,7 @@ class Selections:
 
 
 class Packed:
-    """The streams of a selection, in the weights of one map.
+    """The packed arcs (streams) of a selection, with the weights of one map.
 
     Parameters
     ----------
@@ -576,7 +576,7 @@ class Packed:
         self.nbytes = selection.nbytes + sum(array.nbytes for array in self.streams)
 
     def pack(self, streams: ArcStreams) -> None:
-        """Pack them from those of all arcs, always the same arrays.
+        """Pack the streams from those of all arcs, always into the same arrays.
 
         All other streams wait for the default stream: what they get from now on finds them packed.
         """
@@ -584,11 +584,11 @@ class Packed:
 
     @property
     def replay_key(self) -> Any:
-        """Its arrays are always the same."""
+        """The identity of its arrays, which never change."""
         return Packed, self.serial
 
     def launch(self, streams: ArcStreams, stream: Any) -> None:
-        """Launch the kernels that pack them."""
+        """Launch the kernels that pack the streams."""
         selection, (first, stop, arcs) = self.selection, self.streams
         size, pack = selection["chosen"].size, make_pack_kernel(self.dtype)
         if size:
@@ -607,7 +607,7 @@ def _pack(stream: Any, packed: Packed, streams: ArcStreams) -> None:
 
 
 class SelectedStreams:
-    """Streams of selections that a map keeps, packed when its weights are new.
+    """The packed streams of a map's selections, packed again when its weights change.
 
     Parameters
     ----------
@@ -623,12 +623,12 @@ class SelectedStreams:
         self._lock = threading.Lock()
 
     def renew(self) -> None:
-        """Note that weights have changed."""
+        """Record that the weights have changed."""
         with self._lock:
             self._version += 1
 
     def of(self, selection: Selection) -> Packed:
-        """Return the streams of a selection."""
+        """Return the packed streams of a selection."""
         with self._lock:
             found = self._kept.pop(selection, None) or Packed(selection, self._dtype)
             self._kept[selection] = found

@@ -1,4 +1,4 @@
-"""A sweep over bundles for a few lanes, on a GPU: a thread an arc, where others take a lane each.
+"""A sweep over bundles for a few lanes on a GPU: one thread an arc, instead of one a lane.
 
 The twin for few of `sssp.cuda.sweep.sweeps`. A thread block sweeps a bundle by depth: threads
 relax the arcs into the vertices of one depth, an arc each, and meet before the next. They take the
@@ -30,7 +30,7 @@ from sssp.kernels.dtypes import infinity
 
 
 def few_bytes(dtype: np.dtype[Any], room: int, lanes: int, arcs: int) -> int:
-    """Bytes of shared memory for a bundle of at most `room` rows in a few lanes, and some arcs."""
+    """Return the shared memory of a bundle for a few lanes, `room` rows and some arcs, in bytes."""
     rows = (room + 1) * lanes * dtype.itemsize + room * 4
     return arcs * stream_words(dtype) * 8 + -(-rows // 8) * 8
 
@@ -47,12 +47,12 @@ def make_few_kernel(dtype: np.dtype[Any]) -> Any:
 
     @inline
     def level_of(row):
-        """Return the level that an arc leads to."""
+        """Return the level within the bundle of an arc's head, from its row word."""
         return uint32((row >> uint32(LEVEL_AT)) & uint32(LEVEL))
 
     @inline
     def name_of(i, bundle, vertices, boundary_vertices):
-        """Return the vertex of a row; of the last row, which has none, any."""
+        """Return the position of a row's distances; 0 for the padding row."""
         name = uint32(0)
         if i < bundle.members:
             name = uint32(vertices[uint32(bundle.first + i)])
@@ -62,7 +62,7 @@ def make_few_kernel(dtype: np.dtype[Any]) -> Any:
 
     @inline
     def bring_arcs(stream, start, there, arcs, thread, threads):
-        """Bring some arcs of the stream: several at a time, for they come from far."""
+        """Load several arcs of the stream at once, to hide latency."""
         from_word, last = uint64(start * uint64(words)), uint32(there * words - 1)
         i = thread
         while i <= last:
@@ -76,7 +76,7 @@ def make_few_kernel(dtype: np.dtype[Any]) -> Any:
 
     @inline
     def relax(arcs, there, rows, rows_at, together, thread, threads):
-        """Relax arcs level by level, those of a thread one after the other."""
+        """Relax arcs level by level, a thread's arcs one after the other."""
         last = uint32(there - 1)
         weight, row = read(arcs, uint64(last))
         last_level = level_of(row)
@@ -103,7 +103,7 @@ def make_few_kernel(dtype: np.dtype[Any]) -> Any:
         highest, vertices, ranks, size, depth, stream_first, stream_stop, stream, source_ranks,
         ways, lanes, distances,
     ):  # fmt: skip
-        """Sweep bundles, a block a bundle and a few lanes, a thread an arc and a lane.
+        """Sweep bundles: one block a bundle and a few lanes, one thread an arc and lane.
 
         The arcs into the vertices of a level stand together in the stream, in order of level. Every
         thread looks at the next arc of its own, and relaxes it when its level has come.

@@ -1,4 +1,4 @@
-"""Answers a question about shortest paths by sweeps over a hierarchy, on a GPU.
+"""Answer shortest-path requests by sweeps over a hierarchy, on a GPU.
 
 The twin of `sssp.cpu.sweep.sweep_driver`. Nearest sources, float weights whose tight
 arcs are wanted, and integers whose sums leave int64 go by a search on the graph, on the same
@@ -49,7 +49,7 @@ def solve(
 def _sweep(
     hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer by sweeps, but for nearest sources and trips; the device is current."""
+    """Answer by sweeps, except nearest sources and trips, on the current device."""
     if request.width is not None and request.targets is None:
         request = replace(request, targets=np.arange(request.width))
     if request.nearest:
@@ -69,7 +69,7 @@ def _sweep(
 
 
 def _fits(hierarchy: PreparedMap, request: Request, dtype: np.dtype[Any]) -> bool:
-    """Return whether no sum can leave a dtype."""
+    """Return whether all sums of weights fit the dtype."""
     if request.nearest:
         return True
     return device_map(hierarchy, dtype, device_number(request.device)).fits
@@ -78,7 +78,7 @@ def _fits(hierarchy: PreparedMap, request: Request, dtype: np.dtype[Any]) -> boo
 def _search_for(
     on_device: DeviceMap, request: Request, trees: tuple[Any, ...] | None
 ) -> LanesSearch:
-    """Choose the output of the lanes; with the arcs for trees, if lanes suffice for those."""
+    """Choose the output of the lanes; with arcs for trees, if lanes are enough to find them."""
     whole = _is_whole(on_device, request)
     if request.predecessors and (trees is None or request.targets is not None):
         return Turned(on_device, None, trees, direct=whole)
@@ -102,7 +102,7 @@ def _search_for(
 
 
 def _targets_search(on_device: DeviceMap, request: Request, packed: Packed | None) -> LanesSearch:
-    """Choose the output of lanes for targets."""
+    """Choose the output of the lanes for a request with targets."""
     assert request.targets is not None
     reduction = request.reduction
     if reduction is not None and packed is not None and _folds(on_device, reduction):
@@ -111,7 +111,7 @@ def _targets_search(on_device: DeviceMap, request: Request, packed: Packed | Non
 
 
 def _ends_at_targets(request: Request) -> bool:
-    """Return whether rows have the columns of its targets alone."""
+    """Return whether rows have only the columns of the targets."""
     if request.targets is None or request.predecessors:
         return False
     # (a row has one column at least, and of no targets that holds anything)
@@ -119,13 +119,13 @@ def _ends_at_targets(request: Request) -> bool:
 
 
 def _is_light(request: Request) -> bool:
-    """Whether it asks for distances, or only how many there are, their sum, and the greatest."""
+    """Return whether a request is for distances, or only their number, sum and maximum."""
     reduction = request.reduction
     return reduction is None or (reduction.vertex_weights is None and reduction.decay is None)
 
 
 def _folds(on_device: DeviceMap, reduction: Reduction) -> bool:
-    """Return whether lanes are folded as they are: to whole numbers that no order changes."""
+    """Return whether lanes can be reduced in place: to integers, which no order changes."""
     if on_device.dtype != INT32 or on_device.shifts.size or reduction.decay is not None:
         return False
     weights = reduction.vertex_weights
@@ -139,7 +139,7 @@ def _folds(on_device: DeviceMap, reduction: Reduction) -> bool:
 
 
 def _packed(on_device: DeviceMap, targets: NDArray[np.int64], rows: int) -> Packed | None:
-    """Return the selection to sweep for some targets, if that is faster than all vertices."""
+    """Return the selection to sweep for some targets, if faster than sweeping all vertices."""
     tree = on_device.tree
     if not 0 < targets.size <= tree.size * SELECTED:
         return None
@@ -149,5 +149,5 @@ def _packed(on_device: DeviceMap, targets: NDArray[np.int64], rows: int) -> Pack
 
 
 def _is_whole(on_device: DeviceMap, request: Request) -> bool:
-    """Return whether lanes can be returned untouched: no limit, no potentials, connected."""
+    """Return whether lanes need no changes: no limit, no potentials, connected."""
     return on_device.joined and not on_device.shifts.size and request.limit is None

@@ -1,4 +1,4 @@
-"""The outputs of rows that were swept side by side on a GPU: rows, the answer itself, numbers."""
+"""The outputs of rows swept side by side on a GPU: as rows, as lanes, or reduced."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sssp.kernels.dtypes import INT64
 
 
 class Turned(LanesSearch):
-    """Lanes are turned into rows, of all vertices or of the targets."""
+    """Lanes are transposed into rows, of all vertices or of the targets."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Turned(LanesSearch):
             self.wanted, self.places_wanted = packed.selection.wanted, packed.selection.columns
 
     def is_row(self, rows: int) -> bool:
-        """Return whether the only lane is the row itself."""
+        """Return whether the single lane is the row itself."""
         return self.direct and self.lanes(rows) == 1
 
     def fill(self, batch: Batch, scratch: Any) -> None:
@@ -52,7 +52,7 @@ class Turned(LanesSearch):
         self.fill_lanes(batch, scratch, self.lanes(batch.rows), swept)
 
     def hand_over(self, batch: Batch, scratch: Any) -> None:
-        """Turn lanes, and find trees by them."""
+        """Transpose the lanes, and find trees from them."""
         columns = self.n if self.columns is None else self.columns
         if not columns or self.is_row(batch.rows):
             return
@@ -74,7 +74,7 @@ class Turned(LanesSearch):
             self.find_tails(batch, lanes, scratch.swept, turned=True)
 
     def _turn(self, columns: int, rows: int) -> tuple[Any, Any, Any]:
-        """Return the kernel, and the grid and blocks of its launch."""
+        """Return the transposing kernel, with grid and block of its launch."""
         if rows <= self.few:
             return make_few_turn_kernel(self.dtype), -(-columns // THREADS), THREADS
         grid = -(-columns // TILE), -(-rows // TILE)
@@ -82,7 +82,7 @@ class Turned(LanesSearch):
 
 
 class SideBySide(LanesSearch):
-    """Lanes are the answer, on the device."""
+    """Lanes are the answer itself, on the device."""
 
     few = 0
 
@@ -93,7 +93,7 @@ class SideBySide(LanesSearch):
         self.pitch = whole_lanes(rows)
 
     def lanes_memory(self, lanes: int) -> Any:
-        """Return nothing: the answer has room for them."""
+        """Return None: the answer itself is the memory."""
         return None
 
     def fill(self, batch: Batch, scratch: Any) -> None:
@@ -105,7 +105,7 @@ class SideBySide(LanesSearch):
 
 
 class Folded(LanesSearch):
-    """Lanes are folded: only how many distances there are, their sum, and the greatest are kept.
+    """Lanes are reduced: only count, sum and maximum of the distances are kept.
 
     In place of distances it may add up what the vertices weigh.
 
@@ -132,7 +132,7 @@ class Folded(LanesSearch):
             self.held += self.values.nbytes
 
     def allocate(self, rows: int) -> Any:
-        """Return `Scratch`, also for the numbers, there and here."""
+        """Return `Scratch` with memory for the numbers, on the device and the host."""
         lanes = self.lanes(rows)
         totals, numbers = device_array((SLOTS, 3, lanes), INT64), (3, lanes)
         words, here = device_array(numbers, INT64), cuda.pinned_array(numbers, INT64)
@@ -152,14 +152,14 @@ class Folded(LanesSearch):
         total_kernel[(blocks, 3), THREADS, batch.stream](totals, words)
 
     def complete(self, rows: DeviceRows, scratch: Any) -> DeviceRows:
-        """Return the numbers as forms ask for them."""
+        """Return the numbers as output forms read them."""
         fetch(scratch.words, scratch.here, rows.batch.stream)
         return FoldedRows(**vars(rows), words=scratch.here)
 
 
 @dataclass
 class FoldedRows(DeviceRows):
-    """A finished batch of which only a few numbers a row are known.
+    """A finished batch that has only a few numbers for each row.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class FoldedRows(DeviceRows):
         return words
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
-        """Return the result of a step for each row, as `FinishedRows` says."""
+        """Reduce each row by a step of a reduction, as `FinishedRows` says."""
         numbers: NDArray[np.int64]
         counts, sums, greatest = self._found
         if step.number == "one":

@@ -1,4 +1,4 @@
-"""Trees of rows that were swept side by side, on a GPU.
+"""Trees of rows swept side by side, on a GPU.
 
 Where integers are above 0 no two vertices of the same distance are joined by a tight arc, so the
 smallest tail among the tight arcs makes a tree (`sssp.cpu.tree`). The arcs that lead to a vertex
@@ -20,12 +20,12 @@ from sssp.cuda.sweep.transpose import PITCH, TILE, TURNS
 
 @cache
 def make_tails_kernel(dtype: np.dtype[Any], *, turned: bool) -> Any:
-    """Return the kernel that finds predecessors, as lanes or turned into rows."""
+    """Return the kernel that finds predecessors, written as lanes or as rows."""
     number = from_dtype(dtype)
 
     @kernel
     def _tails_kernel(indptr, tails, weights, bound, lanes, rows, distances, predecessors):
-        """Find the smallest tight tail of every vertex, a block a tile of vertices and lanes.
+        """Find the smallest tight tail of every vertex, one block a tile of vertices and lanes.
 
         ============ ================== ====== ==============================================
         argument     shape              dtype  written by

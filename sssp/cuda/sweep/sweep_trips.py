@@ -1,4 +1,4 @@
-"""Distances of single trips on a hierarchy, on a GPU: two climbs that meet.
+"""Distances of single trips on a hierarchy, on a GPU: the climbs from both ends meet.
 
 The twin of `sssp.cpu.sweep.sweep_trips`, which says why they meet. Trips that begin, or end, at the
 same vertex share a climb: vertices are marked and then numbered in order of rank, so that climbs
@@ -46,7 +46,7 @@ MOST_TOGETHER = 1 << 20
 
 @kernel
 def _mark_kernel(sources, targets, rank_of, rows):
-    """Mark the ends of trips, those of sources in the first row."""
+    """Mark the ends of trips: sources in the first row, targets in the second."""
     i, stride = cuda.grid(1), cuda.gridsize(1)
     while i < sources.size:
         rows[0, rank_of[sources[i]]] = 1
@@ -56,7 +56,7 @@ def _mark_kernel(sources, targets, rank_of, rows):
 
 @kernel
 def _number_kernel(rows, counts, ranks):
-    """Number the marked ranks of both sides, neighbours mostly in their order.
+    """Number the marked ranks of both sides, mostly in ascending order.
 
     ======== ========= ====== ===================================================
     argument shape     dtype  written by
@@ -78,7 +78,7 @@ def _number_kernel(rows, counts, ranks):
 
 @kernel
 def _depths_kernel(ends, depth, depths):
-    """Write down how deep arcs lead."""
+    """Write the depth of each arc's upper end."""
     i, stride = cuda.grid(1), cuda.gridsize(1)
     while i < ends.size:
         depths[i] = depth[ends[i]]
@@ -87,14 +87,14 @@ def _depths_kernel(ends, depth, depths):
 
 @cache
 def _make_climb_kernel(dtype: np.dtype[Any], *, shares: bool) -> Any:
-    """Return the kernel that makes labels, in shared memory or, of too high a tree, in place."""
+    """Return the kernel that computes labels, in shared memory or (for a high tree) in place."""
     number, inf = from_dtype(dtype), infinity(dtype).item()
 
     @kernel
     def _climb_kernel(
         ranks, counts, side, parent, depth, arcs_first, arcs_stop, depths, weights, height, labels
     ):
-        """Climb from some ranks, a warp each.
+        """Climb from some ranks, one warp each: distances to all ancestors.
 
         ========== =============== ====== ================================================
         argument   shape           dtype  written by
@@ -161,7 +161,7 @@ def _make_climb_kernel(dtype: np.dtype[Any], *, shares: bool) -> Any:
 
 @cache
 def _make_meet_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that finds trips."""
+    """Return the kernel that finds trips from labels."""
     number, inf, missing = from_dtype(dtype), infinity(dtype).item(), unreached(dtype).item()
 
     @kernel
@@ -169,7 +169,7 @@ def _make_meet_kernel(dtype: np.dtype[Any]) -> Any:
         sources, targets, rank_of, rows, parent, chain, depth, height, there, back, bound, shifts,
         distances, climbed,
     ):  # fmt: skip
-        """Find trips from the labels of their ends, a warp each.
+        """Find trips from the labels of their ends, one warp each.
 
         ========= =============== ====== ====================================================
         argument  shape           dtype  written by
@@ -228,7 +228,7 @@ def _make_meet_kernel(dtype: np.dtype[Any]) -> Any:
 def find_trips(
     on_device: DeviceMap, hierarchy: PreparedMap, request: Request, method: Method
 ) -> Answer:
-    """Find the distances of trips on the map of a hierarchy on a device, which is current.
+    """Find the distances of trips on a hierarchy, on the current device.
 
     O(arcs to ancestors) work a vertex where trips begin or end, and O(depth) a trip.
 
@@ -249,7 +249,7 @@ def find_trips(
 
 
 class _Scratch(NamedTuple):
-    """Scratch for trips that are found together, and its recorded launches.
+    """Scratch for a batch of trips, and its recorded launches.
 
     Attributes
     ----------
@@ -279,7 +279,7 @@ class _Scratch(NamedTuple):
 
 
 class _Climbs(NamedTuple):
-    """A map on a device, with the paths of its elimination tree, for trips."""
+    """A map on a device, with arrays of its elimination tree for climbs of trips."""
 
     map: DeviceMap
     depths_down: Any
@@ -328,16 +328,16 @@ class _Trips:
 
     @property
     def labels(self) -> int:
-        """Labels of either side (of all vertices there are enough)."""
+        """Number of labels for each side, at most one for every vertex."""
         return min(self.together, self.n)
 
     @property
     def key(self) -> Any:
-        """The key of scratch that fits."""
+        """The key of scratch that fits these trips."""
         return "trips", self.together, self.labels
 
     def find(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return the distances, and how many vertices were passed for each."""
+        """Return the distances, and the number of visited vertices for each trip."""
         total, scratch = self.total, self.scratch or self.map.shelf.take(self.key)
         scratch = scratch or self._allocate()
         stream = scratch.stream
@@ -380,7 +380,7 @@ class _Trips:
 
 
 def _launch_trips(stream: Any, scratch: _Scratch, climbs: _Climbs, bound: Any) -> None:
-    """Launch all that finds trips, from their ends on the host to their distances there."""
+    """Launch a batch of trips, from copying their ends to copying their distances."""
     own, tree = climbs.map, climbs.map.tree
     sources, targets = scratch.ends[0], scratch.ends[1]
     rank_of, depth, height = tree["rank_of"], tree["depth"], np.uint32(tree.height)
@@ -412,12 +412,12 @@ def _launch_trips(stream: Any, scratch: _Scratch, climbs: _Climbs, bound: Any) -
 
 
 def _power_of_two(size: int) -> int:
-    """Return the least power of two that is no less than a size."""
+    """Return the least power of two that is at least `size`."""
     return 1 << (size - 1).bit_length()
 
 
 def _upload_depths_down(on_device: DeviceMap) -> Any:
-    """Return how deep the arcs down begin, in their order."""
+    """Return the depths of the upper ends of downward arcs, in the order of these arcs."""
     ends = on_device.kept.down_ends
     depths = device_array(max(1, ends.size), INDEX)
     stream = cuda.stream()

@@ -1,6 +1,6 @@
 """Distances from sources on a hierarchy, on a GPU: a sweep over the vertices below the top.
 
-The twin of `sssp.cpu.sweep.sweeps`, on the pieces that `sssp.order.partition` cuts the
+The twin of `sssp.cpu.sweep.sweeps`, on the pieces that `sssp.order.tree_partition` cuts the
 elimination tree into. Rows are swept side by side: a row is a *lane*, and the distances of a vertex
 in all lanes are neighbours in memory, so that threads next to each other read and write next to
 each other.
@@ -49,7 +49,7 @@ ROW = 0x7FFFFFFF
 
 
 class Pass(NamedTuple):
-    """A tier of bundles, which is one launch.
+    """One launch of a sweep: a tier of bundles.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Pass(NamedTuple):
 
 
 class Bundle(NamedTuple):
-    """A bundle that is swept.
+    """The bundle that a block sweeps.
 
     Attributes
     ----------
@@ -88,26 +88,26 @@ class Bundle(NamedTuple):
 
 
 def shared_bytes(dtype: np.dtype[Any], room: int, threads: int) -> int:
-    """Bytes of shared memory for a bundle of at most `room` rows, in so many lanes."""
+    """Return the shared memory of a bundle of at most `room` rows, for some lanes, in bytes."""
     rows = (room + 1) * (threads * dtype.itemsize + 4)
     return -(-((CHUNK + MOST_GROUPED) * stream_words(dtype) * 8 + rows) // 8) * 8
 
 
 @inline
 def has_passed(source, rank, size):
-    """Return whether the climb of a source has passed a rank: that is above it, or it."""
+    """Return whether the climb of a source visits a rank: it is the source or an ancestor."""
     return int32(int32(rank) - size[rank]) < source <= int32(rank)
 
 
 @inline
 def _far_away(vertex, distances, lanes, lane):
-    """Return a distance from the memory of the device."""
+    """Return the distance of a vertex in a lane, from global memory."""
     return distances[uint64(uint32(vertex)) * uint64(lanes) + lane]
 
 
 @cache
 def make_level_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that sweeps a level."""
+    """Return the kernel that sweeps a level: vertices of one depth above the bundles."""
     number, inf = from_dtype(dtype), infinity(dtype).item()
 
     @kernel
@@ -115,7 +115,7 @@ def make_level_kernel(dtype: np.dtype[Any]) -> Any:
         first_place, ranks, order, size, depth, kept_first, down_stop, down_ends,
         down_weights, source_ranks, ways, lanes, distances,
     ):  # fmt: skip
-        """Sweep vertices of one depth, a block a vertex and some lanes, the arcs in slices.
+        """Sweep vertices of one depth, one block a vertex and some lanes, the arcs in slices.
 
         There are as many slices as a block has rows of threads, a power of two.
 
@@ -185,7 +185,7 @@ def make_level_kernel(dtype: np.dtype[Any]) -> Any:
 
 @inline
 def bundle_of(number, bundle_first, boundary_first):
-    """Return a bundle."""
+    """Return the record of a bundle."""
     first, stop = uint32(bundle_first[number]), uint32(bundle_first[uint32(number + 1)])
     begin = uint32(boundary_first[number])
     bounded = uint32(uint32(boundary_first[uint32(number + 1)]) - begin)
@@ -225,12 +225,12 @@ def make_sweep_kernel(
 
     @inline
     def locate(row, threads):
-        """Return where in shared memory the distances of a row begin, and the mark beside it."""
+        """Return the offset of a row's distances in shared memory, combined with the end mark."""
         return uint32((rows_at + (row & uint32(STREAM_ROW)) * threads) | (row & uint32(ENDS)))
 
     @inline
     def bring_boundary(bundle, vertices, distances, lanes, lane, rows, thread, threads):
-        """Bring a lane's distances of the boundary: several at a time, for they come from far."""
+        """Load a lane's distances of the boundary, several at once to hide latency."""
         i = uint32(0)
         while i < bundle.bounded:
             last = uint32(bundle.bounded - 1)
@@ -259,7 +259,7 @@ def make_sweep_kernel(
 
     @inline
     def seed(bundle, source, ranks, size, depth, ways, lane, rows, thread, threads):
-        """Write how far the members are along a lane's climb."""
+        """Initialize the members' distances with those of the lane's climb, or INF."""
         i = uint32(0)
         while i < bundle.members:
             rank = ranks[uint32(bundle.first + i)]
@@ -271,7 +271,7 @@ def make_sweep_kernel(
 
     @inline
     def bring_arcs(stream, start, there, arcs, thread, threads):
-        """Bring some arcs of the stream, with where their rows are in shared memory."""
+        """Load some arcs of the stream, with the offsets of their rows in shared memory."""
         i = thread
         while i < there:
             last = uint32(there - 1)
@@ -293,7 +293,7 @@ def make_sweep_kernel(
         vertices, ranks, size, depth, stream_first, stream_stop, stream, source_ranks, ways, lanes,
         distances, bound, values, totals,
     ):  # fmt: skip
-        """Sweep bundles, a block a bundle and some lanes, a thread a lane.
+        """Sweep bundles: one block a bundle and some lanes, one thread a lane.
 
         ================= ================== ====== ===========================================
         argument          shape              dtype  written by

@@ -1,4 +1,4 @@
-"""Lanes turned into rows, as results have them, on a GPU."""
+"""The transpose of lanes into rows, on a GPU."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TURNS = 1 if SIMULATOR else 8
 
 @cache
 def _make_as_distance(dtype: np.dtype[Any]) -> Any:
-    """Return a device function from a swept value to the distance of a result."""
+    """Return a device function from a swept value to a distance of the result."""
     number = from_dtype(dtype)
     missing = unreached(dtype).item()
     inf = infinity(dtype).item()
@@ -40,12 +40,12 @@ def _make_as_distance(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_turn_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that turns lanes into rows, as results have them."""
+    """Return the kernel that transposes lanes into rows."""
     number, as_distance = from_dtype(dtype), _make_as_distance(dtype)
 
     @kernel
     def _turn_kernel(swept, lanes, wanted, places, bound, shifts, sources, distances):
-        """Copy lanes to rows, a block a tile of both; distances above the limit become unreached.
+        """Copy lanes to rows, one block a tile; distances above the limit become unreached.
 
         ========= =============== ====== ============================================
         argument  shape           dtype  written by
@@ -88,12 +88,12 @@ def make_turn_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_few_turn_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that turns a few lanes into rows."""
+    """Return the kernel that transposes a few lanes into rows."""
     as_distance = _make_as_distance(dtype)
 
     @kernel
     def _few_turn_kernel(swept, lanes, wanted, places, bound, shifts, sources, distances):
-        """Copy lanes to rows, a thread a column; distances above the limit become unreached.
+        """Copy lanes to rows, one thread a column; distances above the limit become unreached.
 
         ========= =============== ====== ============================================
         argument  shape           dtype  written by

@@ -1,4 +1,4 @@
-"""The min-plus product by OpenCL, which Floyd-Warshall and repeated squaring both stand on.
+"""The min-plus product by OpenCL, used by Floyd-Warshall and repeated squaring.
 
 ``out = min(old, A (+) B)`` on rectangles of matrices that lie on the device (``min_plus.cl``). A
 matrix is padded with vertices of which no arc leads away, so that every tile is whole. They are
@@ -41,7 +41,7 @@ class Part(NamedTuple):
 
 
 class DeviceMatrix:
-    """A padded matrix on a device, and tails where a solver has to carry them along.
+    """A padded matrix on a device, and the matrix of tails if the solver updates them.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class DeviceMatrix:
 
     @classmethod
     def of(cls, queue: DeviceQueue, matrix: Matrix) -> DeviceMatrix:
-        """Return a matrix of the host on the device."""
+        """Copy a matrix of the host to the device."""
         host = matrix.distances
         there = cls(queue, len(host), host.dtype, with_tails=matrix.tails is not None)
         queue.fill(there.flat, infinity(host.dtype), host.dtype)
@@ -72,11 +72,11 @@ class DeviceMatrix:
         return there
 
     def overwrite(self, host: np.ndarray[Any, Any]) -> None:
-        """Copy distances of the host to the device."""
+        """Copy distances of the host to this matrix."""
         self._travel(self.flat, host, to_device=True)
 
     def copy_to(self, matrix: Matrix) -> None:
-        """Overwrite a matrix of the host."""
+        """Copy this matrix over a matrix of the host."""
         self._travel(self.flat, matrix.distances, to_device=False)
         if matrix.tails is not None:
             self._travel(self.tails, matrix.tails, to_device=False)
@@ -95,11 +95,11 @@ class DeviceMatrix:
         self.queue.copy(*((buffer, host) if to_device else (host, buffer)), **rectangle)
 
     def room(self) -> DeviceMatrix:
-        """Return another of this size, not filled."""
+        """Return another matrix of this size, uninitialized."""
         return DeviceMatrix(self.queue, self.n, self.dtype, with_tails=self.tails is not None)
 
     def differs_from(self, other: DeviceMatrix) -> bool:
-        """Return whether another has other distances."""
+        """Return whether the distances of another matrix differ."""
         number, size = NUMBERS[self.dtype][0], (self.n, self.n)
         return self.queue.differ(self.flat, other.flat, size, self.stride, number)
 
@@ -139,7 +139,7 @@ def check_matrices(
 
 
 class Product:
-    """The min-plus product in one dtype, for one call.
+    """The min-plus product in one dtype, compiled for one call.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ class Product:
 
 
 def _fastest_tile(queue: DeviceQueue, dtype: np.dtype[Any], with_tails: bool) -> ProductTile:
-    """Return the tile to take, measured once a process at most."""
+    """Return the fastest tile, measured at most once a process."""
     key = queue.device.number, dtype, with_tails
     with _lock:
         if key not in _tiles:

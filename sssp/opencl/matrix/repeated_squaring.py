@@ -21,7 +21,7 @@ from sssp.opencl.tiles import BLOCK
 
 
 def _square(product: Product, before: DeviceMatrix, after: DeviceMatrix, advance: Any) -> None:
-    """Make a square."""
+    """Queue one squaring."""
     queue, side = before.queue, before.side
     step = queue.step_of(side * side * BLOCK) * BLOCK
     for first in range(0, side, step):

@@ -22,7 +22,7 @@ from sssp.opencl.compiler import DeviceQueue, open_queue
 
 
 class Strip(NamedTuple):
-    """How a work-group makes a part of a square.
+    """The part of a square that a work-group computes.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Squares:
         self.queue.copy(self._before, reach)
 
     def close(self, rounds: int, *, early_stop: bool, advance: Callable[..., object]) -> None:
-        """Square at most `rounds` times; stop early after a square that differs in nothing."""
+        """Square at most `rounds` times; stop once a square differs in nothing."""
         queue, strip, wide = self.queue, self.strip, self.wide
         square = queue.kernel(
             "transitive_closure", "square", WV=f"ulong{strip.entries}", VEC=strip.entries,
@@ -121,5 +121,5 @@ def close(request: ClosureRequest, method: ClosureBySquaring) -> NDArray[np.uint
 
 
 def _padded(count: int, step: int) -> int:
-    """Return the next multiple of a step, one at least."""
+    """Round a size up to a multiple of a step, at least one step."""
     return -(-max(count, 1) // step) * step

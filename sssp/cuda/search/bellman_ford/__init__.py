@@ -1,4 +1,4 @@
-"""Bellman-Ford on the GPU: rounds over the vertices with a changed distance.
+"""Bellman-Ford on the GPU: rounds over the vertices whose distance changed.
 
 "Research on GPU-based optimisation of the SSSP algorithm" (2022), sections 3.2 and 4.2, in two
 forms; `sssp.cpu.search.bellman_ford` is the serial twin.

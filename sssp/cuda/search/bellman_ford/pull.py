@@ -1,4 +1,4 @@
-"""Bellman-Ford on the GPU in pull form: every vertex looks at the arcs that enter it.
+"""Bellman-Ford on the GPU in pull form: each vertex relaxes the arcs that enter it.
 
 Two generations of distances. A block owns a range of vertices and reads the arcs that enter them;
 the last generation is in its shared memory, whole if it fits, else tile by tile. A tile has some
@@ -56,7 +56,7 @@ class Tile(NamedTuple):
 
 
 class Range(NamedTuple):
-    """The heads of a block, and how they are divided into tiles; all uint32.
+    """The heads of a block, and their division into tiles; all uint32.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ def _range_of(worker, n, tile_length):
 
 @inline
 def _load(worker, keys, tile):
-    """Bring the distances of a tile to shared memory."""
+    """Load the distances of a tile into shared memory."""
     i = uint32(tile.first + worker.thread)
     while i < tile.end:
         tile.keys[uint32(i - tile.first)] = keys[i]
@@ -124,7 +124,7 @@ def _make_root_kernel(dtype: np.dtype[Any]) -> Any:
 
 
 def _best_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function: the least key that the arcs into `head` offer, and their tail.
+    """Return a device function: the least key over the arcs into `head`, and its tail.
 
     Tail -1 if none is less than the key `before`, which the head has.
     """
@@ -158,7 +158,7 @@ def _best_of(dtype: np.dtype[Any]) -> Any:
 
 
 def _pull_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function: one round of a block, tile by tile; whether anything changed."""
+    """Return a device function for a block's round, tile by tile; it tells if a key changed."""
     best_of = _best_of(dtype)
 
     @part
@@ -200,7 +200,7 @@ def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = No
         indptr, indices, weights, bound, lowest, allowance, first_row, keys, other_keys, changes,
         predecessors, counters,
     ):  # fmt: skip
-        """Run rounds on one row with all blocks, or on a row with each.
+        """Run rounds: on one row with all blocks, or on a row with each block.
 
         Until nothing changes, or `allowance` vertices have been expanded.
 
@@ -250,7 +250,7 @@ def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = No
 
 
 class PullSearch(BellmanFordSearch):
-    """Every vertex looks at the arcs that enter it."""
+    """Bellman-Ford in pull form: each vertex relaxes the arcs that enter it."""
 
     def __init__(self, graph: Graph, on_device: DeviceGraph, dtype: np.dtype[Any]) -> None:
         super().__init__(graph, dtype)
@@ -260,7 +260,7 @@ class PullSearch(BellmanFordSearch):
         self.row_arrays = ((n,), self.integer), ((SLOTS,), np.uint32), ((n,), INDEX)
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Run a batch of sources."""
+        """Search for a batch of sources."""
         other_keys, changes, predecessors = scratch
         batch.fill(predecessors, -1)
         batch.fill(changes, 0)

@@ -58,7 +58,7 @@ SIZE, PLACE = 0, 1
 
 
 class Chunks(NamedTuple):
-    """The chunks of arcs of a streamed search, and the vertices that wait for them, on the device.
+    """The chunks of arcs of a streamed search on the device, and the vertices waiting for them.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Chunks(NamedTuple):
 
 
 class Group(NamedTuple):
-    """The threads that relax the arcs of a vertex, and the calling one among them; all uint32.
+    """The threads that relax the arcs of one vertex, and the calling thread's number; all uint32.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Group(NamedTuple):
 
 
 class State(NamedTuple):
-    """The state of the vertices of all rows: arrays of the kernel."""
+    """The kernel's arrays with the state of the vertices of all rows."""
 
     words: Any
     marks: Any
@@ -104,7 +104,7 @@ class State(NamedTuple):
 
 
 class Round(NamedTuple):
-    """The arrays of a block in a round.
+    """The arrays of a block for one round.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ def put(entries, place, vertex, indptr):
 
 @inline
 def _flag(vertex, round_, indptr):
-    """Append a vertex to the block's part of the next list."""
+    """Append a vertex to the block's part of the next frontier."""
     place = cuda.atomic.add(round_.stage, SIZE, uint32(1))
     if place < STAGED:
         round_.staged[place] = vertex
@@ -161,7 +161,7 @@ def _flag(vertex, round_, indptr):
 
 @part
 def _hand_on(worker, round_, indptr):
-    """Append the block's list to the next one."""
+    """Append the block's part to the next frontier."""
     staged, stage, following = round_.staged, round_.stage, round_.following
     flagged = uint32(min(stage[SIZE], uint32(STAGED)))
     if flagged > 0:
@@ -188,14 +188,14 @@ def _hand_on(worker, round_, indptr):
 
 @cache
 def _make_start_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that puts the sources of every row into its first list."""
+    """Return the kernel that writes the sources of every row to its first frontier."""
     bits = ordered_bits_of(dtype)[0]
     make_word = words_of(dtype.itemsize).make
     zero, unseen = dtype.type(0), unreached(dtype)
 
     @kernel
     def _start_kernel(sources, first_sources, indptr, words, lists, counts):
-        """Put the sources of a row into its first list, with each block.
+        """Write the sources of a row to its first frontier, with each block.
 
         ============= ===================== ======= ==============================================
         argument      shape                 dtype   written by
@@ -254,7 +254,7 @@ def _relax_of(dtype: np.dtype[Any], *, streamed: bool) -> Any:
 
 
 def _expand_of(dtype: np.dtype[Any], *, streamed: bool) -> Any:
-    """Return a device function that relaxes the arcs of all vertices in a list.
+    """Return a device function that relaxes the arcs of all vertices in a frontier.
 
     It gives how many this thread answers for.
     """
@@ -313,7 +313,7 @@ def _make_push_kernel(
         indptr, indices, weights, places, chunk_bits, pending, wanted, group_bits, negative, bound,
         lowest, allowance, first_row, words, marks, lists, counts, predecessors, counters,
     ):  # fmt: skip
-        """Run rounds on one row with all blocks, or on a row with each.
+        """Run rounds: on one row with all blocks, or on a row with each block.
 
         Until a list is empty, or `allowance` vertices have been expanded.
 
@@ -377,7 +377,7 @@ def _make_push_kernel(
 
 
 def row_arrays(graph: Graph, dtype: np.dtype[Any]) -> RowArrays:
-    """Return the scratch of a row: words and marks, lists and their sizes, predecessors."""
+    """Return shape and dtype of each scratch array of a row: words, marks, lists, sizes, tails."""
     n, narrow = graph.n, dtype.itemsize == 4
     return (
         ((n if narrow else 1,), np.int64),
@@ -389,7 +389,7 @@ def row_arrays(graph: Graph, dtype: np.dtype[Any]) -> RowArrays:
 
 
 class PushSearch(BellmanFordSearch):
-    """Changed vertices relax the arcs that leave them; all arcs are on the device."""
+    """Bellman-Ford in push form, with all arcs on the device."""
 
     arcs_travel = False
 
@@ -406,7 +406,7 @@ class PushSearch(BellmanFordSearch):
             self.arcs = indices.view(np.uint32), weights
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Run a batch of sources."""
+        """Search for a batch of sources."""
         self._start(batch, scratch)
         nothing = device_array((1, 1), np.uint8)
         chunks = Chunks(np.uint32(0), device_array(1, np.int32), nothing[0], nothing)
@@ -430,13 +430,13 @@ class PushSearch(BellmanFordSearch):
         )  # fmt: skip
 
     def words(self, batch: Batch, scratch: tuple[Any, ...]) -> Any:
-        """Where the kernels keep distances: those of 64 bits in place."""
+        """The array in which kernels keep distances; 64-bit ones in the result itself."""
         return scratch[0] if self.dtype.itemsize == 4 else self.keys(batch)
 
     def launcher(
         self, batch: Batch, scratch: tuple[Any, ...], arcs: tuple[Any, Any], chunks: Chunks
     ) -> Callable[[int], None]:
-        """Return the launcher for `run_rounds`."""
+        """Return the function that launches rounds, for `run_rounds`."""
         _, marks, lists, counts, predecessors = scratch
         together, blocks, first_rows = self.grid(batch)
         push = _make_push_kernel(self.dtype, together=together, streamed=self.arcs_travel)

@@ -1,4 +1,4 @@
-"""Bellman-Ford on the GPU: the common part of push and pull.
+"""Bellman-Ford on the GPU: the parts that push and pull share.
 
 Distances are kept as integers that order alike (a float's bits, mirrored where it is negative),
 for which the hardware has an atomic minimum.
@@ -43,7 +43,7 @@ ROUNDS, EXPANDED, RELAXED = 0, 1, 2
 
 
 class Arcs(NamedTuple):
-    """Arcs that leave every vertex, or enter it: CSR arrays."""
+    """Arcs that leave every vertex, or enter it, as CSR arrays."""
 
     indptr: Any
     indices: Any
@@ -51,7 +51,7 @@ class Arcs(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Greatest distance of interest, and least of the dtype; whether distances may be negative."""
+    """The greatest distance of interest, the least of the dtype, and whether any is negative."""
 
     bound: Any
     lowest: Any
@@ -60,7 +60,7 @@ class Limits(NamedTuple):
 
 @dataclass(frozen=True)
 class Words:
-    """How push keeps distances: device functions on words of 64 bits, and marks.
+    """The representation of distances in push form: 64-bit words with device functions, and marks.
 
     A distance of 32 bits shares its word with the stamp of the round in which it fell last, which
     stands in the lower half and so never decides a minimum. One of 64 bits is the word, and the
@@ -81,7 +81,7 @@ class Words:
 
 @cache
 def words_of(itemsize: int) -> Words:
-    """Return the functions for distances of so many bytes."""
+    """Return the representation for distances of 4 or 8 bytes."""
     if itemsize == 8:
 
         @inline
@@ -116,13 +116,13 @@ def words_of(itemsize: int) -> Words:
 
 @cache
 def make_finish_kernel(dtype: np.dtype[Any], *, packed: bool) -> Any:
-    """Return the kernel that writes distances from words, or from keys."""
+    """Return the kernel that converts words, or keys, to distances."""
     number_of = ordered_bits_of(dtype)[1]
     key_of = words_of(dtype.itemsize if packed else 8).key_of
 
     @kernel
     def _finish_kernel(words, distances):
-        """Write distances from words, or from keys.
+        """Convert words, or keys, to distances.
 
         ========= ======== ================ ==============================
         argument  shape    dtype            written by
@@ -138,7 +138,7 @@ def make_finish_kernel(dtype: np.dtype[Any], *, packed: bool) -> Any:
 
 
 class BellmanFordSearch(Search):
-    """The common part of push and pull: negative cycles, and distances as ordered integers."""
+    """Base class of push and pull: rounds, negative cycles, and distances as ordered integers."""
 
     def __init__(self, graph: Graph, dtype: np.dtype[Any]) -> None:
         self.graph, self.dtype = graph, dtype
@@ -148,11 +148,11 @@ class BellmanFordSearch(Search):
 
     @property
     def most_rounds(self) -> int:
-        """Rounds after which exact arithmetic would have ended."""
+        """Number of rounds after which exact arithmetic is finished."""
         return self.graph.n
 
     def grid(self, batch: Batch) -> tuple[bool, int, range]:
-        """Whether the grid works on one row together, its blocks, and the first rows of launches.
+        """Return if all blocks share a row, how many there are, and each launch's first row.
 
         A few rows are done one after the other, many side by side, a block each.
         """
@@ -161,7 +161,7 @@ class BellmanFordSearch(Search):
         return False, batch.rows, range(1)
 
     def keys(self, batch: Batch) -> Any:
-        """Distances as integers."""
+        """Return the distances viewed as integers."""
         return batch.distances.view(self.integer)
 
     def run_rounds(
@@ -172,7 +172,7 @@ class BellmanFordSearch(Search):
         predecessors: Any,
         launch: Callable[[int], None],
     ) -> bool:
-        """Launch rounds until nothing is active; False if it is no use to go on.
+        """Launch rounds until no vertex is active; return False if stopped before.
 
         With negative weights they pause for a search for negative cycles, ever more rarely.
 
@@ -216,7 +216,7 @@ class BellmanFordSearch(Search):
         words: Any,
         predecessors: Any,
     ) -> bool:
-        """Look for negative cycles; return whether it is no use to go on.
+        """Look for negative cycles; return whether the search can stop.
 
         It is none if a distance has left the dtype, for then the rows are thrown away, or if
         rounding alone keeps the rows going.
@@ -253,7 +253,7 @@ class BellmanFordSearch(Search):
         return self.dtype.kind == "f" and bool(late.any() and (late == unfinished).all())
 
     def _distances_of(self, words: NDArray[np.int64]) -> NDArray[Any]:
-        """Distances from words, or from keys, on the host."""
+        """Return distances on the host, converted from words or from keys."""
         packed = words.dtype.itemsize > self.dtype.itemsize
         keys = (words >> 32).astype(self.integer) if packed else words.view(self.integer)
         if self.dtype.kind == "f":
@@ -261,7 +261,7 @@ class BellmanFordSearch(Search):
         return keys.view(self.dtype)
 
     def finish(self, batch: Batch, words: Any, predecessors: Any) -> None:
-        """Write distances from `words`, unless they are the distances; look at float cycles."""
+        """Convert `words` to distances unless they are; check cycles over floats."""
         packed = words.dtype.itemsize > self.dtype.itemsize
         if packed or (self.negative and self.dtype.kind == "f"):
             size = batch.distances.size
@@ -272,7 +272,7 @@ class BellmanFordSearch(Search):
             self._look_at_cycles(batch, predecessors)
 
     def _look_at_cycles(self, batch: Batch, predecessors: Any) -> None:
-        """Check a row of floats for cycles that are negative, and for those that only seem so.
+        """Check the cycles of a row of floats: negative, or only by rounding.
 
         Raises
         ------

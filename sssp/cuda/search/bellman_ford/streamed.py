@@ -1,4 +1,4 @@
-"""Bellman-Ford on the GPU while the arcs are still on their way, or have not all room there.
+"""Bellman-Ford on the GPU while the arcs are transferred, or do not all fit on the device.
 
 The arcs travel in chunks of consecutive vertices through slots. Rounds run on the chunks that are
 there; a vertex that falls while its arcs are elsewhere is noted as pending, and only the arrival
@@ -29,7 +29,7 @@ SMALLEST_CHUNK = 256 if SIMULATOR else 1 << 20
 
 @kernel
 def _await_arcs_kernel(lists, counts, chunk_bits, pending, wanted):
-    """Turn the first lists into pending vertices: no arcs have arrived yet.
+    """Turn the first frontiers into pending vertices, as no arcs have arrived yet.
 
     ========== =================== ======= =========================
     argument   shape               dtype   written by
@@ -57,7 +57,7 @@ def _await_arcs_kernel(lists, counts, chunk_bits, pending, wanted):
 def _admit_kernel(
     chunk, chunk_bits, shift, indptr, counters, places, wanted, pending, lists, counts
 ):
-    """Announce the arcs of a chunk, and flag its pending vertices for the next round.
+    """Admit a chunk whose arcs have arrived: add its pending vertices to the next frontier.
 
     ========== =================== ======= ==========================================
     argument   shape               dtype   written by
@@ -91,7 +91,7 @@ def _admit_kernel(
 
 
 class StreamedSearch(PushSearch):
-    """The same, while the arcs travel through slots of device memory.
+    """Bellman-Ford in push form, while chunks of arcs pass through slots of device memory.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class StreamedSearch(PushSearch):
         self.device_number = on_device.number
 
     def _cut(self, graph: Graph, budget: int) -> None:
-        """Choose chunks: some for every stream, and several that fit at a time."""
+        """Choose the chunks of arcs: some for every stream, several on the device at a time."""
         self.all_fit = graph.m * self.arc_bytes <= budget
         aim = max(graph.m * self.arc_bytes // (4 * self.streams), SMALLEST_CHUNK)
         # nor so small that the arcs of one vertex leave most slots half empty
@@ -142,26 +142,26 @@ class StreamedSearch(PushSearch):
 
     @property
     def fixed_bytes(self) -> int:
-        """Bytes of the slots."""
+        """Bytes of the slots for chunks."""
         return self.room * self.arc_bytes
 
     @property
     def most_rounds(self) -> int:
-        """Rounds after which exact arithmetic would have ended: a chunk may come for each."""
+        """Number of rounds after which exact arithmetic is finished; each may need a chunk."""
         return self.graph.n * self.chunks
 
     def bounds(self, chunk: int) -> tuple[int, int]:
-        """First arc of a chunk, and that of the next."""
+        """Return the first arc of a chunk, and of the next chunk."""
         ends = np.minimum(np.array([chunk, chunk + 1]) << self.chunk_bits, self.graph.n)
         first, last = self.graph.indptr[ends].tolist()
         return first, last
 
     def place(self, chunk: int, slot: int) -> int:
-        """Place of the first arc of a chunk: its own if all fit, else that of the slot."""
+        """Return the position of a chunk's first arc: its number if all fit, else the slot's."""
         return self.bounds(chunk)[0] if self.all_fit else slot * self.slot_size
 
     def allocate(self, rows: int) -> tuple[Any, ...]:
-        """Return the scratch of a batch; pending flags and the slots last."""
+        """Return scratch of a batch; pending flags and slots come last."""
         return (
             *super().allocate(rows),
             device_array(self.room, np.uint32),
@@ -169,7 +169,7 @@ class StreamedSearch(PushSearch):
         )
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Run a batch of sources while the arcs arrive."""
+        """Search for a batch of sources while the arcs arrive."""
         *of_push, pending, heads, weights = scratch
         scratch = tuple(of_push)
         chunks = Chunks(
@@ -190,7 +190,7 @@ class StreamedSearch(PushSearch):
 
 
 class _Traffic:
-    """The transfer of one batch's chunks: in which order, and into which slot."""
+    """The transfer of chunks for one batch: their order, and their slots."""
 
     def __init__(
         self,
@@ -210,7 +210,7 @@ class _Traffic:
         self.residents = [(slot, -1) for slot in range(search.slots)]
 
     def run(self) -> None:
-        """Send chunks until no vertex waits for one.
+        """Send chunks until no vertex is waiting for one.
 
         If all fit, all are sent at once, that of the first source first; else those with pending
         vertices, half the slots at a time, again and again.
@@ -241,7 +241,7 @@ class _Traffic:
                     return
 
     def _never_ends(self) -> bool:
-        """Look, ever more rarely, for negative cycles with arcs never on the device together.
+        """Look, with growing intervals, for negative cycles that span several chunks.
 
         Return whether it is no use to wait for arcs any longer.
 
@@ -259,7 +259,7 @@ class _Traffic:
         return self.search.look(batch, counters, unfinished, self.words, self.predecessors)
 
     def _send(self, chunk: int, slot: int) -> int:
-        """Copy the arcs of a chunk into a slot; runs in a thread of the pool."""
+        """Copy the arcs of a chunk into a slot, in a thread of the pool."""
         graph, search = self.search.graph, self.search
         first, last = search.bounds(chunk)
         start = search.place(chunk, slot)
@@ -277,7 +277,7 @@ class _Traffic:
         return slot
 
     def _admit(self, chunk: int, slot: int) -> None:
-        """Announce a chunk, and run some rounds while others are on their way."""
+        """Admit a chunk, and run some rounds while other chunks are transferred."""
         search, batch = self.search, self.batch
         vertices = 1 << int(search.chunk_bits)
         grid = (1 if SIMULATOR else min(64, -(-vertices // THREADS)), batch.rows)

@@ -1,4 +1,4 @@
-"""Partition of an elimination tree into bundles for the thread blocks of a GPU.
+"""The cut of an elimination tree into bundles of subtrees, one for each thread block of a GPU.
 
 A launch for every level of the tree would leave a GPU idle: there are hundreds of levels, and few
 vertices on most of them. So the tree is cut from below into tiers of *bundles*. A bundle is some
@@ -32,7 +32,7 @@ NO_TIER = -1
 
 
 class Bundles(NamedTuple):
-    """Where every rank is swept.
+    """An elimination tree cut into a top, levels, and tiers of bundles, and the place of each rank.
 
     Places number the ranks anew: first the top, then the levels, then the tiers from above, bundle
     by bundle; whatever is above a vertex comes before it.
@@ -73,7 +73,7 @@ class Bundles(NamedTuple):
 
     @property
     def start(self) -> int:
-        """The place where bundles begin, after the top and the levels."""
+        """The first place in a bundle, after those of the top and the levels."""
         return int(self.levels[-1])
 
 
@@ -105,7 +105,7 @@ def _tier_kernel(parent, first, limit, number, tiers, left):
 
 @njit
 def _bundle_kernel(parent, first, upper, limit, number, tiers, bundles, rows, seen, start):
-    """Number the bundles of a tier: subtrees in order of rank, side by side while there is room.
+    """Number the bundles of a tier: its subtrees in order of rank, several to a bundle if they fit.
 
     Arguments
     ---------
