@@ -95,7 +95,7 @@ INSIDE = {
     },
     "terminal": {
         "graph.drawing",
-        "graph.extras",
+        "graph.parquet",
         "graph.sphere",
         "loaders._files",
         "prepared.prepare",
