@@ -33,8 +33,6 @@ class _Pages:
         Whole pages, which nothing else is in.
     answers : int
         How many it has served.
-    number : int or None
-        The device by which it was pinned.
     """
 
     def __init__(self, size: int) -> None:
@@ -42,20 +40,22 @@ class _Pages:
         memory = np.empty(size + PAGESIZE, np.uint8)
         first = -memory.ctypes.data % PAGESIZE
         self.array, self.answers = memory[first : first + size], 0
-        self.number: int | None = None
 
     def serve(self) -> int:
         """Return the address of the block for another answer; pin it the second time."""
         self.answers += 1
         start = self.array.ctypes.data
         if self.answers == 2 and pin(start, self.array.size):
-            self.number = cuda.get_current_device().id
+            number = cuda.get_current_device().id
+            weakref.finalize(self, _unpin, start, number, self.array).atexit = False
         return start
 
-    def __del__(self) -> None:
-        if self.number is not None:
-            with suppress(Exception), select(self.number):  # at the end the driver may have gone
-                unpin(self.array.ctypes.data)
+
+def _unpin(start: int, number: int, array: NDArray[np.uint8]) -> None:
+    """Unpin the memory of `array`, which was pinned by the device `number`."""
+    del array  # (it lay there until now)
+    with suppress(Exception), select(number):
+        unpin(start)
 
 
 class _Loan:

@@ -117,7 +117,7 @@ def make_triangles_kernel(dtype: np.dtype[Any]) -> Any:
         """Find for every shortcut the first triangle whose sides add up to it.
 
         Some threads for each arc from the lower corner; the first triangle is that of the lowest
-        corner.
+        corner. A triangle is kept as its two arcs from there, in 32 bits each.
 
         ========= ======== ====== ==============================================================
         argument  shape    dtype  written by
@@ -126,8 +126,7 @@ def make_triangles_kernel(dtype: np.dtype[Any]) -> Any:
         first     (n + 1,) uint32 host: where the arcs of every rank begin
         upper     (c,)     int32  host: ranks above
         weights   (2 c,)   number `_number_kernel`
-        triangles (2 c,)   uint64 `_streets_kernel`; here: the two arcs from the lower corner, in
-                                  32 bits each
+        triangles (2 c,)   uint64 `_streets_kernel`; here
         ========= ======== ====== ==============================================================
         """
         thread = int64(cuda.grid(1))
@@ -221,8 +220,7 @@ def make_seed_kernel(dtype: np.dtype[Any]) -> Any:
         ========= ============== ======= =====================================================
         argument  shape          dtype   written by
         ========= ============== ======= =====================================================
-        span      (3,)           int64   host: the first trip of the batch, that after its last,
-                                         and the row of its first lane
+        span      (3,)           int64   host: first and end of its trips, row of its first lane
         volumes   (trips,)       float64 host
         rows      (trips,) or 0  int32   host: of trips; none: they are a table, row by row
         columns   the same       int32   host: of trips
