@@ -377,10 +377,11 @@ class SingleRows(Rows):
         final = self.bound
         targets = found.targets
         takes_branches = targets is not None and self._never_ties
-        if targets is not None and not takes_branches and self.graph.least_weight >= 0:
+        may_end = targets is not None and targets.size > 0 and not takes_branches
+        if may_end and self.graph.least_weight >= 0:
             # (over negative arcs a path may pass through vertices farther away than its end, so
             # then all the row is needed, and the search has completed it)
-            farthest = distances[targets].max(initial=0)
+            farthest = distances[targets].max()
             final = farthest if farthest < self.unseen else final
         tree = Tree(self.graph, self.arcs, sources, distances, reached, final)
         if self.request.nearest:

@@ -184,3 +184,14 @@ def test_the_stream_of_a_call_is_that_of_its_arrays(device):
         array = solved(g, 0, device, stream=stream).distances
         assert array.__cuda_array_interface__["stream"] == handle
         np.testing.assert_array_equal(array.to_host(), sssp.shortest_paths(g, 0).distances)
+
+
+@pytest.mark.gpu
+def test_no_targets_leave_the_nearest_source_of_every_vertex(device):
+    g = sssp.road_like(20)
+    options = {"nearest": True, "targets": []}
+    expected = sssp.shortest_paths(g, [0, 5], method=METHOD, **options)
+    assert min(expected.origin) == 0
+    np.testing.assert_array_equal(
+        solved(g, [0, 5], device, **options).to_host().origin, expected.origin
+    )
