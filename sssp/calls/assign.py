@@ -18,6 +18,7 @@ from sssp.cpu.frank_wolfe import LEAST_SHARE, conjugate_shares, find_step
 from sssp.cpu.tree_sums import flow_on_input
 from sssp.engine.check_arguments import as_count, as_network, as_vertices
 from sssp.engine.demand import Demand, as_demand
+from sssp.engine.exact_sums import sum_products
 from sssp.engine.progress import check_progress, progress_bar
 from sssp.graph.check_arrays import arc_column, is_real, number_array
 from sssp.graph.graph import Graph
@@ -317,11 +318,11 @@ class _Users:
     def besides(self, point: _Point) -> float:
         """Return the sum over all trips of extra costs, and of those of turns."""
         pairs = zip(self.fixed, point.flows, strict=True)
-        return sum((float(fixed @ flow) for fixed, flow in pairs), point.turning)
+        return sum((sum_products(fixed, flow) for fixed, flow in pairs), point.turning)
 
     def paid(self, times: Column, point: _Point) -> float:
         """Return the total cost of all trips: travel times and extra costs."""
-        return float(times @ point.total) + self.besides(point)
+        return sum_products(times, point.total) + self.besides(point)
 
     def take(self, start: Any) -> _Point:
         """Check the flows of a start.

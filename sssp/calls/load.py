@@ -116,11 +116,12 @@ def load(
         selected = checked.as_given(as_volumes(kept, is_integral=checked.is_integral))
         loader = Loader(g, checked, **options)
     loads, left = loader.load(g)
-    loads, by_arc, rest = (
+    total = cost_of(loads, graph._searched.weights, is_integral=checked.is_integral)
+    by_arc, rest = (
         as_volumes(part, is_integral=checked.is_integral)
-        for part in (loads, onto_arcs(graph, loads), np.array(lost + left))
+        for part in (onto_arcs(graph, loads), np.array(lost + left))
     )
-    return Flows(graph, by_arc, cost_of(loads, graph._searched.weights), rest.item(), selected)
+    return Flows(graph, by_arc, total, rest.item(), selected)
 
 
 def skim(

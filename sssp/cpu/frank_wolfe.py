@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.engine.exact_sums import sum_products
 from sssp.kernels.jit import njit
 
 Column = NDArray[np.float64]
@@ -101,8 +102,8 @@ def find_step(cost: Any, flow: Column, direction: Column, fixed: float) -> float
             np.maximum(at, 0.0, out=at)  # (rounding may leave an empty row below 0)
             moves = direction != 0.0  # (a closed row costs infinity)
             way = direction[moves]
-            first = float(np.asarray(cost.cost(at))[moves] @ way)
-            second = float(np.asarray(cost.slope(at))[moves] @ (way * way))
+            first = sum_products(np.asarray(cost.cost(at))[moves], way)
+            second = sum_products(np.asarray(cost.slope(at))[moves], way * way)
         return first + fixed, second
 
     low, high, step, top_is_known = 0.0, 1.0, 0.0, False

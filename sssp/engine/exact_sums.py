@@ -39,6 +39,14 @@ def as_numbers(values: ArrayLike, what: str) -> NDArray[Any]:
     return array.astype(FLOAT64 if array.dtype.kind == "f" else INT64, copy=False)
 
 
+def sum_products(first: NDArray[Any], second: NDArray[Any]) -> float:
+    """Return the sum of first[i] * second[i], in float64 where one of them is.
+
+    Without BLAS, whose threads spin for milliseconds after a product and slow the next search.
+    """
+    return float(np.einsum("i,i", first, second))
+
+
 def may_wrap(values: NDArray[Any], count: int) -> bool:
     """Return whether a sum of `count` of the `values` might leave int64."""
     if values.dtype.kind == "f" or values.size == 0:

@@ -207,7 +207,7 @@ class Turns:
         if not self.cost_something:
             return 0.0
         costs = np.append(self.costs, self.costs.dtype.type(0))[self.expansion.turn_of]
-        return float(np.where(loads > 0, costs, 0) @ loads)
+        return float((np.where(loads > 0, costs, 0) * loads).sum())
 
     def convert_for(self, weights: np.dtype[Any]) -> Turns:
         """Return the turns with costs as integers or floats, as weights of a dtype need."""

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from sssp.cpu.tree_sums import flow_on_input
 from sssp.engine.demand import EXACT
+from sssp.engine.exact_sums import sum_products
 from sssp.errors import DistanceOverflowError
-from sssp.kernels.dtypes import INT64, infinity
+from sssp.kernels.dtypes import FLOAT64, INT64
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
@@ -56,15 +57,18 @@ class Flows:
         return f"<Flows on {used:,} of {self.by_arc.size:,} arcs, total {self.total:,}{left}>"
 
 
-def cost_of(flow: NDArray[Any], weights: NDArray[Any]) -> int | float:
+def cost_of(flow: NDArray[np.float64], weights: NDArray[Any], *, is_integral: bool) -> int | float:
     """Return the sum of flow times weight over all arcs; exact for integers."""
-    used = np.flatnonzero(flow)  # (closed arcs weigh infinity)
-    flow, weights = flow[used], weights[used]
-    if flow.dtype.kind != "i" or weights.dtype.kind != "i":
-        return float(np.dot(flow, weights))
-    if np.dot(flow.astype(float), np.abs(weights.astype(float))) < float(infinity(INT64)):
-        return int(np.dot(flow, weights.astype(INT64)))
-    return int(sum(map(mul, flow.tolist(), weights.tolist())))
+    if weights.dtype.kind == "f":
+        used = np.flatnonzero(flow)  # (closed arcs weigh infinity)
+        return sum_products(flow[used], weights[used])
+    total = sum_products(flow, weights)
+    if not is_integral:
+        return total
+    if sum_products(flow, np.abs(weights, dtype=FLOAT64)) < EXACT:
+        return int(total)
+    used = np.flatnonzero(flow)
+    return int(sum(map(mul, map(int, flow[used].tolist()), weights[used].tolist())))
 
 
 def as_volumes(numbers: NDArray[np.float64], *, is_integral: bool) -> NDArray[Any]:
@@ -77,7 +81,7 @@ def as_volumes(numbers: NDArray[np.float64], *, is_integral: bool) -> NDArray[An
     """
     if not is_integral:
         return numbers
-    if numbers.size and not np.abs(numbers).max() < EXACT:
+    if numbers.size and not max(numbers.max(), -numbers.min()) < EXACT:
         raise DistanceOverflowError(
             "a sum of integers reaches 2**53, where float64 stops being exact; pass floats, which "
             "are rounded"

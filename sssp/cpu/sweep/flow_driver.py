@@ -344,4 +344,6 @@ class _Weighed:
         climbs = tuple(np.empty((height, LANES), dtype) for dtype in (INDEX, self.dtype, INT64))
         block, is_open = lanes_memory(swept, LANES, self.dtype), np.zeros(swept, np.uint8)
         climbed = np.full(packed.ups[0].size, self.inf, self.dtype)
-        return climbed, climbs, is_open, block, *np.zeros((2, height, LANES))
+        flows = lanes_memory(2 * height, LANES, FLOAT64)
+        flows.fill(0.0)
+        return climbed, climbs, is_open, block, flows[:height], flows[height:]
