@@ -12,6 +12,7 @@ group, as for single trips, every group sweeps only what leads to its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,12 +39,12 @@ FEWER_VOLUMES = "give fewer origins at a time, and add up the flows"
 
 
 class Block(NamedTuple):
-    """Sources in groups of lanes, with targets and volumes, for one call of `load_kernel`.
+    """Sources in groups of lanes, with their targets, for one call of a kernel.
 
     Attributes
     ----------
     arrays : tuple
-        As `load_kernel` takes them.
+        As kernels take them.
     columns : ndarray, shape (targets,)
         The column of every target.
     rows : ndarray, shape (groups, LANES)
@@ -113,33 +114,66 @@ class SweptFlows:
         self.street_of = street_of_slots(s, prepared._slots)
         self.origins, self.ends = s.rank[demand.origins], s.rank[demand.destinations]
         self.by_rank = np.argsort(self.origins, kind="stable")
+        self.columns_by_rank = np.argsort(self.ends, kind="stable")
+        self.positions = np.empty(self.ends.size, INT64)
+        self.positions[self.columns_by_rank] = np.arange(self.ends.size)
         groups = -(-self.by_rank.size // LANES)
         few = groups * self.ends.size // OWN_SHARE
         # whether all groups sweep for all destinations
         self.is_table = not demand.is_sparse or bool(demand.volumes.nnz >= few)
         each = max(GROUPS, -(-groups // BLOCKS)) if self.is_table else 1
+        if self.is_table and 2 * s.upper.size * self.by_rank.size < thresholds.WORTH_A_THREAD:
+            each = max(1, groups)
         self.parts = [range(low, min(low + each, groups)) for low in range(0, groups, each)]
         self.shared = None
         if self.is_table:
             self.shared = tuple(find_ancestors(s.parent, x) for x in (self.origins, self.ends))
-        self._kept: dict[range, Block] = {}
+        group_bytes = self.ends.size * LANES * FLOAT64.itemsize
+        #: whether the volumes of all groups stand side by side from one version to the next
+        self.keeps = self.is_table and group_bytes * groups <= thresholds.KEPT_LANES
+        #: bytes of the volumes that a kernel is handed, at most
+        self.lanes_bytes = group_bytes * (each if self.keeps else 1)
+        self._blocks: dict[range, Block] = {}
+        self._volumes: dict[range, NDArray[np.float64]] = {}
+        self._idle: SimpleQueue[NDArray[np.float64]] = SimpleQueue()
 
     # -- the demand, side by side --------------------------------------------------------------
 
+    def _loads(self, part: range) -> Iterator[tuple[Block, NDArray[np.float64]]]:
+        """Yield blocks of groups with their volumes: all at once only if these are kept."""
+        for piece in [part] if self.keeps else [range(i, i + 1) for i in part]:
+            block, volumes = self._block(piece), self._volumes.get(piece)
+            if volumes is None:
+                volumes = self._gather(block)
+                if self.keeps:
+                    self._volumes[piece] = volumes
+            yield block, volumes
+            if not (self.keeps or self.demand.is_sparse):
+                self._idle.put(volumes)
+
     def _block(self, part: range) -> Block:
-        """Return a block of groups; blocks are kept if all of them together are small."""
-        block = self._kept.get(part)
+        """Return a block of groups; keep it if volumes are kept too."""
+        block = self._blocks.get(part)
         if block is None:
             block = self._make_block(part)
-            if self.is_table and self._lanes_bytes * len(self.parts) <= thresholds.KEPT_LANES:
-                self._kept[part] = block
+            if self.keeps:
+                self._blocks[part] = block
         return block
 
-    @property
-    def _lanes_bytes(self) -> int:
-        """Bytes of the volumes in the largest block."""
-        groups = len(self.parts[0]) if self.parts else 0
-        return groups * self.ends.size * LANES * FLOAT64.itemsize
+    def _gather(self, block: Block) -> NDArray[np.float64]:
+        """Return the volumes of a block, shape (targets, LANES)."""
+        volumes, starts = self.demand.volumes, block.arrays[2]
+        if self.demand.is_sparse:
+            lanes = np.zeros((block.columns.size, LANES))
+            add_at(lanes.reshape(-1), block.spots, volumes.data[block.entries])
+            return lanes
+        try:
+            lanes = self._idle.get_nowait()  # (fresh memory takes half as long as what it is for)
+        except Empty:
+            lanes = np.empty((block.columns.size, LANES))
+        for own, begin, end in zip(block.rows, starts[:-1], starts[1:], strict=True):
+            lanes_kernel(volumes, own[own >= 0], self.positions, lanes[begin:end])
+        return lanes
 
     def _make_block(self, part: range) -> Block:
         low, high = part.start * LANES, min(part.stop * LANES, self.by_rank.size)
@@ -149,22 +183,16 @@ class SweptFlows:
         first_sources = np.minimum(np.arange(len(part) + 1) * LANES, high - low)
         if self.demand.is_sparse:
             columns, starts, entries = self._gather_entries(chosen, first_sources)
-            lanes = np.zeros((columns.size, LANES))
-            add_at(lanes.reshape(-1), entries[1], self.demand.volumes.data[entries[0]])
         else:
-            by_place = np.argsort(self.ends, kind="stable")
-            starts = np.arange(len(part) + 1) * by_place.size
-            columns, entries = np.tile(by_place, len(part)), np.empty((2, 0), INT64)
-            lanes = np.zeros((columns.size, LANES))
-            for own, begin in zip(rows, starts[:-1], strict=True):
-                group = lanes[begin : begin + by_place.size]
-                lanes_kernel(self.demand.volumes, own[own >= 0], by_place, group)
+            starts = np.arange(len(part) + 1) * self.ends.size
+            columns = np.tile(self.columns_by_rank, len(part))
+            entries = np.empty((2, 0), INT64)
         origins, ends = self.origins[chosen], self.ends[columns]
         ups, downs = self.shared or (
             find_ancestors(self.structure.parent, origins),
             find_ancestors(self.structure.parent, ends),
         )
-        arrays = ups.places[origins], first_sources, starts, downs.places[ends], lanes
+        arrays = ups.places[origins], first_sources, starts, downs.places[ends]
         return Block(arrays, columns, rows, entries[0], entries[1], ups, downs)
 
     def _gather_entries(
@@ -175,15 +203,12 @@ class SweptFlows:
         counts = np.diff(table.indptr)[chosen]
         begins = offsets(counts)
         entries = np.arange(begins[-1]) + np.repeat(table.indptr[chosen] - begins[:-1], counts)
-        position = np.empty(self.ends.size, INT64)
-        by_place = np.argsort(self.ends, kind="stable")
-        position[by_place] = np.arange(self.ends.size)
         lane = np.repeat(np.arange(chosen.size), counts)
-        keys = lane // LANES * t + position[table.indices[entries]]
+        keys = lane // LANES * t + self.positions[table.indices[entries]]
         targets, target_of = np.unique(keys, return_inverse=True)
         starts = np.searchsorted(targets, np.arange(first_sources.size) * t)
         spots = target_of * LANES + lane % LANES
-        return by_place[targets % t], starts, np.stack((entries, spots))
+        return self.columns_by_rank[targets % t], starts, np.stack((entries, spots))
 
     # -- a version -----------------------------------------------------------------------------
 
@@ -203,14 +228,16 @@ class SweptFlows:
         flow, lost = np.zeros(2 * self.structure.upper.size), 0.0
 
         def load(part: range) -> Any:
-            block = self._block(part)
-            packed = weighed.pack(block)
-            loads = np.zeros(packed.up_slots.size), np.zeros(packed.down_slots.size)
-            lost, which = np.zeros(1), np.full(2, -1, INT64)
-            tables = block.arrays, packed.ups, packed.downs, weighed.inf
-            load_kernel(*tables, weighed.scratch(packed), *loads, lost, which)
-            if which[0] >= 0 and not self.skips:
-                self.demand.refuse_lost(block.ends_of(*which.tolist()))
+            lost, loads = np.zeros(1), None
+            for block, volumes in self._loads(part):
+                packed = weighed.pack(block)
+                if loads is None:
+                    loads = np.zeros(packed.up_slots.size), np.zeros(packed.down_slots.size)
+                which, tables = np.full(2, -1, INT64), (packed.ups, packed.downs, weighed.inf)
+                scratch = weighed.scratch(packed)
+                load_kernel(block.arrays, volumes, *tables, scratch, *loads, lost, which)
+                if which[0] >= 0 and not self.skips:
+                    self.demand.refuse_lost(block.ends_of(*which.tolist()))
             return packed, loads, lost[0]
 
         last: tuple[_Packed, Any] | None = None
@@ -253,7 +280,7 @@ class SweptFlows:
         def skim(part: range) -> None:
             block = self._block(part)
             packed = weighed.pack(block)
-            lanes = np.empty((len(values), *block.arrays[-1].shape))
+            lanes = np.empty((len(values), block.columns.size, LANES))
             tables = block.arrays, packed.ups, packed.downs, weighed.inf
             of_arcs = (sums.take(slots, axis=1) for slots in (packed.up_slots, packed.down_slots))
             skim_kernel(*tables, weighed.scratch(packed), *of_arcs, lanes)
@@ -293,7 +320,7 @@ class SweptFlows:
         places = packed.downs[0].size * (LANES * weighed.dtype.itemsize + 1)
         parts = {
             "the map's arcs with flow": 2 * self.structure.upper.size * FLOAT64.itemsize,
-            "the volumes side by side": (1 + threads) * self._lanes_bytes,
+            "the volumes side by side": (1 + threads) * self.lanes_bytes,
             "sweeps": threads * (places + arcs * FLOAT64.itemsize),
         }
         check_memory(parts, self.memory_limit, "cpu", FEWER_VOLUMES)

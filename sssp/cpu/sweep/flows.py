@@ -42,11 +42,13 @@ def slots_kernel(ancestors, first, upper, depth, down, packed_first, ends, slots
 
 
 @njit
-def lanes_kernel(volumes, rows, columns, lanes):
-    """Gather the volumes of some rows side by side (lanes), in the order of given columns."""
-    for i in range(columns.size):
+def lanes_kernel(volumes, rows, positions, lanes):
+    """Gather the volumes of some rows side by side (lanes), each column at its given position."""
+    for column in range(positions.size):
+        own = lanes[positions[column]]
         for lane in range(rows.size):
-            lanes[i, lane] = volumes[rows[lane], columns[i]]
+            own[lane] = volumes[rows[lane], column]
+        own[rows.size :] = 0.0
 
 
 # Kernels hand on their arrays in tuples:
@@ -227,13 +229,13 @@ def _sweep_group(sources, ups, downs, inf, scratch):
 
 
 @njit
-def load_kernel(lanes, ups, downs, inf, scratch, on_up, on_down, lost, which):
+def load_kernel(lanes, volumes, ups, downs, inf, scratch, on_up, on_down, lost, which):
     """Load groups of lanes one after the other; arguments as of the kernels above.
 
     ``lanes``: the places of the sources, and where those of every group begin; where its targets
-    begin; these, and volumes.
+    begin, and these.
     """
-    sources, first_sources, starts, targets, volumes = lanes
+    sources, first_sources, starts, targets = lanes
     for group in range(starts.size - 1):
         own = sources[first_sources[group] : first_sources[group + 1]]
         _sweep_group(own, ups, downs, inf, scratch)
@@ -321,7 +323,7 @@ def skim_kernel(lanes, ups, downs, inf, scratch, up_values, down_values, found):
 
     Shapes: values (c, arcs), found (c, targets, LANES).
     """
-    sources, first_sources, starts, targets, _ = lanes
+    sources, first_sources, starts, targets = lanes
     for group in range(starts.size - 1):
         own = sources[first_sources[group] : first_sources[group + 1]]
         _sweep_group(own, ups, downs, inf, scratch)
