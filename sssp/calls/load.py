@@ -194,17 +194,18 @@ def skim(
         g, checked, device=device, threads=threads, memory_limit=memory_limit, progress=progress
     )
     found = loader.skim(g, np.ascontiguousarray(arc_values))
-    odd = np.argwhere(np.isnan(found))
-    if odd.size:
+    is_odd = np.isnan(found)
+    if is_odd.any():
+        odd = np.argwhere(is_odd)
         name = checked.name_of(checked.ends_of(tuple(odd[0, 1:].tolist())))
         raise ValueError(
             f"a value on the path {name} is NaN or infinite; every value on a path must be finite"
         )
     if is_integral:
-        reached = found < np.inf
-        whole = np.full(found.shape, np.iinfo(INT64).max)
-        whole[reached] = as_volumes(found[reached], is_integral=True)
-        found = whole
+        unreached = np.isinf(found)
+        found[unreached] = 0
+        found = as_volumes(found, is_integral=True)
+        found[unreached] = np.iinfo(INT64).max
     if numbers.ndim == 1:
         return checked.as_given(found[0])
     if checked.is_sparse and checked.trip_of is None:
