@@ -129,7 +129,8 @@ MOST_LANES = 64
 LANES_BYTES = 256 << 20
 #: Sources in one call of a kernel for trips with paths: some milliseconds, in which Ctrl-C waits.
 TRIPS_TOGETHER = 64
-#: Bytes of volumes that `load` and its like keep side by side for the next version of a map.
-KEPT_LANES = 256 << 20
+#: Bytes of volumes that are kept side by side for the next version of a map, and, as a divisor of
+#: the memory, from the second version on: 1,000 origins and all of NY, two cores, 1,000 and 700 ms.
+KEPT_LANES, KEPT_SHARE = 256 << 20, 4
 #: Bytes of scratch that a graph keeps between calls; beyond it workers allocate anew.
 KEPT_SCRATCH = 256 << 20

@@ -128,11 +128,13 @@ class SweptFlows:
         self.shared = None
         if self.is_table:
             self.shared = tuple(find_ancestors(s.parent, x) for x in (self.origins, self.ends))
-        group_bytes = self.ends.size * LANES * FLOAT64.itemsize
-        #: whether the volumes of all groups stand side by side from one version to the next
-        self.keeps = self.is_table and group_bytes * groups <= thresholds.KEPT_LANES
-        #: bytes of the volumes that a kernel is handed, at most
-        self.lanes_bytes = group_bytes * (each if self.keeps else 1)
+        self.group_bytes = self.ends.size * LANES * FLOAT64.itemsize
+        self.all_bytes = self.group_bytes * groups
+        # whether a kernel takes the volumes of a block at once, or of one group after the other
+        self.is_small = self.is_table and self.all_bytes <= thresholds.KEPT_LANES
+        #: whether volumes stand side by side from one version to the next
+        self.keeps = self.is_small
+        self.has_loaded = False
         self._blocks: dict[range, Block] = {}
         self._volumes: dict[range, NDArray[np.float64]] = {}
         self._idle: SimpleQueue[NDArray[np.float64]] = SimpleQueue()
@@ -140,8 +142,8 @@ class SweptFlows:
     # -- the demand, side by side --------------------------------------------------------------
 
     def _loads(self, part: range) -> Iterator[tuple[Block, NDArray[np.float64]]]:
-        """Yield blocks of groups with their volumes: all at once only if these are kept."""
-        for piece in [part] if self.keeps else [range(i, i + 1) for i in part]:
+        """Yield groups with their volumes: a whole block at once if there are few."""
+        for piece in [part] if self.is_small else [range(i, i + 1) for i in part]:
             block, volumes = self._block(piece), self._volumes.get(piece)
             if volumes is None:
                 volumes = self._gather(block)
@@ -225,6 +227,9 @@ class SweptFlows:
         weighed = self._weigh(version)
         if weighed is None:
             return None
+        if self.is_table and self.has_loaded:  # (there may be many more versions)
+            self.keeps = self.is_small or self.all_bytes <= self.memory_limit // thresholds.KEPT_SHARE
+        self.has_loaded = True
         flow, lost = np.zeros(2 * self.structure.upper.size), 0.0
 
         def load(part: range) -> Any:
@@ -320,7 +325,7 @@ class SweptFlows:
         places = packed.downs[0].size * (LANES * weighed.dtype.itemsize + 1)
         parts = {
             "the map's arcs with flow": 2 * self.structure.upper.size * FLOAT64.itemsize,
-            "the volumes side by side": (1 + threads) * self.lanes_bytes,
+            "the volumes side by side": self.all_bytes if self.keeps else threads * self.group_bytes,
             "sweeps": threads * (places + arcs * FLOAT64.itemsize),
         }
         check_memory(parts, self.memory_limit, "cpu", FEWER_VOLUMES)
