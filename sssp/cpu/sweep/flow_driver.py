@@ -228,7 +228,8 @@ class SweptFlows:
         if weighed is None:
             return None
         if self.is_table and self.has_loaded:  # (there may be many more versions)
-            self.keeps = self.is_small or self.all_bytes <= self.memory_limit // thresholds.KEPT_SHARE
+            most = self.memory_limit // thresholds.KEPT_SHARE
+            self.keeps = self.is_small or self.all_bytes <= most
         self.has_loaded = True
         flow, lost = np.zeros(2 * self.structure.upper.size), 0.0
 
@@ -323,9 +324,10 @@ class SweptFlows:
         steps = arcs * self.by_rank.size
         threads = min(self.threads, len(self.parts), 1 + steps // thresholds.WORTH_A_THREAD)
         places = packed.downs[0].size * (LANES * weighed.dtype.itemsize + 1)
+        one = self.group_bytes
         parts = {
             "the map's arcs with flow": 2 * self.structure.upper.size * FLOAT64.itemsize,
-            "the volumes side by side": self.all_bytes if self.keeps else threads * self.group_bytes,
+            "the volumes side by side": self.all_bytes if self.keeps else threads * one,
             "sweeps": threads * (places + arcs * FLOAT64.itemsize),
         }
         check_memory(parts, self.memory_limit, "cpu", FEWER_VOLUMES)
