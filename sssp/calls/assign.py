@@ -264,8 +264,8 @@ class _Costs:
                 f"network, not {column.dtype} of shape {column.shape}"
             )
         column = np.where(self.closed, 0.0, column)
-        odd = np.flatnonzero(~((column >= 0) & (column < np.inf)))
-        if odd.size:
+        if not (column.min(initial=0.0) >= 0 and column.max(initial=0.0) < np.inf):
+            odd = np.flatnonzero(~((column >= 0) & (column < np.inf)))
             raise ValueError(
                 f"{name} of row {odd[0]} is {column[odd[0]]} at a flow of {flow[odd[0]]}: it must "
                 "be 0 or more, and finite"

@@ -621,7 +621,8 @@ class _Customization:
         """Divide the ranks into ranges with about equally many arcs."""
         arcs = self.upper.size
         pieces = max(PARTS * self.threads, arcs // MOST_AT_ONCE)
-        cuts = np.searchsorted(self.first, np.linspace(0, arcs, pieces + 1)[1:-1].astype(np.uint64))
+        even = np.arange(1, pieces) * arcs // pieces
+        cuts = np.searchsorted(self.first, even.astype(np.uint64))
         return list(pairwise([0, *np.unique(cuts[(cuts > 0) & (cuts < self.n)]).tolist(), self.n]))
 
     def _fits(self, up: PackedArcs, down: PackedArcs, greatest: float, below: float) -> bool:
