@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -146,7 +147,8 @@ def skim(
         ``attribute[graph.arc_origin]`` brings an attribute of the input there. Or a Series of
         pandas by own ids, tail and head. What stands at arcs that no path uses does not matter.
     device, threads, memory_limit, progress
-        As of `load`; a GPU finds trees, and values are summed along them on the host.
+        As of `load`; sums along a prepared map are always those of the CPU. On a graph a GPU finds
+        trees, and values are summed along them on the host.
 
     Returns
     -------
@@ -240,8 +242,8 @@ def onto_arcs(graph: Graph, loads: NDArray[np.float64]) -> NDArray[np.float64]:
 class Loader:
     """Loads one demand, or skims along its trips, on any version of a network.
 
-    A prepared map is swept; all else goes by trees, a block of origins at a time, and so do sums of
-    values on a GPU. What does not depend on weights is prepared once.
+    A prepared map is swept, for sums of values always on the CPU; all else goes by trees, a block
+    of origins at a time. What does not depend on weights is prepared once.
 
     Parameters
     ----------
@@ -268,24 +270,30 @@ class Loader:
         if turns is not None:
             begin, end = turns.expansion.begin, turns.expansion.end
             demand = demand.move(begin[demand.origins], end[demand.destinations])
-        self.demand, self.skips = demand, skips
-        self._swept: SweptFlows | None = None
-        self._swept_there: Any = None
+        self.network, self.demand, self.skips = network, demand, skips
         self.options: dict[str, Any] = {
             "device": device, "threads": threads, "memory_limit": memory_limit,
             "progress": progress,
         }  # fmt: skip
-        count, limit = check_threads(threads), as_memory_limit(memory_limit)
-        progress = check_progress(progress)
+        limit, shown = as_memory_limit(memory_limit), check_progress(progress)
+        self._limits = check_threads(threads), limit, shown
         named = named_device(device) if device == "auto" or is_device_name(device) else ""
-        if network._methods is not None and named in ("auto", "cpu"):
-            self._swept = SweptFlows(network._searched, demand, count, limit, progress, skips=skips)
-        elif network._methods is not None and kind_of(named) == "cuda":
+        kind = "cpu" if named == "auto" else kind_of(named)
+        self._sweeps = network._methods is not None and kind in ("cpu", "cuda")
+        self._on_gpu: Any = None
+        if self._sweeps and kind == "cuda":
             from sssp.cuda.compiler import device_number
             from sssp.cuda.sweep import flow_driver
 
             number = device_number(named)
-            self._swept_there = flow_driver.SweptFlows(demand, number, limit, progress, skips=skips)
+            self._on_gpu = flow_driver.SweptFlows(demand, number, limit, shown, skips=skips)
+
+    @cached_property
+    def _swept(self) -> SweptFlows | None:
+        """Sweeps on the CPU, of a prepared map."""
+        if not self._sweeps:
+            return None
+        return SweptFlows(self.network._searched, self.demand, *self._limits, skips=self.skips)
 
     def load(self, version: Any) -> tuple[NDArray[np.float64], float]:
         """Return the flow on every arc that is searched, and the volume that leads nowhere.
@@ -296,7 +304,7 @@ class Loader:
             The network that the loader was made for, or one with other weights on its arcs.
         """
         searched = version._searched
-        swept = self._swept or self._swept_there
+        swept = self._on_gpu or self._swept
         found: tuple[NDArray[np.float64], float] | None = swept and swept.load(searched)
         if found is not None:
             return found
@@ -312,7 +320,8 @@ class Loader:
         searched, turns = version._searched, version.turns
         if turns is not None:
             values = np.stack([turns.expansion.values_of_arcs(own) for own in values])
-        found = None if self._swept is None else self._swept.skim(searched, values)
+        swept = self._swept
+        found = None if swept is None else swept.skim(searched, values)
         if found is not None:
             return found
         found = np.empty((len(values), *self.demand.entries.shape))

@@ -189,7 +189,7 @@ def test_the_stream_of_a_call_is_that_of_its_arrays(device):
 @pytest.mark.gpu
 def test_no_targets_leave_the_nearest_source_of_every_vertex(device):
     g = sssp.road_like(20)
-    options = {"nearest": True, "targets": []}
+    options: Any = {"nearest": True, "targets": []}
     expected = sssp.shortest_paths(g, [0, 5], method=METHOD, **options)
     assert min(expected.origin) == 0
     np.testing.assert_array_equal(
