@@ -304,8 +304,8 @@ class Loader:
             The network that the loader was made for, or one with other weights on its arcs.
         """
         searched = version._searched
-        swept = self._on_gpu or self._swept
-        found: tuple[NDArray[np.float64], float] | None = swept and swept.load(searched)
+        swept: SweptFlows | None = self._on_gpu or self._swept
+        found = None if swept is None else swept.load(searched)
         if found is not None:
             return found
         flow, left = np.zeros(searched.m), 0.0
