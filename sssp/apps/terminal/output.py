@@ -33,7 +33,7 @@ TEXTS = {CSV, "geojson", "gr", "svg"}
 #: formats of GeoDataFrames, and the drivers that write them
 DRIVERS = {"geojson": "GeoJSON", "gpkg": "GPKG"}
 #: rows of a frame between two steps of a progress bar
-ROWS_TOGETHER = 10_000
+ROWS_TOGETHER = 5_000
 #: packages that write formats, and the extras that bring them
 EXTRAS = {
     "parquet": ("pyarrow", "parquet"),
