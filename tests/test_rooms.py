@@ -94,6 +94,7 @@ INSIDE = {
         "results.row_access",
     },
     "terminal": {
+        "engine.progress",
         "graph.drawing",
         "graph.parquet",
         "graph.sphere",

@@ -150,7 +150,9 @@ def nearest(
         check_memory({"the answer": size}, request.memory_limit, "cpu", FEWER)
     search = _search_once if isinstance(chosen, Dijkstra) else _search_from_each
     (distances, index), stats = search(plan, count)
+    searched = None
     if wanted is not None:
+        searched = distances[:, :1].copy(), index[:, :1].copy()
         distances, index = distances[wanted], index[wanted]
     return NearestFacilities(
         user_network._tree_graph,
@@ -162,6 +164,7 @@ def nearest(
         method=chosen.name,
         device=request.device,
         stats=stats,
+        _searched=searched,
     )
 
 

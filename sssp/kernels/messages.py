@@ -58,8 +58,8 @@ class Compiling:
         self._told = True
         with suppress(OSError):  # there is no folder, of which another message tells
             print(
-                f"sssp: compiling, once; what follows finds the code in {cache_folder()} "
-                "(ahead of time: sssp compile)",
+                "sssp: compiling kernels, once, which takes some seconds to a minute; later calls "
+                f"find them in {cache_folder()} (ahead of time: sssp compile)",
                 file=sys.stderr,
             )
 

@@ -14,7 +14,7 @@ width is stretched as the map is there.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from sssp.errors import NegativeWeightError, import_extra
 from sssp.graph.check_arrays import is_real
+from sssp.graph.csr import tails_of
 from sssp.graph.drawing import MOST_LATITUDE, street_arcs
 from sssp.graph.frames import WGS84, label_column
 from sssp.graph.sphere import EARTH_RADIUS, HOW_TO_LOCATE, mercator, require_degrees
@@ -173,43 +174,51 @@ def _rings_kernel(after, order, firsts):
 
 
 class Streets(NamedTuple):
-    """Streets, and the distances at both of their ends.
+    """Streets, and the distances at which they are entered from both of their ends.
 
     Attributes
     ----------
     ends : ndarray of int, shape (2, k)
         Vertices.
+    begins : ndarray of int, shape (2, k)
+        The vertices that they are entered from, of the graph that is searched.
     distances : ndarray of float64, shape (2, k)
-        Of both ends; inf for unreached.
+        With what turning in costs; inf for unreached.
     weights : ndarray of float64, shape (2, k)
         Of the street, entered from the first and from the second end; inf if nobody may.
     """
 
     ends: Array
+    begins: Array
     distances: Array
     weights: Array
 
     @classmethod
     def of(
-        cls, graph: Graph, distances: Array, weights: Array, *, towards: bool = False
+        cls,
+        graph: Graph,
+        distances: Callable[[], Array],
+        weights: Array | None,
+        *,
+        towards: bool = False,
     ) -> Streets:
         """Return the streets of a graph.
 
         Parameters
         ----------
-        distances : ndarray, shape (n,)
-        weights : ndarray, shape (m,)
-            What the distances are sums of.
+        distances : callable
+            Returns them, shape (n,), or with turns those of all vertices of the expansion.
+        weights : ndarray, shape (m,), or None
+            What the distances are sums of; None: numbers of streets, whatever turns cost.
         towards : bool
             Whether the paths lead to where the search began, so that it went against the arcs.
 
         Raises
         ------
         ValueError
-            No coordinates in degrees, or too near to a pole; a graph with turns.
+            No coordinates in degrees, or too near to a pole.
         NegativeWeightError
         """
-        graph._refuse_turns("an area")
         if graph.coordinates is None:
             raise ValueError(f"this graph has no coordinates, so it has no areas; {HOW_TO_LOCATE}")
         box = require_degrees(graph.coordinates)
@@ -219,6 +228,9 @@ class Streets(NamedTuple):
                 f"from {box.south} to {box.north}"
             )
         arcs, twins = street_arcs(graph)
+        if weights is None:
+            weights = np.ones(graph.m)
+            graph = graph if graph.turns is None else graph._counting_streets()
         costs = weights.astype(FLOAT64)
         costs[graph.weights == closed_weight(graph.weights.dtype)] = np.inf
         if costs.min(initial=0) < 0:
@@ -226,10 +238,13 @@ class Streets(NamedTuple):
                 f"an arc weighs {costs.min()}: areas need weights of 0 or more, for a street is "
                 "cut where a limit falls on it"
             )
-        both = np.stack([costs[arcs], np.where(twins >= 0, costs[twins], np.inf)])
+        sides = np.stack([twins, arcs] if towards else [arcs, twins])
+        found = distances()
+        known = np.where(found == unreached(found.dtype), np.inf, found)
+        begins, starts = _begins(graph, known, towards=towards)
+        entered = np.where(sides >= 0, costs[sides], np.inf)
         ends = np.stack([graph.tails[arcs], graph.indices[arcs]])
-        known = np.where(distances == unreached(distances.dtype), np.inf, distances)
-        return cls(ends, known[ends], both[::-1] if towards else both)
+        return cls(ends, begins[sides], starts[sides], entered)
 
     def reached(self, limit: float) -> Array:
         """Return the share of each street that is reached from either end: float64, shape (2, k).
@@ -247,6 +262,26 @@ class Streets(NamedTuple):
         meeting = np.clip(np.nan_to_num(meeting, nan=0.5), 0, 1)
         reached: Array = np.minimum(within, [meeting, 1 - meeting])
         return reached
+
+
+def _begins(graph: Graph, distances: Array, *, towards: bool) -> tuple[Array, Array]:
+    """Return for each arc the searched vertex that it is entered from, and at which distance."""
+    turns = graph.turns
+    if turns is None:
+        vertices = graph.indices if towards else graph.tails
+        return vertices, distances[vertices]
+    expansion = turns.expansion
+    vertices = expansion.indices if towards else tails_of(expansion.indptr)
+    starts = distances[vertices]
+    # (an arc of the expansion costs its turn first, and one of a reversed expansion last)
+    if turns.backward == towards:
+        never = turns.costs == closed_weight(turns.costs.dtype)
+        starts += np.append(np.where(never, np.inf, turns.costs), 0)[expansion.turn_of]
+    order = np.lexsort((starts, expansion.arc_of))
+    order = order[expansion.arc_of[order] >= 0]
+    # (a trip may begin with any arc, so each is there)
+    _, least = np.unique(expansion.arc_of[order], return_index=True)
+    return vertices[order[least]], starts[order[least]]
 
 
 class Lines(NamedTuple):
@@ -498,7 +533,8 @@ def service_areas(
     graph: Graph,
     streets: Streets,
     facilities: Array,
-    index: Array,
+    own: Array,
+    marks: Array,
     limit: float | None,
     width: float,
 ) -> Any:
@@ -506,13 +542,15 @@ def service_areas(
 
     Parameters
     ----------
-    index : ndarray, shape (n,)
-        The facility of every vertex, -1 for none.
+    own : ndarray, shape (f,)
+        The facility that is nearest to each: another one at the same place may come first.
+    marks : ndarray, shape (2, k)
+        The facility that each street is entered from, at both ends.
     """
     geopandas, shapely = import_extra("geopandas", "geo"), import_extra("shapely", "geo")
     parts = streets.reached(math.inf if limit is None else limit)[None]
-    dots = np.stack([facilities, index[facilities]], axis=1)
-    lines = Lines.along(graph, streets, parts, index[streets.ends][None], dots, width)
+    dots = np.stack([facilities, own], axis=1)
+    lines = Lines.along(graph, streets, parts, marks[None], dots, width)
     drawn = Grid(lines).draw(apart=True) if facilities.size else {}
     areas = [drawn.get(mark, shapely.MultiPolygon()) for mark in range(facilities.size)]
     names = {"facility": label_column(graph.labels, facilities)}

@@ -59,6 +59,7 @@ class NearestFacilities:
     method: str
     device: str
     stats: dict[str, int]
+    _searched: tuple[NDArray[Any], NDArray[np.int32]] | None = None  # with turns: of all copies
 
     @property
     def reached(self) -> NDArray[np.bool_]:
@@ -141,11 +142,12 @@ class NearestFacilities:
         """
         from sssp.results.areas import Streets, service_areas
 
-        g, distances = self.graph, np.ascontiguousarray(self.distances[:, 0])
-        weights = np.ones(g.m) if self.method == BreadthFirst.name else g.weights
-        streets = Streets.of(g, distances, weights, towards=self.direction == "to")
-        nearest = np.ascontiguousarray(self.index[:, 0])
-        return service_areas(g, streets, self.facilities, nearest, self.limit, width)
+        g, (distances, nearest) = self.graph, self._searched or (self.distances, self.index)
+        weights = None if self.method == BreadthFirst.name else g.weights
+        towards = self.direction == "to"
+        streets = Streets.of(g, lambda: distances[:, 0], weights, towards=towards)
+        marks, own = nearest[streets.begins, 0], self.index[self.facilities, 0]
+        return service_areas(g, streets, self.facilities, own, marks, self.limit, width)
 
     def plot(
         self,

@@ -668,8 +668,7 @@ class ShortestPaths:
         MissingExtraError
             GeoPandas is not installed.
         ValueError
-            As `plot_isochrones`; coordinates beyond 85 degrees of latitude; no such width; a graph
-            with turns.
+            As `plot_isochrones`; coordinates beyond 85 degrees of latitude; no such width.
         NegativeWeightError
             A negative weight.
         VertexError, TypeError
@@ -696,13 +695,12 @@ class ShortestPaths:
         from sssp.results.areas import Streets, isochrone_areas
         from sssp.results.plots import check_limits
 
-        row, distances = self._distances_to_all(row)
+        row, _ = self._distances_to_all(row)
         bands = check_limits(limits, self.limit)
-        streets = Streets.of(self.graph, distances, self._weights_of_distances())
-        sources = self._sources_of(row)
-        return isochrone_areas(
-            self.graph, streets, sources, bands, width, rings=as_flag(rings, "rings")
-        )
+        graph, sources = self.graph, self._sources_of(row)
+        weights = None if self.method == BreadthFirst.name else self._weights_of_distances()
+        streets = Streets.of(graph, lambda: self._searched_distances(row), weights)
+        return isochrone_areas(graph, streets, sources, bands, width, rings=as_flag(rings, "rings"))
 
     def plot_flows(self, volumes: ArrayLike, **style: Any) -> Axes:
         """Draw the flows of volumes on the network: `load`, then `Graph.plot_flows`.
@@ -807,6 +805,10 @@ class ShortestPaths:
             )
         missing = unreached(self.distances.dtype)
         return index, row_access.dense_row(self.distances, index, self.rows, missing)
+
+    def _searched_distances(self, row: int) -> NDArray[Any]:
+        """Return the distances of a row to all vertices of the graph that was searched."""
+        return self._distances_to_all(row)[1]
 
     def _sources_of(self, row: int) -> NDArray[np.int64]:
         return self.sources if self.nearest else self.sources[row : row + 1]

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.tree_sums import TreeSums, add_at
+from sssp.engine.plan import Plan
 from sssp.engine.request import Answer, Request
 from sssp.graph.check_arrays import is_sparse
+from sssp.methods import BreadthFirst, Dijkstra
 from sssp.results.trees import ShortestPaths
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ class TurnedPaths(ShortestPaths):
             origin = own[origin[columns]].astype(origin.dtype)
         no_vertices = request.width is not None or request.arc_ends is not None
         targets = None if no_vertices else request.targets
+        self._starts = request.sources
         named = replace(
             request,
             sources=expansion.vertex_of[request.sources],
@@ -75,6 +78,18 @@ class TurnedPaths(ShortestPaths):
     def has_paths(self) -> bool:
         """Whether the call asked for predecessors, so that paths are known."""
         return self._inside is not None and self._inside.has_paths
+
+    def _searched_distances(self, row: int) -> NDArray[Any]:
+        if self._inside is not None:
+            return self._inside._searched_distances(row)
+        # of the copies of crossings nothing was kept
+        counted = self.method == BreadthFirst.name
+        graph = (self.graph._counting_streets() if counted else self.graph)._searched
+        request = Request(self._starts[row : row + 1], limit=self.limit)
+        answer = Plan(graph, request, Dijkstra()).run()
+        assert answer is not None  # (or the call had failed, too)
+        found: NDArray[Any] = answer.distances[0]
+        return found
 
     def _walk_to(self, vertex: int, row: int) -> NDArray[np.int64]:
         assert self._inside is not None

@@ -486,3 +486,34 @@ def test_trips_are_lines_for_maps(graph, coordinates, tmp_path, capsys):
         assert list(map(list, lines.geometry[0].coords)) == places
         assert main([*asked, "--paths"]) == 2
         assert "has every path as a line: omit --paths" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [(), ("--no-prepare",), ("--method", "dijkstra")])
+def test_a_road_map_is_prepared_for_many_trips(graph, tmp_path, monkeypatch, capsys, more):
+    from sssp.apps.cli import pairs_command
+
+    file = written(tmp_path, "trips.csv", "source,target\n5,4\n2,1\n1,1\n")
+    assert main(["pairs", graph, file, *more]) == 0
+    flat = capsys.readouterr()
+    assert "sweep" not in flat.err
+    monkeypatch.setattr(pairs_command, "WORTH_PREPARING", 3)
+    assert main(["pairs", graph, file, *more]) == 0
+    found = capsys.readouterr()
+    assert found.out == flat.out
+    assert ("sweep" in found.err) == (not more)
+    monkeypatch.setattr(pairs_command, "ROAD_ARCS", 0.5)
+    assert main(["pairs", graph, file, *more]) == 0
+    assert "sweep" not in capsys.readouterr().err
+
+
+def test_lines_are_written_in_parts(graph, coordinates, tmp_path, monkeypatch):
+    geopandas = pytest.importorskip("geopandas")
+    from sssp.apps.terminal import output
+
+    file = written(tmp_path, "trips.csv", "source,target\n1,3\n3,1\n1,2\n2,3\n5,4\n")
+    out = [str(tmp_path / f"{name}.gpkg") for name in "ab"]
+    for path in out:
+        assert main(["pairs", graph, file, "--coordinates", coordinates, "-o", path]) == 0
+        monkeypatch.setattr(output, "ROWS_TOGETHER", 2)
+    assert len(geopandas.read_file(out[1])) == 5
+    assert geopandas.read_file(out[0]).equals(geopandas.read_file(out[1]))

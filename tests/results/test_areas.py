@@ -268,3 +268,58 @@ def test_facilities_meet_half_way() -> None:
     assert second.bounds[2] == pytest.approx(1000, abs=50 / 6)
     ways = sssp.nearest(one_way, [0, 1], direction="to").service_areas(width=50)
     assert in_metres(ways.geometry[1]).bounds[0] == pytest.approx(0, abs=50 / 6)
+
+
+# -- turns -------------------------------------------------------------------------------------
+
+
+def crossing(cost: float) -> sssp.Graph:
+    """Return a street east, there and back beyond its middle, and one north after a turn."""
+    arcs = [(0, 1, 10), (1, 2, 10), (1, 3, 10), (3, 1, 10)]
+    g = town([[-1000, 0], [0, 0], [0, 1000], [1000, 0]], *arcs)
+    return g.with_turns(([0], [1], [cost]))
+
+
+@pytest.mark.parametrize(
+    ("cost", "limit", "north"), [(0, 15, 500), (3, 15, 200), (3, 11, 0), (math.inf, 35, 500)]
+)
+@pytest.mark.parametrize("unit", [1, 0.5])
+def test_streets_are_entered_when_turns_let_one_in(
+    cost: float, limit: float, north: float, unit: float
+) -> None:
+    g = crossing(cost)
+    g = g.with_weights(g.weights * unit).with_turn_costs([cost * unit]) if unit != 1 else g
+    options: list[Any] = [{}, {"predecessors": True}, {"nearest": True}, {"output": "sparse"}]
+    for network in (g, sssp.prepare(g)):
+        for option in options:
+            found = sssp.shortest_paths(network, [0], limit=limit * unit, **option)
+            areas = found.isochrone_areas([limit * unit / 2, limit * unit], width=60)
+            assert in_metres(areas.geometry[1]).bounds[3] == pytest.approx(60 + north, abs=2)
+            assert areas.geometry[1].covers(areas.geometry[0])
+    # every street counts one, whatever its turn costs, unless that is forbidden
+    counted = sssp.shortest_paths(g, 0, method="breadth-first").isochrone_areas([1.5])
+    far = 60 if math.isinf(cost) else 560
+    assert in_metres(counted.geometry[0]).bounds[3] == pytest.approx(far, abs=2)
+
+
+def test_facilities_are_reached_by_turns() -> None:
+    # to the north in 15: 2 of the street from the west, after which the turn takes 3, and 5 of
+    # that from the east
+    g = crossing(3)
+    ways = [(g, "to"), (sssp.prepare(g), "to"), (g.reverse(), "from")]
+    for network, direction in ways:
+        for facilities in ([2], [2, 2]):
+            found = sssp.nearest(network, facilities, direction=direction, limit=15)
+            area = in_metres(found.service_areas(width=60).geometry[0])
+            assert area.bounds == pytest.approx((-260, -60, 560, 1060), abs=2)
+    # from west and north, and back again on the reversed graph
+    for network, direction in [(g, "from"), (g.reverse(), "to")]:
+        first, second = (
+            in_metres(area)
+            for area in sssp.nearest(network, [0, 3], direction=direction).service_areas().geometry
+        )
+        # the east is nearer to the street north: 10 beside 10 and a turn of 3
+        assert second.bounds == pytest.approx((0, -60, 1060, 1060), abs=62)
+        assert first.bounds[0] == pytest.approx(-1060, abs=2)
+        assert not first.contains(shapely.Point(0, 500))
+        assert second.contains(shapely.Point(0, 500))

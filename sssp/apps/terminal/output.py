@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 from sssp.apps.terminal.arguments import new_file
 from sssp.apps.terminal.interrupt import raise_interrupts
 from sssp.apps.terminal.outcome import name_in_errors, on_one_line, tell
+from sssp.engine.progress import progress_bar
 from sssp.errors import import_extra
 
 #: name of an output file that stands for stdout
@@ -31,6 +32,8 @@ DOTS_PER_INCH = 200
 TEXTS = {CSV, "geojson", "gr", "svg"}
 #: formats of GeoDataFrames, and the drivers that write them
 DRIVERS = {"geojson": "GeoJSON", "gpkg": "GPKG"}
+#: rows of a frame between two steps of a progress bar
+ROWS_TOGETHER = 5_000
 #: packages that write formats, and the extras that bring them
 EXTRAS = {
     "parquet": ("pyarrow", "parquet"),
@@ -104,8 +107,19 @@ class Output:
                 shutil.copyfileobj(content, stream)
 
     def write_frame(self, frame: Any, layer: str) -> None:
-        """Write a GeoDataFrame; errors name the file."""
-        self.fill(lambda path: frame.to_file(path, driver=DRIVERS[self.format], layer=layer))
+        """Write a GeoDataFrame, with a progress bar; errors name the file."""
+        # (GeoJSON is one text, which nothing can be put behind)
+        step = ROWS_TOGETHER if self.format == "gpkg" else max(len(frame), 1)
+
+        def write(path: Path) -> None:
+            with progress_bar(len(frame), None, unit="row") as advance:
+                for first in range(0, max(len(frame), 1), step):
+                    part = frame.iloc[first : first + step]
+                    mode = "a" if first else "w"
+                    part.to_file(path, driver=DRIVERS[self.format], layer=layer, mode=mode)
+                    advance(len(part))
+
+        self.fill(write)
 
     def draw(self, figure: Any, dpi: int) -> None:
         """Write a Matplotlib figure."""

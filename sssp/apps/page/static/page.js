@@ -62,6 +62,18 @@ class Server {
   }
 
   async ask(what, question) {
+    // (kernels of every kind of question are compiled once, some while the page is there already)
+    const timing = byId("timing"), told = "Loading: a first answer compiles";
+    const patience = setTimeout(() => { timing.textContent = told; }, 2000);
+    try {
+      return await this.post(what, question);
+    } finally {
+      clearTimeout(patience);
+      if (timing.textContent === told) timing.textContent = "";
+    }
+  }
+
+  async post(what, question) {
     let reply;
     // (a server that is busy is asked again)
     for (let pause = 100; pause < 4000; pause *= 2) {
