@@ -208,6 +208,8 @@ class Reduction:
     @property
     def steps(self) -> tuple[Step, ...]:
         """The steps of the rule, with these weights and this decay."""
+        if not self.rule.weighs:
+            return self.rule.steps
         weighed = replace(WEIGHT, vertex_weights=self.vertex_weights, decay=self.decay)
         return tuple(weighed if step is WEIGHT else step for step in self.rule.steps)
 

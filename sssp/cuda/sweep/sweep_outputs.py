@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -109,9 +108,6 @@ class Folded(LanesSearch):
 
     In place of distances it may add up what the vertices weigh.
 
-    They go to the host when they are asked for, and not with what fills them: what else is to come
-    from the device would wait behind a batch that is still under way.
-
     The lowest tier writes nothing, and nothing stands in memory for it.
     """
 
@@ -150,10 +146,10 @@ class Folded(LanesSearch):
             self.fold(batch, self.packed.selection.columns, np.uint32(lanes), swept, totals)
         blocks = -(-words.shape[1] // THREADS)
         total_kernel[(blocks, 3), THREADS, batch.stream](totals, words)
+        fetch(words, scratch.here, batch.stream)
 
     def complete(self, rows: DeviceRows, scratch: Any) -> DeviceRows:
         """Return the numbers as output forms read them."""
-        fetch(scratch.words, scratch.here, rows.batch.stream)
         return FoldedRows(**vars(rows), words=scratch.here)
 
 
@@ -164,21 +160,15 @@ class FoldedRows(DeviceRows):
     Attributes
     ----------
     words : ndarray, shape (3, lanes), int64
-        How many distances there are, their sum, and the greatest; on their way to here.
+        How many distances there are, their sum, and the greatest.
     """
 
     words: Any = None
 
-    @cached_property
-    def _found(self) -> NDArray[np.int64]:
-        self.batch.stream.synchronize()
-        words: NDArray[np.int64] = self.words[:, : self.batch.rows]
-        return words
-
     def reduce_by(self, step: Step) -> NDArray[Any]:
         """Reduce each row by a step of a reduction, as `FinishedRows` says."""
         numbers: NDArray[np.int64]
-        counts, sums, greatest = self._found
+        counts, sums, greatest = self.words[:, : self.batch.rows]
         if step.number == "one":
             numbers = counts
         elif step.combine == "max":
