@@ -26,11 +26,11 @@ from sssp.cuda.search import delta_stepping
 import numpy as np
 
 DeviceCodeCache.target = lambda self, context: {target}
-delta_stepping.HEAVY, delta_stepping.REGISTERS = {heavy}, {registers}
+delta_stepping.WIDE, delta_stepping.REGISTERS = {wide}, {registers}
 kernel = delta_stepping._make_kernel(np.dtype({dtype!r}), together={together})
 print(kernel._cache._entry((types.Array(int64, 1, "C"),), None))
 """
-USUAL = {"target": (9, 0), "heavy": 32, "registers": 64, "dtype": "int32", "together": False}
+USUAL = {"target": (9, 0), "wide": 32, "registers": 64, "dtype": "int32", "together": False}
 
 #: prints how many kernels were found on disk and compiled, before and after the calls
 CALLS = """
@@ -73,7 +73,7 @@ def test_a_kernel_has_the_same_name_in_every_process_and_another_for_other_code(
     assert name() == usual
     others = [
         name(target=(8, 0)),
-        name(heavy=33),
+        name(wide=33),
         name(registers=65),
         name(dtype="int64"),
         name(together=True),
