@@ -212,15 +212,15 @@ def test_where_plateaus_are_few_longer_arcs_show_other_ways() -> None:
 
 def test_trees_are_asked_for_the_vertices_that_they_know(monkeypatch: Any) -> None:
     # arcs of weight 0, for which a tree passes through all vertices at a distance
-    from sssp.calls import alternatives as module
+    from sssp.cpu.tree import Tree
 
-    class Strict(module.Tree):
+    class Strict(Tree):
         def predecessors(self, *arguments: Any, **options: Any) -> None:
             at_a_distance = np.flatnonzero(self.distances <= self.final)
             assert self.reached.tolist() == at_a_distance.tolist()
             super().predecessors(*arguments, **options)
 
-    monkeypatch.setattr(module, "Tree", Strict)
+    monkeypatch.setattr("sssp.calls.alternatives.Tree", Strict)
     g = sssp.road_like(300, seed=2)
     for weights in (np.where(g.weights % 3 == 0, 0, g.weights), g.weights * 0.5):
         for network in (g.with_weights(weights), sssp.prepare(g.with_weights(weights))):

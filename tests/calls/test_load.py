@@ -442,8 +442,8 @@ def test_a_gpu_loads_as_the_cpu_does(device: str, seed: int, monkeypatch: Any) -
     loader = Loader(h, as_demand((origins, destinations, volumes), g), device=device, skips=True)
     for version in versions:
         wanted = sssp.load(version, (origins, destinations, volumes), unreached="skip")
-        found = onto_arcs(version._tree_graph, loader.load(version)[0])
-        np.testing.assert_array_equal(found, wanted.by_arc)
+        by_arc = onto_arcs(version._tree_graph, loader.load(version)[0])
+        np.testing.assert_array_equal(by_arc, wanted.by_arc)
 
 
 @pytest.mark.gpu

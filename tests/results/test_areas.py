@@ -306,14 +306,15 @@ def test_facilities_are_reached_by_turns() -> None:
     # to the north in 15: 2 of the street from the west, after which the turn takes 3, and 5 of
     # that from the east
     g = crossing(3)
-    ways = [(g, "to"), (sssp.prepare(g), "to"), (g.reverse(), "from")]
+    ways: list[Any] = [(g, "to"), (sssp.prepare(g), "to"), (g.reverse(), "from")]
     for network, direction in ways:
         for facilities in ([2], [2, 2]):
             found = sssp.nearest(network, facilities, direction=direction, limit=15)
             area = in_metres(found.service_areas(width=60).geometry[0])
             assert area.bounds == pytest.approx((-260, -60, 560, 1060), abs=2)
     # from west and north, and back again on the reversed graph
-    for network, direction in [(g, "from"), (g.reverse(), "to")]:
+    ways = [(g, "from"), (g.reverse(), "to")]
+    for network, direction in ways:
         first, second = (
             in_metres(area)
             for area in sssp.nearest(network, [0, 3], direction=direction).service_areas().geometry
