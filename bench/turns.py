@@ -73,7 +73,7 @@ def calls(g: sssp.Graph, h: Any, device: str) -> Iterator[tuple[str, Any, Any]]:
         options["threads"] = 1
     else:
         options["output"] = "device"
-    ask = partial(sssp.shortest_paths, **options)
+    ask: Any = partial(sssp.shortest_paths, **options)
     right = partial(sssp.shortest_paths, device="cpu", progress=False)
     turn = iter(range(1 << 30))
 

@@ -25,15 +25,14 @@ __version__ = "0.1.0"
 _NAMES = {
     "apps.jobs.job": "run",
     "calls.all_pairs": "all_pairs transitive_closure",
-    "calls.departures": "times_by_departure",
     "calls.alternatives": "alternatives",
     "calls.assign": "assign",
     "calls.assignment_result": "Assignment",
     "calls.betweenness": "betweenness",
-    "calls.load": "load skim",
+    "calls.load": "Flows load skim",
     "calls.many_sources": "iter_blocks reduce",
     "calls.nearest": "nearest",
-    "calls.pairs": "pairs",
+    "calls.pairs": "pairs times_by_departure",
     "calls.read_osm": "read_osm",
     "calls.road_problem": "read_tntp",
     "calls.shortest_paths": "shortest_paths",
@@ -54,7 +53,7 @@ _NAMES = {
     ),
     "prepared.hierarchy": "Hierarchy",
     "prepared.prepare": "prepare read_hierarchy",
-    "results": "Alternatives Flows NearestFacilities ShortestPaths Trips",
+    "results": "Alternatives NearestFacilities ShortestPaths Trips",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

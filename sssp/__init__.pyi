@@ -11,13 +11,14 @@ from sssp.calls.alternatives import alternatives as alternatives
 from sssp.calls.assign import assign as assign
 from sssp.calls.assignment_result import Assignment as Assignment
 from sssp.calls.betweenness import betweenness as betweenness
-from sssp.calls.departures import times_by_departure as times_by_departure
+from sssp.calls.load import Flows as Flows
 from sssp.calls.load import load as load
 from sssp.calls.load import skim as skim
 from sssp.calls.many_sources import iter_blocks as iter_blocks
 from sssp.calls.many_sources import reduce as reduce
 from sssp.calls.nearest import nearest as nearest
 from sssp.calls.pairs import pairs as pairs
+from sssp.calls.pairs import times_by_departure as times_by_departure
 from sssp.calls.read_osm import read_osm as read_osm
 from sssp.calls.road_problem import read_tntp as read_tntp
 from sssp.calls.shortest_paths import shortest_paths as shortest_paths
@@ -55,7 +56,6 @@ from sssp.prepared.hierarchy import Hierarchy as Hierarchy
 from sssp.prepared.prepare import prepare as prepare
 from sssp.prepared.prepare import read_hierarchy as read_hierarchy
 from sssp.results.facilities import NearestFacilities as NearestFacilities
-from sssp.results.flow_results import Flows as Flows
 from sssp.results.trees import ShortestPaths as ShortestPaths
 from sssp.results.trip_results import Alternatives as Alternatives
 from sssp.results.trip_results import Trips as Trips

@@ -40,7 +40,7 @@ from sssp.graph.check_arrays import is_real
 from sssp.graph.csr import spread
 from sssp.graph.graph import Graph
 from sssp.graph.weights import closed_weight
-from sssp.kernels.dtypes import FLOAT64, INDEX, INT64
+from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, unreached
 from sssp.results.trip_results import Alternatives
 
 if TYPE_CHECKING:
@@ -113,7 +113,11 @@ class _Corridor(NamedTuple):
         for search in (there, back):
             graph, distances = search.graph.without_closed_arcs(), search.distances
             arcs = unsigned_arcs(graph, distances.dtype)
-            final = distances[near].max(initial=0)
+            # a tree is found among these vertices alone
+            own = distances[near]
+            distances[:] = unreached(distances.dtype)
+            distances[near] = own
+            final = own.max(initial=0)
             tree = Tree(graph, arcs, search.sources, distances, near.astype(INDEX), final)
             tails = np.full(graph.n, -1, INDEX)
             tree.predecessors(None, tails)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from operator import mul
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -11,22 +13,58 @@ from numpy.typing import ArrayLike, NDArray
 
 from sssp.calls.many_sources import iter_blocks
 from sssp.cpu.sweep.flow_driver import SweptFlows
-from sssp.cpu.tree_sums import add_at, check_arc_values
+from sssp.cpu.tree_sums import add_at, check_arc_values, flow_on_input
 from sssp.engine.check_arguments import as_memory_limit, as_network
 from sssp.engine.demand import EXACT, Demand, as_demand
 from sssp.engine.device_names import is_device_name, kind_of, named_device
-from sssp.engine.exact_sums import as_numbers
+from sssp.engine.exact_sums import as_numbers, sum_products
 from sssp.engine.progress import check_progress
 from sssp.engine.threads import check_threads
 from sssp.errors import DistanceOverflowError
 from sssp.graph.frames import by_arc
 from sssp.kernels.dtypes import FLOAT64, INT64
-from sssp.results.flow_results import Flows, as_volumes, cost_of
 from sssp.results.trees import ShortestPaths
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
     from sssp.prepared.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True, eq=False)
+class Flows:
+    """Flow on every arc, with all trips on shortest paths.
+
+    Not made by hand: `sssp.load` returns it. It pickles.
+
+    Attributes
+    ----------
+    graph : Graph
+        What was loaded.
+    by_arc : ndarray, shape (m,), int64 or float64
+        Flow on every arc, at its position in ``graph.indices``; integers if the volumes were.
+    total : int or float
+        Volume times distance, of all trips: flow times weight, and what turns cost.
+    unreached : int or float
+        Volume that was left out because no path leads there (``unreached="skip"``).
+    selected : ndarray or csr_array, in the shape of the volumes; or None
+        Volume of the trips that use a selected row (``select=``); the flow is theirs alone.
+    """
+
+    graph: Graph
+    by_arc: NDArray[Any]
+    total: int | float
+    unreached: int | float
+    selected: Any = None
+
+    @cached_property
+    def flow(self) -> NDArray[Any]:
+        """Flow on every row of the input, summed over both directions if undirected."""
+        return flow_on_input(self.graph, [self.by_arc])
+
+    def __repr__(self) -> str:
+        used = np.count_nonzero(self.by_arc)
+        left = f", {self.unreached:,} unreached" if self.unreached else ""
+        return f"<Flows on {used:,} of {self.by_arc.size:,} arcs, total {self.total:,}{left}>"
 
 
 def load(
@@ -114,12 +152,12 @@ def load(
     if select is not None:
         kept, lost = loader.select(g, _as_rows(select, graph))
         checked = checked.with_entries(kept)
-        selected = checked.as_given(as_volumes(kept, is_integral=checked.is_integral))
+        selected = checked.as_given(_as_volumes(kept, is_integral=checked.is_integral))
         loader = Loader(g, checked, **options)
     loads, left = loader.load(g)
-    total = cost_of(loads, graph._searched.weights, is_integral=checked.is_integral)
+    total = _cost_of(loads, graph._searched.weights, is_integral=checked.is_integral)
     by_arc, rest = (
-        as_volumes(part, is_integral=checked.is_integral)
+        _as_volumes(part, is_integral=checked.is_integral)
         for part in (onto_arcs(graph, loads), np.array(lost + left))
     )
     return Flows(graph, by_arc, total, rest.item(), selected)
@@ -206,7 +244,7 @@ def skim(
     if is_integral:
         unreached = np.isinf(found)
         found[unreached] = 0
-        found = as_volumes(found, is_integral=True)
+        found = _as_volumes(found, is_integral=True)
         found[unreached] = np.iinfo(INT64).max
     if numbers.ndim == 1:
         return checked.as_given(found[0])
@@ -360,3 +398,35 @@ class Loader:
             ends = (first_row + row, column[0]) if column else self.demand.ends_of((row,))
             self.demand.refuse_lost(ends)
         return float(volumes[lost].sum()), np.where(lost, 0.0, volumes)
+
+
+def _cost_of(flow: NDArray[np.float64], weights: NDArray[Any], *, is_integral: bool) -> int | float:
+    """Return the sum of flow times weight over all arcs; exact for integers."""
+    if weights.dtype.kind == "f":
+        used = np.flatnonzero(flow)  # (closed arcs weigh infinity)
+        return sum_products(flow[used], weights[used])
+    total = sum_products(flow, weights)
+    if not is_integral:
+        return total
+    if sum_products(flow, np.abs(weights, dtype=FLOAT64)) < EXACT:
+        return int(total)
+    used = np.flatnonzero(flow)
+    return int(sum(map(mul, map(int, flow[used].tolist()), weights[used].tolist())))
+
+
+def _as_volumes(numbers: NDArray[np.float64], *, is_integral: bool) -> NDArray[Any]:
+    """Return sums as integers if the volumes are integers.
+
+    Raises
+    ------
+    DistanceOverflowError
+        One is too large to be exact.
+    """
+    if not is_integral:
+        return numbers
+    if numbers.size and not max(numbers.max(), -numbers.min()) < EXACT:
+        raise DistanceOverflowError(
+            "a sum of integers reaches 2**53, where float64 stops being exact; pass floats, which "
+            "are rounded"
+        )
+    return numbers.astype(INT64)

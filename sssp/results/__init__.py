@@ -1,8 +1,7 @@
 """The results of calls, and sums along shortest-path trees."""
 
 from sssp.results.facilities import NearestFacilities
-from sssp.results.flow_results import Flows
 from sssp.results.trees import ShortestPaths
 from sssp.results.trip_results import Alternatives, Trips
 
-__all__ = ["Alternatives", "Flows", "NearestFacilities", "ShortestPaths", "Trips"]
+__all__ = ["Alternatives", "NearestFacilities", "ShortestPaths", "Trips"]

@@ -210,6 +210,23 @@ def test_where_plateaus_are_few_longer_arcs_show_other_ways() -> None:
         assert ways.stretch == pytest.approx(1)
 
 
+def test_trees_are_asked_for_the_vertices_that_they_know(monkeypatch: Any) -> None:
+    # arcs of weight 0, for which a tree passes through all vertices at a distance
+    from sssp.cpu.tree import Tree
+
+    class Strict(Tree):
+        def predecessors(self, *arguments: Any, **options: Any) -> None:
+            at_a_distance = np.flatnonzero(self.distances <= self.final)
+            assert self.reached.tolist() == at_a_distance.tolist()
+            super().predecessors(*arguments, **options)
+
+    monkeypatch.setattr("sssp.calls.alternatives.Tree", Strict)
+    g = sssp.road_like(300, seed=2)
+    for weights in (np.where(g.weights % 3 == 0, 0, g.weights), g.weights * 0.5):
+        for network in (g.with_weights(weights), sssp.prepare(g.with_weights(weights))):
+            assert len(sssp.alternatives(network, [5, 8], [250, 40], stretch=1.1)) >= 2
+
+
 def test_turns_are_heeded() -> None:
     ring = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0)]
     tails, heads = zip(*ring, strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sssp
+from sssp.graph.drawing import street_arcs
 from sssp.results import areas as areas_module
 
 shapely = pytest.importorskip("shapely")
@@ -324,3 +326,44 @@ def test_facilities_are_reached_by_turns() -> None:
         assert first.bounds[0] == pytest.approx(-1060, abs=2)
         assert not first.contains(shapely.Point(0, 500))
         assert second.contains(shapely.Point(0, 500))
+
+
+def begun(g: sssp.Graph, price: dict[tuple[int, int], float], first: list[int]) -> list[float]:
+    """Relax pairs of arcs until nothing changes: at which distance each arc is begun."""
+    found = [0.0 if arc in first else math.inf for arc in range(g.m)]
+    for _ in range(g.m):
+        for (a, b), cost in price.items():
+            found[b] = min(found[b], found[a] + g.weights[a].item() + cost)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_turns_let_one_into_every_street_when_a_reference_says(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    n, m = 5, 14
+    arcs = zip(*chance.integers(0, n, (2, m)).tolist(), chance.integers(0, 6, m), strict=True)
+    g = town(chance.uniform(0, 500, (n, 2)), *arcs)
+    price = {(a, b): 0.0 for a in range(g.m) for b in range(g.m) if g.indices[a] == g.tails[b]}
+    named = [list(price)[i] for i in chance.choice(len(price), 5, replace=False)]
+    price |= dict(zip(named, [math.inf, math.inf, 1, 2, 3], strict=True))
+    before, behind = zip(*named, strict=True)
+    t = g.with_turns((before, behind, [price[pair] for pair in named]), arcs=True)
+    drawn, twins = street_arcs(t)
+    sides = np.stack([drawn, twins])
+    entered = np.array(begun(g, price, [a for a in range(g.m) if g.tails[a] == 0]))
+    for network in (t, sssp.prepare(t)):
+        found = sssp.shortest_paths(network, 0)._searched_distances(0)
+        streets = areas_module.Streets.of(t, partial(np.array, found), t.weights)
+        np.testing.assert_array_equal(streets.distances[sides >= 0], entered[sides[sides >= 0]])
+    # to a facility, from where a street ends: against the arcs it begins there
+    against = g.reverse()
+    place = against.arcs(g.indices, g.tails)
+    back = {(place[b].item(), place[a].item()): cost for (a, b), cost in price.items()}
+    ends = np.array(begun(against, back, [a for a in range(g.m) if against.tails[a] == 0]))[place]
+    near = sssp.nearest(t, [0], direction="to")
+    assert near._searched is not None
+    distances = near._searched[0][:, 0]
+    streets = areas_module.Streets.of(t, lambda: distances, t.weights, towards=True)
+    np.testing.assert_array_equal(
+        streets.distances[sides[::-1] >= 0], ends[sides[::-1][sides[::-1] >= 0]]
+    )

@@ -114,7 +114,7 @@ def _is_prepared(g: sssp.Graph, table: FileTable, options: argparse.Namespace) -
     """Return whether a graph is to be prepared: as asked, or by the number of trips."""
     if options.prepare is not None or options.method != "auto":
         return bool(options.prepare)
-    many = len(table.lines) >= WORTH_PREPARING
+    many = table.rows >= WORTH_PREPARING
     return many and g.m <= ROAD_ARCS * g.n and g.least_weight >= 0
 
 

@@ -16,7 +16,6 @@ from typing import Any, BinaryIO
 from sssp.apps.terminal.arguments import new_file
 from sssp.apps.terminal.interrupt import raise_interrupts
 from sssp.apps.terminal.outcome import name_in_errors, on_one_line, tell
-from sssp.engine.progress import progress_bar
 from sssp.errors import import_extra
 
 #: name of an output file that stands for stdout
@@ -108,6 +107,8 @@ class Output:
 
     def write_frame(self, frame: Any, layer: str) -> None:
         """Write a GeoDataFrame, with a progress bar; errors name the file."""
+        from sssp.engine.progress import progress_bar
+
         # (GeoJSON is one text, which nothing can be put behind)
         step = ROWS_TOGETHER if self.format == "gpkg" else max(len(frame), 1)
 
