@@ -667,13 +667,15 @@ class Graph:
 
         def build() -> Graph:
             e, m = turns.expansion, turns.expansion.indices.size
+            if "rows" not in e.structure:
+                e.structure["rows"] = np.arange(m, dtype=csr.row_dtype(m))
             return Graph._from_csr(
                 e.indptr,
                 e.indices,
                 lambda: turns.weigh(self.weights),
                 structure=e.structure,
                 arrivals=self.n,
-                arc_origin=np.arange(m, dtype=csr.row_dtype(m)),
+                arc_origin=e.structure["rows"],
                 input_arcs=m,
                 directed=True,
                 parallel_arcs=0,

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from sssp.errors import DistanceOverflowError, GraphFormatError
 from sssp.graph import check_arrays, csr
-from sssp.graph.weights import as_stored, closed_weight, converted, scale_weights
-from sssp.kernels.dtypes import FLOAT64, INDEX, INT64
+from sssp.graph.weights import closed_weight, converted, scale_weights
+from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64
 from sssp.kernels.jit import njit
 
 Array = NDArray[Any]
@@ -184,18 +184,20 @@ class Turns:
         Raises
         ------
         DistanceOverflowError
-            A sum does not fit int64.
+            A sum does not fit int64, or float64.
         """
-        e, costs = self.expansion, self.costs
-        own, added = e.values_of_arcs(weights), np.append(costs, costs.dtype.type(0))[e.turn_of]
-        if weights.dtype.kind == "f":
-            return own + converted(added, FLOAT64)
-        closed = (own == closed_weight(own.dtype)) | (added == closed_weight(INT64))
-        sums = own.astype(INT64) + added
-        if (~closed & ((sums < own) | (sums == closed_weight(INT64)))).any():
-            raise DistanceOverflowError("a weight and the cost of a turn do not fit int64 together")
-        sums[closed] = closed_weight(INT64)
-        return as_stored(sums)
+        e = self.expansion
+        floats = weights.dtype.kind == "f"
+        costs = converted(self.costs, FLOAT64) if floats else self.costs
+        for dtype in (FLOAT64,) if floats else (INT32, INT64):  # (most fit into 32 bits)
+            sums = np.empty(e.arc_of.size, dtype)
+            closed = [closed_weight(kind) for kind in (weights.dtype, costs.dtype, dtype)]
+            least = -closed[-1] - 1  # (of floats: -inf)
+            if _weigh_kernel(weights, costs, e.arc_of, e.turn_of, *closed, least, sums):
+                return sums
+        raise DistanceOverflowError(
+            f"a weight and the cost of a turn do not fit {sums.dtype} together"
+        )
 
     @property
     def cost_something(self) -> bool:
@@ -671,6 +673,31 @@ def _states_of(indptr: Array, heads: Array, fields: dict[str, Any]) -> _States:
     columns = (np.concatenate(pair) for pair in zip(usual, special, strict=True))
     arcs = np.concatenate([np.arange(m), np.array([way[-1] for way in begun], INT64)])
     return _States(arcs, *columns)
+
+
+@njit
+def _weigh_kernel(weights, costs, arc_of, turn_of, closed, closed_turn, closed_sum, least, sums):
+    """Add the cost of its turn to the weight of each arc; return whether all sums fit the dtype."""
+    number = costs.dtype.type
+    for arc in range(arc_of.size):
+        weight, cost = number(0), number(0)
+        is_closed = False
+        if arc_of[arc] >= 0:
+            own = weights[arc_of[arc]]
+            is_closed = own == closed
+            weight = number(own)
+        if turn_of[arc] >= 0:
+            cost = costs[turn_of[arc]]
+            is_closed |= cost == closed_turn
+        if is_closed:
+            sums[arc] = closed_sum
+            continue
+        total = number(weight + cost)
+        # (a turn never costs less than nothing)
+        if total < weight or not least <= total < closed_sum:
+            return False
+        sums[arc] = sums.dtype.type(total)
+    return True
 
 
 @njit
