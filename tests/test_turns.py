@@ -335,8 +335,6 @@ def test_what_cannot_tell_of_turns_says_so(crossing):
         t.to_scipy,
         t.to_networkx,
         lambda: sssp.betweenness(t),
-        lambda: sssp.shortest_paths(t, 0).isochrone_areas([1]),
-        lambda: sssp.nearest(t, 0).service_areas(),
         lambda: sssp.transitive_closure(t),
         lambda: sssp.all_pairs(t, method="floyd-warshall"),
         lambda: sssp.all_pairs(t, method="johnson"),

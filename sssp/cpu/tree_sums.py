@@ -38,7 +38,7 @@ ROOT = np.iinfo(np.int32).max
 #: places in which those without children are looked for at a time: what is around them fits a cache
 CHUNK = np.uint64(2048)
 #: what `_arc_into` may look at beyond the last arc
-BEYOND = 3
+BEYOND = 4
 #: least number of vertices and columns that a block of rows holds, for calling a kernel to pay
 WORTH_A_CALL = 1 << 16
 #: blocks that are enough to spread over threads, and what none needs to hold to be worth its costs

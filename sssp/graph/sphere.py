@@ -89,7 +89,7 @@ class Sphere:
         bound = _chord_of(max_distance) + SLACK
         chords, vertices = np.empty(len(places)), np.empty(len(places), INT64)
         chords[order], vertices[order] = self.tree.query(places[order], distance_upper_bound=bound)
-        metres = 2 * EARTH_RADIUS * np.arcsin(np.minimum(chords / 2, 1))
+        metres = _metres_of(chords)
         none = (vertices == self.size) | (metres > max_distance)
         vertices[none], metres[none] = -1, np.inf
         return vertices.reshape(points.lon.shape), metres.reshape(points.lon.shape)
@@ -153,6 +153,17 @@ def require_degrees(coordinates: Array) -> Box:
             "projected, make the graph with degrees"
         )
     return box
+
+
+def metres_between(degrees: Array, starts: Array, ends: Array) -> Array:
+    """Return great-circle lengths between points, given all of them and which ones lie at ends."""
+    places = _on_unit_sphere(*degrees.T)
+    return _metres_of(np.linalg.norm(places[starts] - places[ends], axis=1))
+
+
+def _metres_of(chords: Array) -> Array:
+    metres: Array = 2 * EARTH_RADIUS * np.arcsin(np.minimum(chords / 2, 1))
+    return metres
 
 
 def _chord_of(metres: float) -> float:

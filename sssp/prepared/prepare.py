@@ -84,8 +84,8 @@ def prepare(
     -----
     Nested dissection by flows, about O(n log n) time on road networks
     (`sssp.order.nested_dissection`), then O(triangles) for the weights. It pays after some 30 to
-    200 trees, or some hundred trips (``python -m sssp.bench --table hierarchy``); nothing is ever
-    prepared unasked.
+    200 trees, or some hundred trips (``python -m sssp.bench --table hierarchy``); no call prepares
+    unasked.
 
     Examples
     --------

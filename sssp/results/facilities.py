@@ -182,8 +182,7 @@ class NearestFacilities:
         from sssp.results.plots import Style, draw_distances
 
         self.distance(0, rank)
-        texts = title, self.graph._credit(credit)
-        style = Style(ax, extent, cmap, linewidth, unit, *texts)
+        style = Style(ax, extent, cmap, linewidth, unit, title, credit)
         column = np.ascontiguousarray(self.distances[:, operator.index(rank)])
         return draw_distances(self.graph, column, self.facilities, None, style)
 

@@ -38,7 +38,7 @@ class Style(NamedTuple):
     linewidth: float | None
     unit: str
     title: str
-    credit: str
+    credit: str | None
 
 
 def draw_distances(
@@ -73,7 +73,7 @@ def draw_distances(
     if path is not None:
         _draw_path(drawn, path)
     _mark_sources(drawn, sources)
-    drawn.label(style.title, style.credit)
+    drawn.label(style.title, graph._credit(style.credit))
     return drawn.ax
 
 
@@ -109,7 +109,7 @@ def draw_isochrones(
         labels.append("beyond")
     drawn.legend([*colors, drawing.GREY][: len(labels)], [LEGEND_WIDTH] * len(labels), labels)
     _mark_sources(drawn, sources)
-    drawn.label(style.title, style.credit)
+    drawn.label(style.title, graph._credit(style.credit))
     return drawn.ax
 
 

@@ -574,8 +574,7 @@ class ShortestPaths:
 
         row, distances = self._distances_to_all(row)
         path = None if path_to is None else self.path(path_to, row)
-        texts = title, self.graph._credit(credit)
-        style = Style(ax, extent, cmap, linewidth, unit, *texts)
+        style = Style(ax, extent, cmap, linewidth, unit, title, credit)
         return draw_distances(self.graph, distances, self._sources_of(row), path, style)
 
     def plot_isochrones(
@@ -627,8 +626,7 @@ class ShortestPaths:
 
         row, distances = self._distances_to_all(row)
         bands = check_limits(limits, self.limit)
-        texts = title, self.graph._credit(credit)
-        style = Style(ax, extent, cmap, linewidth, unit, *texts)
+        style = Style(ax, extent, cmap, linewidth, unit, title, credit)
         return draw_isochrones(self.graph, distances, self._sources_of(row), bands, style)
 
     def isochrone_areas(

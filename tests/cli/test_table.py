@@ -501,7 +501,11 @@ def test_a_road_map_is_prepared_for_many_trips(graph, tmp_path, monkeypatch, cap
     found = capsys.readouterr()
     assert found.out == flat.out
     assert ("sweep" in found.err) == (not more)
-    monkeypatch.setattr(pairs_command, "ROAD_ARCS", 0.5)
+
+    def refuse(g):
+        raise ValueError("this is no road network")
+
+    monkeypatch.setattr(sssp, "prepare", refuse)
     assert main(["pairs", graph, file, *more]) == 0
     assert "sweep" not in capsys.readouterr().err
 

@@ -14,6 +14,7 @@ vertex, in degrees (WGS 84), with the other columns as its properties, and reach
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,9 +42,9 @@ FORMATS = ("csv", "parquet", *DRIVERS)
 P2P = ".p2p"
 ENDS = ("source", "target")
 DISTANCE, PATH = "distance", "path"
-#: trips from which on a map is prepared, if it has so few arcs a vertex: New York's takes 0.9 s of
-#: CPU to prepare and 0.2 ms for a trip with its path; without, a trip takes 5 ms
-WORTH_PREPARING, ROAD_ARCS = 1000, 3.5
+#: trips from which on a map is prepared: New York's takes 0.9 s of CPU to prepare and 0.2 ms for a
+#: trip with its path; without, a trip takes 5 ms
+WORTH_PREPARING = 1000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,9 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--paths", action="store_true", help="write the vertices on the way, too")
     add_max_distance(parser)
     text = (
-        f"prepare the map first, or do not; by default from {WORTH_PREPARING:,} trips on, if the "
-        "graph is as sparse as road maps are, weighs nothing below 0 and --method names no other "
-        "way"
+        f"prepare the map first, or do not; by default from {WORTH_PREPARING:,} trips on, if it is "
+        "a road network without negative weights and --method is auto"
     )
     parser.add_argument("--prepare", action=argparse.BooleanOptionalAction, help=text)
     arguments.add_search(parser, METHODS | TRIP_METHODS)
@@ -80,8 +80,7 @@ def run(options: argparse.Namespace) -> int:
                 path=table.path,
             )
     network = options.graph.load_network(options.coordinates)
-    if isinstance(network, sssp.Graph) and _is_prepared(network, table, options):
-        network = sssp.prepare(network)
+    network = _prepare(network, table, options)
     g = network._tree_graph
     if output.format in DRIVERS:
         arguments.require_coordinates(g)
@@ -110,12 +109,19 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _is_prepared(g: sssp.Graph, table: FileTable, options: argparse.Namespace) -> bool:
-    """Return whether a graph is to be prepared: as asked, or by the number of trips."""
-    if options.prepare is not None or options.method != "auto":
-        return bool(options.prepare)
-    many = table.rows >= WORTH_PREPARING
-    return many and g.m <= ROAD_ARCS * g.n and g.least_weight >= 0
+def _prepare(
+    network: sssp.Graph | sssp.Hierarchy, table: FileTable, options: argparse.Namespace
+) -> sssp.Graph | sssp.Hierarchy:
+    """Return the network, prepared if asked for, or if trips are many and it is one of roads."""
+    if options.prepare is False or not isinstance(network, sssp.Graph):
+        return network
+    if options.prepare:
+        return sssp.prepare(network)
+    if options.method == "auto" and table.rows >= WORTH_PREPARING and network.least_weight >= 0:
+        # (what is no road network is soon refused)
+        with suppress(ValueError, sssp.DeviceError):
+            return sssp.prepare(network)
+    return network
 
 
 def _read_trips(path: Path) -> FileTable:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp import Graph
-from sssp.graph.drawing import street_arcs
-from sssp.graph.sphere import EARTH_RADIUS, HOW_TO_LOCATE, mercator, require_degrees
+from sssp.graph.drawing import MOST_LATITUDE, street_arcs
+from sssp.graph.sphere import HOW_TO_LOCATE, mercator, metres_between, require_degrees
 
 Array = NDArray[Any]
 
@@ -25,8 +25,6 @@ USUAL = 1
 CELL_BITS = 16
 #: arrays begin at multiples of this, as typed arrays of a browser ask for
 ALIGNMENT = 8
-#: where Mercator's projection ends, in degrees
-MOST_LATITUDE = 85.0
 
 
 class StreetMap:
@@ -72,9 +70,11 @@ class StreetMap:
         north, south = np.clip([box.north, box.south], -MOST_LATITUDE, MOST_LATITUDE).tolist()
         self.middle = (box.west + box.east) / 2, (south + north) / 2
         self.positions = _project(graph.coordinates, self.middle)
-        straight = _straight_metres(graph)
         self.straight = lengths is None
-        self.lengths = straight if lengths is None else lengths.astype(np.float64)
+        if lengths is None:
+            self.lengths = metres_between(graph.coordinates, graph.tails, graph.indices)
+        else:
+            self.lengths = lengths.astype(np.float64)
         self.arc_class = _classify(graph.weights, self.lengths)
         arcs, twins = street_arcs(graph)
         ends = np.stack([graph.tails[arcs], graph.indices[arcs]], axis=1)
@@ -140,18 +140,6 @@ def _project(coordinates: Array, middle: tuple[float, float]) -> NDArray[np.floa
     return projected
 
 
-def _straight_metres(graph: Graph) -> NDArray[np.float64]:
-    """Return the great-circle length of every arc in metres."""
-    assert graph.coordinates is not None
-    lon, lat = np.radians(graph.coordinates).T
-    tails, heads = graph.tails, graph.indices
-    flat = np.cos(lat)
-    chord = np.sin((lat[heads] - lat[tails]) / 2) ** 2
-    chord += flat[tails] * flat[heads] * np.sin((lon[heads] - lon[tails]) / 2) ** 2
-    metres: NDArray[np.float64] = 2 * EARTH_RADIUS * np.arcsin(np.sqrt(np.minimum(chord, 1)))
-    return metres
-
-
 def _classify(weights: Array, lengths: Array) -> NDArray[np.uint8]:
     """Return the class of every arc, by its speed relative to the median."""
     known = (weights > 0) & (lengths > 0)
@@ -169,13 +157,9 @@ def _cells(points: Array) -> NDArray[np.uint64]:
     if not len(points):
         return np.empty(0, np.uint64)
     low, side = points.min(axis=0), np.ptp(points, axis=0).max()
-    steps = (points - low) * ((1 << CELL_BITS) - 1) / (side or 1.0)
-    east, north = steps.astype(np.uint64).T
-    return _interleave_zeros(east) | _interleave_zeros(north) << np.uint64(1)
-
-
-def _interleave_zeros(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Insert a zero between every two bits."""
+    steps = ((points - low) * ((1 << CELL_BITS) - 1) / (side or 1.0)).astype(np.uint64)
+    # zeros between every two bits
     for shift, mask in ((8, 0x00FF00FF), (4, 0x0F0F0F0F), (2, 0x33333333), (1, 0x55555555)):
-        numbers = (numbers | numbers << np.uint64(shift)) & np.uint64(mask)
-    return numbers
+        steps = (steps | steps << np.uint64(shift)) & np.uint64(mask)
+    cells: NDArray[np.uint64] = steps[:, 0] | steps[:, 1] << np.uint64(1)
+    return cells
