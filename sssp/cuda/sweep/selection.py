@@ -587,23 +587,20 @@ class Packed:
         """The identity of its arrays, which never change."""
         return Packed, self.serial
 
-    def launch(self, streams: ArcStreams, stream: Any) -> None:
-        """Launch the kernels that pack the streams."""
-        selection, (first, stop, arcs) = self.selection, self.streams
-        size, pack = selection["chosen"].size, make_pack_kernel(self.dtype)
-        if size:
-            pack[size, PACK_THREADS, stream, 3 * 4 * selection.room](
-                *selection.bind(
-                    pack, room=np.uint32(selection.room), renumbered=selection.renumbered,
-                    own_first=selection["bundle_first"], own_stream_first=first,
-                    own_stream_stop=stop, own_stream=arcs,
-                    **selection.groups, **streams._asdict(),
-                )
-            )  # fmt: skip
-
 
 def _pack(stream: Any, packed: Packed, streams: ArcStreams) -> None:
-    packed.launch(streams, stream)
+    """Launch the kernel that packs the streams."""
+    selection, (first, stop, arcs) = packed.selection, packed.streams
+    size, pack = selection["chosen"].size, make_pack_kernel(packed.dtype)
+    if size:
+        pack[size, PACK_THREADS, stream, 3 * 4 * selection.room](
+            *selection.bind(
+                pack, room=np.uint32(selection.room), renumbered=selection.renumbered,
+                own_first=selection["bundle_first"], own_stream_first=first,
+                own_stream_stop=stop, own_stream=arcs,
+                **selection.groups, **streams._asdict(),
+            )
+        )  # fmt: skip
 
 
 class SelectedStreams:
