@@ -33,8 +33,7 @@ from sssp.cuda.sweep.packed_arcs import (
     ROW_BITS,
     STREAM_ROW,
     ArcStreams,
-    arc_reader,
-    arc_writer,
+    make_arc_functions,
     stream_words,
 )
 from sssp.kernels.dtypes import INDEX, INT64
@@ -284,7 +283,7 @@ def _name_kernel(
 @cache
 def make_pack_kernel(dtype: np.dtype[Any]) -> Any:
     """Return the kernel that packs the streams of a selection."""
-    read, write = arc_reader(dtype), arc_writer(dtype)
+    read, write = make_arc_functions(dtype)
 
     @inline
     def member_of(row, renumbered, at):
@@ -587,23 +586,20 @@ class Packed:
         """The identity of its arrays, which never change."""
         return Packed, self.serial
 
-    def launch(self, streams: ArcStreams, stream: Any) -> None:
-        """Launch the kernels that pack the streams."""
-        selection, (first, stop, arcs) = self.selection, self.streams
-        size, pack = selection["chosen"].size, make_pack_kernel(self.dtype)
-        if size:
-            pack[size, PACK_THREADS, stream, 3 * 4 * selection.room](
-                *selection.bind(
-                    pack, room=np.uint32(selection.room), renumbered=selection.renumbered,
-                    own_first=selection["bundle_first"], own_stream_first=first,
-                    own_stream_stop=stop, own_stream=arcs,
-                    **selection.groups, **streams._asdict(),
-                )
-            )  # fmt: skip
-
 
 def _pack(stream: Any, packed: Packed, streams: ArcStreams) -> None:
-    packed.launch(streams, stream)
+    """Launch the kernel that packs the streams."""
+    selection, (first, stop, arcs) = packed.selection, packed.streams
+    size, pack = selection["chosen"].size, make_pack_kernel(packed.dtype)
+    if size:
+        pack[size, PACK_THREADS, stream, 3 * 4 * selection.room](
+            *selection.bind(
+                pack, room=np.uint32(selection.room), renumbered=selection.renumbered,
+                own_first=selection["bundle_first"], own_stream_first=first,
+                own_stream_stop=stop, own_stream=arcs,
+                **selection.groups, **streams._asdict(),
+            )
+        )  # fmt: skip
 
 
 class SelectedStreams:
