@@ -579,7 +579,7 @@ class Packed:
 
         All other streams wait for the default stream: what they get from now on finds them packed.
         """
-        self._launches.do(_pack, cuda.default_stream(), self, streams)
+        self._launches.do(pack_streams, cuda.default_stream(), self, streams)
 
     @property
     def replay_key(self) -> Any:
@@ -587,7 +587,7 @@ class Packed:
         return Packed, self.serial
 
 
-def _pack(stream: Any, packed: Packed, streams: ArcStreams) -> None:
+def pack_streams(stream: Any, packed: Packed, streams: ArcStreams) -> None:
     """Launch the kernel that packs the streams."""
     selection, (first, stop, arcs) = packed.selection, packed.streams
     size, pack = selection["chosen"].size, make_pack_kernel(packed.dtype)
