@@ -96,7 +96,7 @@ def solve_rows(
         A source reaches a cycle of negative length.
     """
     if request.width is not None and request.targets is None:
-        request = replace(request, targets=np.arange(request.width))
+        request = replace(request, targets=graph._first_vertices(request.width))
     if request.target_offsets is not None:
 
         def solve(table: Request) -> Answer | None:
@@ -120,6 +120,8 @@ class _Lane:
         Sources of a batch, targets, and which of the sources belong to which row.
     sources, targets, firsts : device arrays
         These, as views of `asked`.
+    sent : ndarray or None
+        The targets that are there, if they are the vertices that a user knows.
     counters, counted : device array and pinned array, shape (rows, COUNTERS), int64
     form_scratch : FormScratch
     distances : device array, shape (rows, columns), or None
@@ -148,6 +150,7 @@ class _Lane:
     tails: Any
     scratch: tuple[Any, ...]
     launches: Launches
+    sent: Any = None
     tree: Scratch | None = None
     batch: Batch | None = None
     rows: range = range(0)
@@ -299,9 +302,13 @@ class _Rows:
             lane.form_scratch.weights = reduce.on_device(plain, self.dtype)
         if self.finds_trees:
             lane.tree = allocate_tree(self.graph, request, self.size, self.dtype)
-        if request.targets is not None:
-            start = lane.sources.size
-            lane.given[start : start + lane.targets.size] = request.targets
+        targets = request.targets
+        if targets is not None and targets.size and targets is not lane.sent:
+            given = lane.given[lane.sources.size :][: targets.size]
+            given[:] = targets
+            send(given, lane.targets, lane.stream)
+            known = request.width is not None and self.graph._first_vertices(request.width)
+            lane.sent = targets if targets is known else None
 
     def _new_lane(self) -> _Lane:
         rows, n, request = self.size, self.graph.n, self.request
@@ -313,6 +320,8 @@ class _Rows:
         asked = device_array(end + firsts.size, np.int64)
         given = cuda.pinned_array(asked.size, np.int64)
         given[end:] = firsts
+        stream = cuda.stream()
+        send(given[end:], asked[end:], stream)
         nothing = device_array(0, np.int64)
         shape: tuple[int, ...] = (rows, max(1, self.columns))
         if self.search.pitch is not None:
@@ -321,7 +330,7 @@ class _Rows:
         if self.search.columns is not None:  # (rows have no other columns)
             request = replace(request, targets=None)
         return _Lane(
-            stream=cuda.stream(),
+            stream=stream,
             given=given,
             asked=asked,
             sources=asked[:start] if start else nothing,
@@ -451,7 +460,8 @@ class _Rows:
 def _launch(stream: Any, lane: _Lane, search: Search, batch: Batch) -> None:
     """Launch a batch: copy sources, search, and copy counters to the host."""
     batch = replace(batch, stream=stream)
-    send(lane.given, lane.asked, stream)
+    if lane.sources.size:
+        send(lane.given[: lane.sources.size], lane.sources, stream)
     if not search.writes_all:
         batch.fill(batch.distances, batch.unseen)
     batch.fill(batch.counters, 0)

@@ -690,6 +690,10 @@ class Graph:
         expansion = self.turns.expansion
         return expansion.end[expansion.vertex_of[begins]]
 
+    def _first_vertices(self, count: int) -> Array:
+        """Return the vertices below `count`: one array for all versions, known by its identity."""
+        return self._shared(f"first {count}", lambda: csr.freeze(np.arange(count)))
+
     @property
     def _least_inner_weight(self) -> int | float:
         """The least weight of an open arc, except arcs to ends of trips, which close no cycle."""

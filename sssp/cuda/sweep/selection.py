@@ -418,7 +418,7 @@ class Selection(Arrays):
 
     def __init__(self, tree: Any, targets: NDArray[np.int64]) -> None:
         super().__init__()
-        self.targets = targets.copy()
+        self.targets = targets
         self.wanted = cuda.to_device(self.targets)
         #: first bundle of the lowest tier, arcs of a group above it, and in it
         lowest_tier = int(tree.bundles.tiers[-2]) if tree.tiers else 0
@@ -533,7 +533,7 @@ class Selections:
         with self._lock:
             if any(np.array_equal(before, targets) for before in self._asked):
                 return True
-            self._asked.append(targets.copy())
+            self._asked.append(targets)
             return False
 
     def of(self, tree: Any, targets: NDArray[np.int64]) -> Selection:

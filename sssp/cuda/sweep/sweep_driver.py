@@ -51,7 +51,7 @@ def _sweep(
 ) -> Answer | None:
     """Answer by sweeps, except nearest sources and trips, on the current device."""
     if request.width is not None and request.targets is None:
-        request = replace(request, targets=np.arange(request.width))
+        request = replace(request, targets=hierarchy.graph._first_vertices(request.width))
     if request.nearest:
         return search_graph(hierarchy, request, method, dtype)
     graph = hierarchy.graph.without_closed_arcs() if request.predecessors else hierarchy.graph
