@@ -40,7 +40,7 @@ from sssp.cuda.sweep.device_maps import (
 )
 from sssp.cuda.sweep.device_tree import DeviceTree
 from sssp.cuda.sweep.lanes import MOST_ROWS, LanesSearch
-from sssp.cuda.sweep.selection import Packed
+from sssp.cuda.sweep.selection import Packed, pack_streams
 from sssp.cuda.sweep.transpose import TILE, TURNS, make_turn_kernel
 from sssp.kernels.dtypes import INT32, largest_distance, unreached
 
@@ -396,7 +396,7 @@ class City(Bench):
             there = self.device_map()
             packed = there.selected.of(there.tree.selections.of(there.tree, targets))
             self._compare_trees(min(size, MOST_ROWS), packed=packed)
-            recording = Recording(lambda own: packed.launch(there.streams, own))
+            recording = Recording(lambda own: pack_streams(own, packed, there.streams))
             times = self.replay(recording, cuda.stream())
             self.add(f"streams of {size:,} targets", times, 1)
 

@@ -167,13 +167,9 @@ def download(on_device: Any, array: NDArray[Any], stream: Any) -> None:
     """
     if array.size == 0:
         return
-    if array.nbytes <= PLAIN_BACK:
+    small = array.nbytes <= PLAIN_BACK
+    if small or SIMULATOR or is_pinned(array.ctypes.data, array.nbytes):
         # (which returns when all of it is there, of pageable memory)
-        fetch(on_device, array, stream)
-        stream.synchronize()
-    elif SIMULATOR:
-        on_device.copy_to_host(array)
-    elif is_pinned(array.ctypes.data, array.nbytes):
         fetch(on_device, array, stream)
         stream.synchronize()
     elif array.nbytes <= STAGING.chunk:

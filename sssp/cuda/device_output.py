@@ -126,35 +126,26 @@ class DeviceForm:
         rows = request.rows if pitch is None else pitch
         self.size, self.tree_size = rows * self.shape[1], rows * self.tree_shape[1]
         self.device_bytes = self.size * entry + self.tree_size * INDEX.itemsize
-        self._distances: Any = None
-        self._predecessors: Any = None
+        #: the matrices of distances and of predecessors as flat arrays, once they are reserved
+        self.flat: Any = None
+        self.flat_tree: Any = None
         self._origin: Any = None
 
     def reserve(self) -> None:
         """Allocate the matrices, once."""
-        if self._distances is not None:
+        if self.flat is not None:
             return
-        self._distances = device_array(self.size, self.dtype)
+        self.flat = device_array(self.size, self.dtype)
         if self.request.predecessors:
-            self._predecessors = device_array(self.tree_size, INDEX)
-
-    @property
-    def flat(self) -> Any:
-        """The matrix of distances as a flat array."""
-        return self._distances
-
-    @property
-    def flat_tree(self) -> Any:
-        """The matrix of predecessors as a flat array, or None."""
-        return self._predecessors
+            self.flat_tree = device_array(self.tree_size, INDEX)
 
     def place(self, rows: range) -> Any:
         """Return the rows of the matrix that a search writes distances to; None if it cannot."""
-        return self._part(self._distances, self.shape[1], rows)
+        return self._part(self.flat, self.shape[1], rows)
 
     def tree_place(self, rows: range) -> Any:
         """Return the rows of the matrix of predecessors; None if they are not requested."""
-        return self._part(self._predecessors, self.tree_shape[1], rows)
+        return self._part(self.flat_tree, self.tree_shape[1], rows)
 
     def _part(self, flat: Any, columns: int, rows: range) -> Any:
         """Return some rows of a matrix as a matrix; all rows for lanes side by side."""
@@ -178,9 +169,9 @@ class DeviceForm:
 
         stream = self.request.stream
         origin = self._origin
-        narrow = narrow_on_device(self._distances, self.request.dtype)
+        narrow = narrow_on_device(self.flat, self.request.dtype)
         return Answer(
             wrap(narrow, self.shape, self.pitch),
-            wrap(self._predecessors, self.tree_shape, self.pitch),
+            wrap(self.flat_tree, self.tree_shape, self.pitch),
             wrap(origin, () if origin is None else origin.shape),
         )

@@ -75,7 +75,7 @@ def make_fold_kernel(dtype: np.dtype[Any], *, weighs: bool = False) -> Any:
 
 @kernel
 def place_kernel(values, vertices, placed):
-    """Copy values of vertices to the order of places, one thread a place."""
+    """Write the value of each of some vertices (or other indices), one thread an entry."""
     place = cuda.grid(1)
     if place < placed.size:
         placed[place] = values[vertices[place]]

@@ -580,30 +580,27 @@ class Packed:
 
         All other streams wait for the default stream: what they get from now on finds them packed.
         """
-        self._launches.do(_pack, cuda.default_stream(), self, streams)
+        self._launches.do(pack_streams, cuda.default_stream(), self, streams)
 
     @property
     def replay_key(self) -> Any:
         """The identity of its arrays, which never change."""
         return Packed, self.serial
 
-    def launch(self, streams: ArcStreams, stream: Any) -> None:
-        """Launch the kernels that pack the streams."""
-        selection, (first, stop, arcs) = self.selection, self.streams
-        size, pack = selection["chosen"].size, make_pack_kernel(self.dtype)
-        if size:
-            pack[size, PACK_THREADS, stream, 3 * 4 * selection.room](
-                *selection.bind(
-                    pack, room=np.uint32(selection.room), renumbered=selection.renumbered,
-                    own_first=selection["bundle_first"], own_stream_first=first,
-                    own_stream_stop=stop, own_stream=arcs,
-                    **selection.groups, **streams._asdict(),
-                )
-            )  # fmt: skip
 
-
-def _pack(stream: Any, packed: Packed, streams: ArcStreams) -> None:
-    packed.launch(streams, stream)
+def pack_streams(stream: Any, packed: Packed, streams: ArcStreams) -> None:
+    """Launch the kernel that packs the streams."""
+    selection, (first, stop, arcs) = packed.selection, packed.streams
+    size, pack = selection["chosen"].size, make_pack_kernel(packed.dtype)
+    if size:
+        pack[size, PACK_THREADS, stream, 3 * 4 * selection.room](
+            *selection.bind(
+                pack, room=np.uint32(selection.room), renumbered=selection.renumbered,
+                own_first=selection["bundle_first"], own_stream_first=first,
+                own_stream_stop=stop, own_stream=arcs,
+                **selection.groups, **streams._asdict(),
+            )
+        )  # fmt: skip
 
 
 class SelectedStreams:

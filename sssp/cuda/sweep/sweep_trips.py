@@ -26,6 +26,7 @@ from sssp.cuda.device_memory import available_bytes, fetch, send, upload
 from sssp.cuda.graph_replay import Launches
 from sssp.cuda.pool import THREADS, blocks_for, device_array, fill
 from sssp.cuda.sweep.device_maps import DeviceMap
+from sssp.cuda.sweep.lane_sums import place_kernel
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrow
 from sssp.engine.progress import progress_bar
@@ -74,15 +75,6 @@ def _number_kernel(rows, counts, ranks):
     if wants:
         rows[side, rank] = int32(number)
         ranks[side, number] = int32(rank)
-
-
-@kernel
-def _depths_kernel(ends, depth, depths):
-    """Write the depth of each arc's upper end."""
-    i, stride = cuda.grid(1), cuda.gridsize(1)
-    while i < ends.size:
-        depths[i] = depth[ends[i]]
-        i += stride
 
 
 @cache
@@ -419,8 +411,8 @@ def _power_of_two(size: int) -> int:
 def _upload_depths_down(on_device: DeviceMap) -> Any:
     """Return the depths of the upper ends of downward arcs, in the order of these arcs."""
     ends = on_device.kept.down_ends
-    depths = device_array(max(1, ends.size), INDEX)
+    depths = device_array(ends.size, INDEX)
     stream = cuda.stream()
-    _depths_kernel[blocks_for(ends.size), THREADS, stream](ends, on_device.tree["depth"], depths)
+    place_kernel[-(-ends.size // THREADS), THREADS, stream](on_device.tree["depth"], ends, depths)
     stream.synchronize()
     return depths
