@@ -1,4 +1,4 @@
-"""NetworkX by itself and through our backend: the same questions, in turn, in one run.
+"""Time NetworkX alone and through our backend: the same requests, in turn, in one run.
 
     python -m bench.backend [--graph USA-road-d.NY | --vertices 2000] [--trials 5] [--json FILE]
 
@@ -40,7 +40,7 @@ CELLS = (
 
 
 def questions(G: Any) -> dict[str, Callable[[str], Any]]:
-    """Return functions that ask a backend, by its name, and return an answer to compare."""
+    """Return functions that call a backend by name and return a comparable answer."""
     nodes = list(G)
     source = nodes[len(nodes) // 2]
     pairs = [tuple(nodes[int(share * len(nodes))] for share in pair) for pair in PAIRS]
@@ -85,7 +85,7 @@ def questions(G: Any) -> dict[str, Callable[[str], Any]]:
 
 
 def measure(G: Any, ask: Callable[[str], Any], trials: int) -> dict[str, Any]:
-    """Ask one question in all three ways, in turn; return the seconds and whether all agree."""
+    """Time one request in all three ways, in turn; return the seconds and whether all agree."""
 
     def call(backend: str) -> tuple[float, Any]:
         seconds, answer = time_call(lambda: ask(backend))
@@ -107,7 +107,7 @@ def measure(G: Any, ask: Callable[[str], Any], trials: int) -> dict[str, Any]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the table; 1 if an answer is another one than NetworkX's."""
+    """Print the table; return 1 if an answer differs from NetworkX's."""
     parser = make_parser(__doc__)
     parser.add_argument("--graph", default="USA-road-d.NY", metavar="NAME", help="a published one")
     parser.add_argument("--vertices", type=int, metavar="N", help="one that is made up instead")

@@ -41,7 +41,7 @@ CELLS = "{graph} | {call} | {called:,.3f} | {busy:,.3f} | {equal}"
 
 @dataclass(frozen=True)
 class Call:
-    """A call that is timed.
+    """A call to time.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Calls:
         return sssp.shortest_paths(graph, sources, device="cuda", progress=False, **options)
 
     def compare(self, graph: Any, sources: Any, targets: Any = None) -> Callable[[Any], bool]:
-        """Return what compares the first rows of an answer with the CPU's."""
+        """Return a function that compares the first rows of an answer with the CPU's."""
         some = np.asarray(sources)[:CHECKED]
 
         def is_right(found: Any) -> bool:
@@ -98,7 +98,7 @@ class Calls:
         return is_right
 
     def trees(self) -> Iterator[Call]:
-        """Yield whole rows, left on the device, and brought to the host."""
+        """Yield calls for whole rows, left on the device or copied to the host."""
         h, one, many = self.hierarchy, self.draw(1), self.draw(TREES)
         for name, sources in (("1 tree", one), (f"{TREES} trees", many)):
             is_right, places = self.compare(h, sources), pinned_array((sources.size, h.n), INT32)
@@ -115,7 +115,7 @@ class Calls:
                 )
 
     def weights(self) -> Iterator[Call]:
-        """Yield new weights, each time, and a tree."""
+        """Yield calls that set new weights each time and find a tree."""
         one, graph = self.draw(1), self.graph
         here = [self.random.integers(1, 2000, graph.m).astype(np.int32) for _ in range(2)]
         there = [upload(weights) for weights in here]
@@ -132,7 +132,7 @@ class Calls:
             yield Call(f"new weights of the {where}, 1 tree left there", weigh, is_right)
 
     def tables(self) -> Iterator[Call]:
-        """Yield tables to the same targets, and to others each time."""
+        """Yield calls for tables to the same targets, and to new targets each time."""
         h = self.hierarchy
         for rows, columns in ((TREES, COLUMNS), (TABLE, TABLE)):
             sources, targets = self.draw(rows), self.draw(columns)
@@ -153,7 +153,7 @@ class Calls:
             yield Call(f"{name}, others each time", draw_anew, is_right)
 
     def trips_and_numbers(self) -> Iterator[Call]:
-        """Yield trips, and rows that are reduced to one number each."""
+        """Yield calls for trips, and for rows that are reduced to one number each."""
         h = self.hierarchy
         for count in (1, 1000):
             ends = self.draw(count), self.draw(count)
@@ -234,7 +234,7 @@ class Calls:
 
 
 def busy_milliseconds(call: Callable[[], Any]) -> float | None:
-    """Return how long the GPU works on a call; None without PyTorch."""
+    """Return the milliseconds that the GPU is busy with a call; None without PyTorch."""
     try:
         from torch.autograd import DeviceType
         from torch.profiler import ProfilerActivity, profile

@@ -45,11 +45,11 @@ SAMPLE_SECONDS = 0.05
 
 
 class CompareError(Exception):
-    """The comparison cannot be made; the message is one line that says what to do."""
+    """The comparison is impossible; the message is one line that says what to do."""
 
 
 class Setting:
-    """A graph and what is asked of it, in a process of either commit.
+    """A graph, and the calls to time on it, in a process of either commit.
 
     Parameters
     ----------
@@ -103,14 +103,14 @@ PROCESSES = {
 
 
 def time_process(code: str) -> float:
-    """Return the seconds that a new process takes to run a code."""
+    """Return the seconds that a new process takes to run some code."""
     began = perf_counter()
     subprocess.run([sys.executable, "-P", "-c", code], check=True)
     return perf_counter() - began
 
 
 def make_sampler(setting: Setting | None, call: str) -> Callable[[], float]:
-    """Make a call twice, so that it is compiled; return what gives its seconds, as a mean."""
+    """Run a call twice to compile it; return a function that returns its mean seconds."""
     if setting is None:
         time_process(PROCESSES[call])  # writes bytecode
         return lambda: time_process(PROCESSES[call])
@@ -130,7 +130,7 @@ def make_sampler(setting: Setting | None, call: str) -> Callable[[], float]:
 
 
 def answer_requests() -> None:
-    """Time what the lines of stdin ask for, until it ends: a path and a call, as JSON.
+    """Time the calls named on stdin, one JSON line with a path and a call each, until it ends.
 
     The answer is a line of JSON: seconds, or the text of an error.
     """
@@ -153,7 +153,7 @@ def answer_requests() -> None:
 
 @contextmanager
 def run_worker(tree: Path, kept: Path) -> Iterator[Callable[[str, str], float | str]]:
-    """Start a process that imports the package of a tree; give what asks it for a timing."""
+    """Start a process that imports a tree of the package; yield a function for timings."""
     environment = os.environ | {
         "PYTHONPATH": str(tree),
         "PYTHONPYCACHEPREFIX": str(kept / "bytecode"),
@@ -286,7 +286,7 @@ def find_base(named: str | None) -> str:
 
 @contextmanager
 def check_out(commit: str, folder: Path) -> Iterator[Path]:
-    """Check a commit out into a worktree; give its path, and remove it afterwards."""
+    """Check a commit out into a worktree; yield its path, and remove it afterwards."""
     command = ["git", "-C", str(ROOT), "worktree"]
     subprocess.run([*command, "add", "--quiet", "--detach", str(folder), commit], check=True)
     try:

@@ -291,7 +291,7 @@ def baseline_closure(n: int, side: int) -> Figure:
 
 
 def _all_figures(only: str) -> Iterator[Figure]:
-    """Measure one figure after the other, those whose call is named as asked."""
+    """Measure the figures of the selected calls, one after the other."""
     calls: list[tuple[Callable[..., Figure], tuple[Any, ...], dict[str, Any]]] = [
         *((product, (8192, dtype), {}) for dtype in DTYPES),
         *((blocked, (n, dtype), {}) for n in SIZES for dtype in ("uint16", "int32")),

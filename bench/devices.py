@@ -54,7 +54,7 @@ Rows = list[dict[str, Any]]
 
 @dataclass
 class Case:
-    """One call, to be made as ``call(graph, device=..., threads=...)``."""
+    """A call to time: ``call(graph, device=..., threads=...)``."""
 
     what: str
     name: str

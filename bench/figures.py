@@ -1,4 +1,4 @@
-"""Draw what was measured: ``docs/pictures/*.svg`` from the JSON files of ``bench/results``.
+"""Draw the measurements: ``docs/pictures/*.svg`` from the JSON files of ``bench/results``.
 
     python -m bench.figures [FOLDER]
 
@@ -218,7 +218,7 @@ def draw(folder: Path) -> list[Path]:
 
 
 def main() -> int:
-    """Draw, and say what."""
+    """Draw all figures, and print the files."""
     form = RawDescriptionHelpFormatter
     parser = ArgumentParser(description=__doc__, formatter_class=form)
     parser.add_argument("folder", nargs="?", type=Path, default=PICTURES, metavar="FOLDER")

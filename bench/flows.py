@@ -74,7 +74,7 @@ def _gravity(g: sssp.Graph, zones: Any, random: Any) -> tuple[Demand, sssp.BPR]:
 
 
 def time_calls(call: Callable[[], Any], runs: int) -> tuple[float, Any]:
-    """Return the median milliseconds of a call, and what it returned last."""
+    """Return the median milliseconds of a call, and its last result."""
     for _ in range(3):  # (compiles; and what is launched is recorded the second time)
         found = call()
     times = []
@@ -117,7 +117,7 @@ def measure(
 
 
 def _same_cost(h: sssp.Hierarchy, found: Any, wanted: Any) -> bool:
-    """Return whether two flows cost the same: of equal paths each may take another."""
+    """Return whether two flows cost the same; they may take different paths of equal length."""
     weights = h.graph.weights[h.graph.row_arc].astype(float)
     return bool(np.isclose(found @ weights, np.asarray(wanted) @ weights, rtol=1e-9))
 

@@ -1,4 +1,4 @@
-"""Graphs to measure on: random ones, grids, real ones, and some of the size of a continent."""
+"""Make graphs to measure: random ones, grids, published ones, some as large as a continent."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def choose_maker(options: argparse.Namespace) -> Callable[[], sssp.Graph]:
 
 
 class Outline(NamedTuple):
-    """Vertices where roads leave a country, as many on every side.
+    """Vertices where roads leave a country, equally many on every side.
 
     Opposite sides have the same order, so that roads between copies do not cross.
     """
@@ -196,7 +196,7 @@ def _distances(graph: sssp.Graph, source: int | np.int64) -> NDArray[np.int64]:
 def _find_ends(
     place: NDArray[np.int64], across: NDArray[np.int64], count: int
 ) -> tuple[Vertices, Vertices]:
-    """Return the vertices where `place` is least, and where it is greatest, in strips."""
+    """Return the vertices of least and of greatest `place` in each strip."""
     order = np.argsort(across, kind="stable")
     corner = int(CORNER * order.size)
     strips = np.array_split(order[corner : order.size - corner], count)

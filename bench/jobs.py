@@ -56,7 +56,7 @@ CELLS = "{what} | {count} | {asked:,} | {seconds:.3f} | {each:.2f} | {times:.2f}
 
 
 class Run:
-    """Calls and jobs on a graph, of which nothing new is begun after some seconds.
+    """Calls and jobs on a graph; none is started after a time limit.
 
     `path` names a file with the graph, for workers.
     """
@@ -122,7 +122,7 @@ class Run:
         self._add("", "the same on the CPU, some sources", 1, COMPARED, None, equal)
 
     def _job(self, key: str, what: str, devices: list[str], place: Any) -> None:
-        """Time a job on workers that have done another one before."""
+        """Time a job on workers that have run another job before."""
         if perf_counter() > self.end:
             self._skip(what, "no time is left")
             return
@@ -185,7 +185,7 @@ class Run:
             yield client, None
 
     def _time(self, call: Callable[[], Any]) -> tuple[float | None, Any]:
-        """Return the seconds of the fastest run, None if there is no time for one, and a result."""
+        """Return the seconds of the fastest run, None if no time is left, and a result."""
         best, result = None, None
         for _ in range(RUNS):
             if perf_counter() + (best or 0) > self.end:
@@ -204,7 +204,7 @@ class Run:
         equal: bool,
         remark: str = "",
     ) -> None:
-        """Keep and print a row; without seconds it was skipped, or only compared."""
+        """Store and print a row; without seconds it was skipped, or only compared."""
         times = each = None
         if seconds is not None:
             times = self.alone.setdefault(key, seconds) / seconds
@@ -228,7 +228,7 @@ def _set_device(device: str) -> None:
 
 
 def main() -> int:
-    """Measure, print a table, and write it down if asked."""
+    """Measure, print a table, and write it as JSON if asked."""
     parser = make_parser(__doc__)
     parser.add_argument("graph", nargs="?", default="USA-road-d.NY", type=find_graph)
     parser.add_argument("--sources", type=int, default=400_000)

@@ -1,4 +1,4 @@
-"""Measure a prepared graph of the size of a continent on GPUs: made once, prepared once.
+"""Measure a prepared graph as large as a continent on GPUs; it is made and prepared once.
 
     python -m bench.large [continent | grid] [--devices cuda:0,cuda:1] [--json FILE]
     python -m bench.large continent --country USA-road-d.NY --side 2 --sources 4096
@@ -45,7 +45,7 @@ SOURCES, TIMES, WARMING = 16_384, 3, 1024
 
 
 class Continent(Bench):
-    """A large graph, on which only measurements of seconds are made.
+    """A large graph, and its measurements that take seconds.
 
     Sums are shared among `devices`; batches run on the first GPU there is.
     """
@@ -70,12 +70,12 @@ class Continent(Bench):
         self._sum_up(self._beginning_with(some, sources), sums)
 
     def _beginning_with(self, some: Vertices, count: int) -> Vertices:
-        """Return so many vertices, the others random."""
+        """Return a number of vertices that begin with given ones; the others are random."""
         found: Vertices = np.concatenate((some, self.draw(count)))[:count]
         return found
 
     def _sum_up(self, sources: Vertices, known: NDArray[np.int64]) -> None:
-        """Sum up the distances from all sources; those from the first are known."""
+        """Sum the distances from all sources; compare those from the first sources."""
 
         def sums(devices: list[str], sources: Vertices = sources) -> NDArray[np.int64]:
             found: NDArray[np.int64] = sssp.reduce(

@@ -1,4 +1,4 @@
-"""What the scripts share: options, a table that is printed line by line and kept, a GPU's clock."""
+"""Shared parts of the scripts: options, a table that is printed and stored, and GPU timers."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class Listing(Record):
         return perf_counter() - self._begun
 
     def add(self, *rows: dict[str, Any], **shown: Any) -> None:
-        """Keep rows, and print a line of the first, with the fields `shown` added."""
+        """Store rows, and print the first with the fields `shown` added."""
         self.rows += rows
         _print_line(_Cells().vformat(self.cells, (), {**rows[0], **shown}))
 
     def finish(self, file: Path | None) -> int:
-        """Write everything to a file, if asked; return the exit code: 1 if a row is wrong."""
+        """Write all rows to a file if asked; return the exit code: 1 if a row is wrong."""
         if file is not None:
             # (not before: asking a GPU makes its context, which some scripts time)
             self.versions, self.hardware = find_versions(PACKAGES), find_hardware(["cuda"])

@@ -1,4 +1,4 @@
-"""Measure when which method wins on the CPU: one source on kinds of graphs, all pairs by density.
+"""Find the fastest method on the CPU: one source on kinds of graphs, all pairs by density.
 
     python -m bench.methods [--json FILE]
 

@@ -1,4 +1,4 @@
-"""Write a table of a million points and a thousand targets, and compare with what the disk takes.
+"""Time a table of a million points and a thousand targets, beside the rate of the disk.
 
     python -m bench.od_table [GRAPH] [--device cuda] [--folder /mnt/disk] [--json FILE]
     python -m bench.od_table --points 1000000 --targets 1000 --processes 2
@@ -52,7 +52,7 @@ CELLS = (
 
 
 class Run:
-    """A listing, and the rate of the disk that it is measured on."""
+    """A listing, and the rate of the disk."""
 
     def __init__(self, listing: Listing, folder: Path, nbytes: int) -> None:
         self.listing = listing
@@ -72,7 +72,7 @@ class Run:
 
 
 def main() -> int:
-    """Measure, print a table, and write it down if asked."""
+    """Measure, print a table, and write it as JSON if asked."""
     parser = make_parser(__doc__)
     parser.add_argument("graph", nargs="?", default="USA-road-d.NY", type=find_graph)
     parser.add_argument("--points", type=int, default=1_000_000)
@@ -174,7 +174,7 @@ def write_by_dd(folder: Path, nbytes: int) -> float:
 
 
 def forget_peak() -> None:
-    """Reset the greatest memory of this process, where the system can."""
+    """Reset the peak memory of this process, if the system can."""
     if STATUS.exists():
         Path("/proc/self/clear_refs").write_text("5")
 

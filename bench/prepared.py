@@ -1,4 +1,4 @@
-"""Make a graph of the size of a continent, prepare it, check it, and time what it answers.
+"""Make a graph as large as a continent, prepare it, check it, and time its calls.
 
     python -m bench.prepared [continent | grid] [--side N] [--threads T] [--json FILE]
     python -m bench.prepared continent --country USA-road-d.NY --side 2
@@ -51,7 +51,7 @@ CELLS = "{what} | {seconds:,.3f} | {milliseconds:,.3f} | {megabytes:,.0f} | {not
 
 
 class Run:
-    """The steps from making a graph to asking it, measured into a listing."""
+    """The measured steps from making a graph to calls on it."""
 
     def __init__(self, listing: Listing, threads: int | None) -> None:
         self.listing, self.threads = listing, threads
@@ -80,7 +80,7 @@ class Run:
         self.ask(hierarchy, preparing)
 
     def prepare(self, graph: sssp.Graph) -> tuple[sssp.Hierarchy, float]:
-        """Prepare the graph, save it and read it back; return it, and how long preparing took."""
+        """Prepare the graph, save it and read it back; return it, and the seconds of preparing."""
         threads = self.threads
         preparing, hierarchy = time_call(lambda: sssp.prepare(graph, threads=threads))
         structure = hierarchy._structure
@@ -101,7 +101,7 @@ class Run:
         return hierarchy, preparing
 
     def weigh(self, hierarchy: sssp.Hierarchy) -> None:
-        """Give all arcs other weights, and compare a row."""
+        """Set new weights on all arcs, and compare a row."""
         weights = hierarchy.graph.weights + self.random.integers(0, 500, hierarchy.m)
 
         def weigh() -> sssp.Hierarchy:

@@ -1,4 +1,4 @@
-"""The min-plus product of rectangles of matrices on a GPU, out of the tiles that solvers use."""
+"""The min-plus product of rectangles of matrices on a GPU, from the tiles of the solvers."""
 
 from __future__ import annotations
 

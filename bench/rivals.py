@@ -1,4 +1,4 @@
-"""Other libraries and programs beside our methods: in one run, with their answers verified.
+"""Time other libraries and programs beside our methods in one run, and verify their answers.
 
     python -m bench.rivals [--rivals networkit,gapbs] [options of python -m sssp.bench]
 
@@ -69,7 +69,7 @@ SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 
 class RivalError(sssp.SSSPError):
-    """A rival is not here, does not take the graph, or broke off."""
+    """A rival is not installed, does not take the graph, or failed."""
 
 
 # -- libraries ---------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ Prepare = Callable[[str, sssp.Graph, Path], SolveOne]
 def _program(
     name: str, command: str, variable: str, prepare: Prepare, device: str = "cpu"
 ) -> Rival:
-    """Return the rival that a program is: named by a variable, or on PATH as a command."""
+    """Return a program as a rival: named by a variable, or found as a command on PATH."""
 
     def find_and_prepare(graph: sssp.Graph) -> Solve:
         program = os.environ.get(variable) or shutil.which(command)

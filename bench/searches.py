@@ -1,4 +1,4 @@
-"""Measure the searches from one source on the GPU by CUDA events, with distances on the device.
+"""Time searches from one source on the GPU by CUDA events, with distances left on the device.
 
     python -m bench.searches [--method NAME] [--side 5200] [--json FILE]
 
@@ -60,7 +60,7 @@ Figure = dict[str, Any]
 
 @dataclass(frozen=True)
 class Case:
-    """A method in one of its forms, and tasks to measure it in on a graph."""
+    """A method with its options, and the tasks to time it with on a graph."""
 
     method: str
     form: str

@@ -75,7 +75,7 @@ class Bench:
         self.random = np.random.default_rng(SEED)
 
     def prepare(self) -> DeviceMap:
-        """Prepare the graph, and bring it to the first device."""
+        """Prepare the graph, and copy it to the first device."""
         self.hierarchy = self.time_call("prepare", 1, lambda: sssp.prepare(self.graph), 0)
         with select(0):
             there: DeviceMap = self.time_call("first map on the device", 1, self.device_map, 0)
@@ -253,7 +253,7 @@ class Bench:
 def _first_rows(
     search: LanesSearch, batch: Batch, lanes: Any, shape: tuple[int, ...]
 ) -> NDArray[np.int32]:
-    """Return the first rows of lanes, and no more: those of a continent take 25 GB.
+    """Return the first rows of lanes only: all lanes of a continent take 25 GB.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ def _first_rows(
 
 
 class City(Bench):
-    """A city or a country, on which everything is measured."""
+    """A city or a country, with all measurements."""
 
     def __init__(self, listing: Listing, name: str, graph: sssp.Graph, sources: int | None) -> None:
         super().__init__(listing, name, graph)

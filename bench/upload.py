@@ -30,7 +30,7 @@ CELLS = "{way} | {streams} | {size} | {ms:.2f} | {speed:.1f} | {times:.2f}"
 
 
 def main() -> int:
-    """Measure, print a table, and write it down if asked."""
+    """Measure, print a table, and write it as JSON if asked."""
     parser = make_parser(__doc__)
     parser.add_argument("--n", type=int, default=4_000_000, help="vertices of the network")
     parser.add_argument("--trials", type=int, default=15)

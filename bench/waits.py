@@ -1,4 +1,4 @@
-"""Time what people wait for elsewhere, as they told in public, on New York.
+"""Time on New York the tasks whose waiting times with other tools are published.
 
     python -m bench.waits [GRAPH] [--json FILE]
 
@@ -29,7 +29,7 @@ CHECKED = 20
 
 
 def waits(graph: sssp.Graph) -> Iterator[tuple[str, str, str, str, Callable[[], Any]]]:
-    """Yield where, what was asked, how long it took, the line here, and a function that does it."""
+    """Yield source, task, published time, code with this package, and a function that runs it."""
     random = np.random.default_rng(SEED)
     h = sssp.prepare(graph)
 

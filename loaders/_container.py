@@ -158,7 +158,7 @@ def _read_arrays(stream: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def _size_of(stream: Any) -> int | None:
-    """Return the length of a plain file, None of a pipe or a compressed one."""
+    """Return the length of a plain file; None for a pipe or a compressed file."""
     if not isinstance(stream, io.BufferedReader):
         return None
     try:
@@ -185,7 +185,7 @@ def _read_data(stream: Any, count: int, size: int | None) -> NDArray[np.uint8]:
 
 
 def _read_up_to(stream: Any, count: int) -> bytearray:
-    """Read up to `count` bytes, without memory for more than there are."""
+    """Read up to `count` bytes; allocate memory only for bytes that exist."""
     content = bytearray()
     while len(content) < count:
         piece = stream.read(min(count - len(content), _PIECE_BYTES))
@@ -251,7 +251,7 @@ def _arrays(table: list[Any], data: NDArray[np.uint8]) -> dict[str, NDArray[Any]
 
 
 def _check_values(entry: _Entry, raw: NDArray[np.uint8]) -> None:
-    """Refuse bytes that are no boolean and characters that are none; all else is a number."""
+    """Refuse bytes that are not booleans, and invalid characters; other types are numbers."""
     kind = entry.dtype.kind
     if raw.size == 0 or kind not in "bU":
         return
@@ -261,7 +261,7 @@ def _check_values(entry: _Entry, raw: NDArray[np.uint8]) -> None:
 
 
 class _Prefix(NamedTuple):
-    """The numbers that a file begins with."""
+    """The numbers at the start of a file."""
 
     version: int
     checksum: int

@@ -1,4 +1,4 @@
-"""Roads of OpenStreetMap to rows: ways are cut where they meet, for all ways at once."""
+"""Convert roads of OpenStreetMap to rows: all ways are cut at junctions in one pass."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class RoadNetwork(NamedTuple):
 
 
 class _Pieces(NamedTuple):
-    """Parts of ways between two vertices, and rows: a piece in a direction in which it is open.
+    """Parts of ways between two vertices, and rows: a piece in a direction that is open.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class _Pieces(NamedTuple):
 def cut_ways(
     roads: Any, profile: Profile, inside: Any, shapes: bool, left_out: LeftOut, path: Pathname
 ) -> RoadNetwork:
-    """Cut the ways that were read at vertices, and turn the pieces into rows.
+    """Cut the ways at vertices, and convert the pieces to rows.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def cut_ways(
 def _are_usable(
     roads: Any, points: Array, way: Array, inside: Any, left_out: LeftOut, path: Pathname
 ) -> Array:
-    """Tell which nodes of ways have a place, and one in the area."""
+    """Return a mask of the nodes of ways that have coordinates within the area."""
     usable = np.isfinite(points[:, 0])
     if not usable.any():
         raise GraphFormatError(
@@ -164,7 +164,7 @@ def _are_usable(
 def _join_closed(
     roads: Any, ids: Array, node: Array, way: Array, usable: Array, left_out: LeftOut
 ) -> Array:
-    """Tell which nodes of ways are joined to the next one, past barriers."""
+    """Return a mask of the nodes of ways that no barrier separates from the next node."""
     joined = _join(usable, way)
     places = places_of(roads.blocked, ids)
     # (of a barrier at a crossing nobody knows which road it closes)
@@ -216,7 +216,7 @@ def _find_pieces(joined: Array, node: Array, is_open: Array, metres: Array) -> _
 
 
 def _are_lost(tails: Array, heads: Array, length: Array) -> Array:
-    """Tell which rows lead between the same vertices as a shorter one, or nowhere."""
+    """Return a mask of the rows that are loops, or parallel to a shorter row."""
     ends = tails * (heads.max(initial=0) + 1) + heads
     order = np.lexsort((length, ends))
     lost: Array = tails == heads
@@ -238,7 +238,7 @@ def _sums(values: Array, first: Array, last: Array) -> Array:
 
 
 def _delays(roads: Any, ids: Array, node: Array, pieces: _Pieces) -> Array:
-    """Return the seconds that nodes cost on each row: those within it, and its head."""
+    """Return the seconds of delay of each row, at the nodes within it and at its head."""
     nodes = np.fromiter(roads.delays, np.int64, len(roads.delays))
     seconds = np.array(list(roads.delays.values()), np.float64).reshape(-1, 2)
     places = places_of(nodes, ids)
@@ -251,7 +251,7 @@ def _delays(roads: Any, ids: Array, node: Array, pieces: _Pieces) -> Array:
 
 
 def _shapes(points: Array, pieces: _Pieces) -> dict[str, Array]:
-    """Return the points of each row from its tail to its head, one row behind the other."""
+    """Return the points of each row from tail to head, row after row."""
     first, last, rows, along = pieces[:4]
     counts = (last - first)[rows] + 1
     offsets = np.concatenate(([0], np.cumsum(counts)))

@@ -410,7 +410,7 @@ def _columns(reader: RecordReader) -> list[NDArray[Any]]:
 def _with_room(
     column: NDArray[Any], values: NDArray[np.int64], end: int, announced: int
 ) -> NDArray[Any]:
-    """Return the column, lengthened and widened as the next values need."""
+    """Return the column, enlarged and widened to hold the next values."""
     if column.size < end:
         # Twice the length at most, so that a false promise of records costs next to nothing; no
         # more than announced, so that nothing is left over in the end.

@@ -93,7 +93,7 @@ class RefusedError(Exception):
 
 @contextmanager
 def decompressed(path: Pathname) -> Iterator[Any]:
-    """Open a file for reading; gzip, xz and bzip2 are told by their first bytes.
+    """Open a file for reading; recognize gzip, xz and bzip2 by the first bytes.
 
     It is opened once and never moved back, so it may be a pipe. The stream raises one of
     `DAMAGED_STREAM` when it is truncated or corrupt; `peek` shows its first bytes.
@@ -105,7 +105,7 @@ def decompressed(path: Pathname) -> Iterator[Any]:
 
 @contextmanager
 def decompressing(file: Any) -> Iterator[Any]:
-    """Do the same for a file that is open, in bytes."""
+    """Decompress an open binary stream as `decompressed` does."""
     raw = file if file.seekable() else io.BufferedReader(_Pipe(file))
     head = raw.peek(PEEKED_BYTES)
     for magic, decompressor in _DECOMPRESSORS:
@@ -148,7 +148,7 @@ def compressed(path: Pathname) -> Iterator[Any]:
 
 @contextmanager
 def replaced_file(path: Pathname) -> Iterator[BinaryIO]:
-    """Write a file beside `path` and rename it to `path` when it is complete and on disk.
+    """Write a file next to `path`, and rename it to `path` once it is complete and on disk.
 
     Whatever ends the writing early, a crash included, leaves the old file or none. The new file
     has the mode and, as far as the system allows, the owner of the old one. What is no regular
@@ -211,7 +211,7 @@ def _new_temporary(folder: str) -> tuple[str, Any]:
 
 
 def _remove_litter(folder: str) -> None:
-    """Remove the unfinished files of writers that were killed: those without a lock."""
+    """Remove the unfinished files of killed writers, which hold no lock."""
     if fcntl is None:
         return
     now = time.time()
@@ -236,7 +236,7 @@ def _remove_unless_locked(name: str) -> None:
 
 
 def _take_over(descriptor: int, old: os.stat_result) -> None:
-    """Give an open file the owner, as far as this is allowed, and the mode of another."""
+    """Copy the mode of another file, and its owner if allowed, to an open file."""
     if hasattr(os, "fchown"):
         for owner, group in ((old.st_uid, -1), (-1, old.st_gid)):
             with suppress(OSError):
@@ -246,7 +246,7 @@ def _take_over(descriptor: int, old: os.stat_result) -> None:
 
 
 def other_kind(head: bytes) -> str | None:
-    """Name the kind of a file that is no DIMACS text from its first bytes, None if unknown."""
+    """Return the kind of a file that is not DIMACS text, by its first bytes; None if unknown."""
     if head.startswith(_ZIP):
         npz = b".npy" in head[_ZIP_NAME_OFFSET:]
         return "a NumPy .npz file" if npz else "a ZIP archive (unpack it first)"
@@ -262,7 +262,7 @@ def other_kind(head: bytes) -> str | None:
 
 
 def first_bytes(stream: Any) -> bytes:
-    """Return the first bytes of a stream, as `decompressed` opens it; none of a damaged one."""
+    """Return the first bytes of a stream, decompressed; empty if it is damaged."""
     try:
         return bytes(stream.peek(PEEKED_BYTES))
     except DAMAGED_STREAM:
@@ -270,7 +270,7 @@ def first_bytes(stream: Any) -> bytes:
 
 
 def refuse_damage(error: Exception, path: Pathname, **place: Any) -> NoReturn:
-    """Raise the error for what a decompressor has raised; one of the disk as it is."""
+    """Raise a `GraphFormatError` for an error of a decompressor; re-raise errors of the disk."""
     if isinstance(error, OSError) and error.errno is not None:
         raise error
     text = f"the compressed stream is cut short or corrupt ({error})"
@@ -278,12 +278,12 @@ def refuse_damage(error: Exception, path: Pathname, **place: Any) -> NoReturn:
 
 
 def is_pbf(head: bytes) -> bool:
-    """Tell from its first bytes whether a file is OpenStreetMap's in binary."""
+    """Return whether a file is OpenStreetMap's binary format, by its first bytes."""
     return head.startswith(_OSM_PBF, _OSM_PBF_OFFSET)
 
 
 def is_osm(head: bytes) -> bool:
-    """Tell from its first bytes whether a file is OpenStreetMap's, in binary or as XML."""
+    """Return whether a file is OpenStreetMap's, binary or XML, by its first bytes."""
     return is_pbf(head) or (head.lstrip().startswith(b"<") and b"<osm" in head)
 
 

@@ -38,7 +38,7 @@ _LINE_HEAD = 18
 
 
 class Roads:
-    """The ways and nodes that were read, in order of the file."""
+    """The ways and nodes of a file, in its order."""
 
     def __init__(self, no_location: type[Exception]) -> None:
         self.no_location = no_location
@@ -52,7 +52,7 @@ class Roads:
         self.relations: list[Relation] = []
 
     def add_node(self, node: Any, profile: Profile) -> None:
-        """Keep the effect of a node on those that pass it."""
+        """Store the effect of a node on vehicles that pass it."""
         tags = node.tags.get
         kind = tags("highway")
         if kind in profile.delays:
@@ -65,7 +65,7 @@ class Roads:
     def add_way(
         self, way: Any, profile: Profile, left_out: LeftOut, lines: Any, every: Any
     ) -> None:
-        """Keep a way that is open in some direction, with its nodes and their places."""
+        """Store a way that is open in some direction, with its nodes and their coordinates."""
         tags = way.tags.get
         values = tuple(map(tags, profile.keys))
         # (few ways have tags that no other has)
@@ -141,7 +141,7 @@ def read_osm(
 
 
 def _steps_of(place: Any, advance: Any) -> Callable[[], object]:
-    """Return a function that tells `advance` how far a file has been read since its last call."""
+    """Return a function that reports to `advance` the bytes of a file read since its last call."""
     if place is None or advance is None:
         return lambda: None
     before = 0
@@ -163,7 +163,7 @@ def roads_in(
     shapes: bool = False,
     step: Callable[[], object] = lambda: None,
 ) -> RoadNetwork:
-    """Do the same for a stream of decompressed bytes; `step` is called as they are read."""
+    """Read roads from a stream of decompressed bytes; call `step` while reading."""
     osmium = import_extra("osmium", "osm")
     left_out = LeftOut()
     roads = Roads(osmium.InvalidLocationError)
@@ -180,7 +180,7 @@ def roads_in(
 
 
 def _buffers(stream: Any, step: Callable[[], object]) -> Iterator[tuple[bytes, str]]:
-    """Yield a file in parts that osmium can read each by itself, and their format.
+    """Yield the parts of a file, each readable by osmium on its own, and their format.
 
     XML is one part. A PBF file is a row of blobs, the first of which is the header; each part has
     the header and some more.
@@ -205,7 +205,7 @@ def _buffers(stream: Any, step: Callable[[], object]) -> Iterator[tuple[bytes, s
 
 
 def _read_blob(stream: Any) -> bytes:
-    """Read a blob of a PBF file with its header, which says how long it is; b"" at the end."""
+    """Read a blob of a PBF file with its header, which holds its length; b"" at the end."""
     prefix = stream.read(4)
     header = stream.read(int.from_bytes(prefix, "big"))
     # a tag of one byte, then a number, or a length and so many bytes
@@ -222,7 +222,7 @@ def _read_blob(stream: Any) -> bytes:
 
 
 def _varint(text: bytes, place: int) -> tuple[int, int]:
-    """Return a number of the Protocol Buffers, and where it ends."""
+    """Decode a variable-length integer of Protocol Buffers; return it and its end."""
     number = shift = 0
     while place < len(text):
         byte, place = text[place], place + 1

@@ -1,4 +1,4 @@
-"""How fast somebody takes a road, and which way, from its tags in OpenStreetMap."""
+"""Speeds and open directions of a road for a kind of traveller, from its OpenStreetMap tags."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GATES = _words("gate lift_gate swing_gate sliding_gate entrance")
 
 @dataclass(frozen=True)
 class Profile:
-    """Who travels: which roads are open, which way, and how fast.
+    """A kind of traveller: which roads are open, in which direction, at which speed.
 
     ``dataclasses.replace(sssp.loaders.PROFILES["car"], delays={})`` is a car that no light stops.
 
@@ -94,12 +94,12 @@ class Profile:
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """Keys of all tags of a way that count."""
+        """The keys of all tags of a way that are read."""
         own = *self.access, *self.oneway, *self.contraflow, *self.refused
         return "highway", "route", "junction", "maxspeed", *LIMITS, *own
 
     def access_tag(self, tags: Tags) -> tuple[str | None, bool]:
-        """Return the value of the access tag that counts, and whether it is a special one."""
+        """Return the value of the access tag that applies, and whether it is a specific one."""
         for key in self.access:
             value = tags(key)
             if value is not None:
@@ -107,12 +107,12 @@ class Profile:
         return None, False
 
     def closes_node(self, tags: Tags) -> bool:
-        """Return whether nobody passes a node."""
+        """Return whether a node is closed."""
         value, _ = self.access_tag(tags)
         return tags("barrier") in self.barriers if value is None else value in self.closed
 
     def speeds_on(self, tags: Tags, complain: Callable[[str], Any]) -> tuple[float, float]:
-        """Return kilometres an hour along a way and against it, 0 where it is closed.
+        """Return the speeds along a way and against it in km/h, 0 where it is closed.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ _ZONES: dict[str, float] = (
 
 @cache
 def speed_limit(text: str) -> float | None:
-    """Return the kilometres an hour of a ``maxspeed``, infinity for none, None if it is no speed.
+    """Return a ``maxspeed`` in km/h: infinity for ``none``, None if it is not a speed.
 
     Examples
     --------
@@ -272,7 +272,7 @@ PROFILES: Mapping[str, Profile] = {
 
 
 def find_profile(profile: str | Profile) -> Profile:
-    """Return a profile by its name; one that is given is returned as it is.
+    """Return a profile by its name; return a `Profile` unchanged.
 
     Raises
     ------

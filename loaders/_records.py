@@ -109,7 +109,7 @@ def _records_kernel(text, begin, end, letter, vertex_fields, largest_vertex, roo
 
 @dataclass(frozen=True)
 class RecordFormat:
-    """One of the formats: its problem line and its records.
+    """The problem line and the records of one of the formats.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ _PROBLEMS = {
 
 
 class RecordReader:
-    """One reading of one file.
+    """A reader of one file.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ class RecordReader:
         self._records = 0
 
     def blocks(self) -> Iterator[NDArray[np.int64]]:
-        """Read the records, a block at a time, in the order of the file.
+        """Read the records block by block, in the order of the file.
 
         Yields
         ------
@@ -234,7 +234,7 @@ class RecordReader:
         self._check_end(chunks)
 
     def _take_lines(self, chunks: TextChunks, columns: NDArray[np.int64]) -> int:
-        """Take lines that are as they should be, up to the first that is not."""
+        """Parse valid lines up to the first invalid one."""
         announced = self.counts[-1] if self.counts else 0
         chunks.begin, lines, records = _records_kernel(
             chunks.text,
@@ -250,7 +250,7 @@ class RecordReader:
         return int(records)
 
     def _take_line(self, chunks: TextChunks, columns: NDArray[np.int64]) -> int:
-        """Parse one line, or explain its fault."""
+        """Parse one line, or raise an error that explains its fault."""
         line = chunks.line()
         words = [word.decode("latin-1") for word in line.split()]
         records = 0
@@ -360,7 +360,7 @@ def _integers(names: tuple[str, ...], words: list[str]) -> list[int]:
 
 
 def locate_record(path: Pathname, form: RecordFormat, index: int) -> tuple[int, str] | None:
-    """Return line number and text of a record of a good file, given its place among them.
+    """Return line number and text of a record of a valid file, given its position.
 
     None if the file cannot be read a second time.
     """

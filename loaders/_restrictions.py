@@ -1,4 +1,4 @@
-"""Turn restrictions of OpenStreetMap: from relations of ways and nodes to sequences of rows."""
+"""Convert turn restrictions of OpenStreetMap, relations of ways and nodes, to sequences of rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = NDArray[Any]
 
 
 class LeftOut:
-    """Counts what is left out, by reason, and keeps the first case of each."""
+    """Counts ignored restrictions by reason, and keeps the first case of each."""
 
     def __init__(self) -> None:
         self.cases: dict[str, list[Any]] = {}
@@ -25,7 +25,7 @@ class LeftOut:
 
 
 class Relation(NamedTuple):
-    """A restriction as it is read.
+    """A restriction as read from the file.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Relation(NamedTuple):
     members: dict[tuple[str, str], list[int]]
 
     def ways(self, role: str) -> list[int]:
-        """Return the ids of the ways in a role."""
+        """Return the ids of the ways with a role."""
         return self.members.get((role, "w"), [])
 
     @property
@@ -75,7 +75,7 @@ class Rows(NamedTuple):
 
 
 class Turns(NamedTuple):
-    """What restrictions forbid.
+    """The turns that restrictions forbid.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Turns(NamedTuple):
 
 
 def read_relation(relation: Any, profile: Profile, left_out: LeftOut) -> Relation | None:
-    """Return a relation of type ``restriction``, or None if it does not count here."""
+    """Return a relation of type ``restriction``, or None if it does not apply to the profile."""
     tags = {tag.k: tag.v for tag in relation.tags}
     kinds = [tags[key] for key in profile.restrictions if key in tags]
     timed = {"day_on", "day_off", "hour_on", "hour_off"} & tags.keys()
@@ -120,7 +120,7 @@ def read_relation(relation: Any, profile: Profile, left_out: LeftOut) -> Relatio
 
 
 def places_of(wanted: ArrayLike, ids: Array) -> Array:
-    """Return where each wanted number stands among some, ascending ones; -1 where it does not."""
+    """Return the position of each wanted number in an ascending array; -1 if absent."""
     numbers = np.asarray(wanted, np.int64)
     if not ids.size:
         return np.full(numbers.shape, -1)
@@ -131,7 +131,7 @@ def places_of(wanted: ArrayLike, ids: Array) -> Array:
 def resolve_turns(
     relations: Sequence[Relation], rows: Rows, left_out: LeftOut
 ) -> tuple[Turns, int]:
-    """Find what restrictions forbid.
+    """Find the turns that restrictions forbid.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def resolve_turns(
 
 
 class _Finder:
-    """Knows the rows of the ways that restrictions name, and the rows out of every vertex."""
+    """Finds the rows of the ways in restrictions, and the rows that leave a vertex."""
 
     def __init__(self, rows: Rows, named: list[int]) -> None:
         self._all = rows
@@ -175,7 +175,7 @@ class _Finder:
         self._tails = rows.tails[self._by_tail]
 
     def sequences(self, relation: Relation) -> list[tuple[int, ...]]:
-        """Return the rows from a way to a way over what is between them, one behind the other."""
+        """Return the sequences of rows from one way to another over the ways between them."""
         heads = self._all.heads
         paths = [[row] for way in relation.ways("from") for row in self._rows(way)]
         if ("via", "n") in relation.members:
@@ -188,7 +188,7 @@ class _Finder:
         return [(*path, *row) for path in paths for row in ends if self._meet(path, row)]
 
     def others(self, found: list[tuple[int, ...]]) -> set[tuple[int, ...]]:
-        """Return the sequences that end on another row than those that are found."""
+        """Return the sequences that end on another row than the given ones."""
         banned = set()
         for path in found:
             vertex = self._all.tails[path[-1]]
@@ -203,7 +203,7 @@ class _Finder:
         return bool(self._all.heads[path[-1]] == self._all.tails[rows[0]])
 
     def _passages(self, way: int) -> list[list[int]]:
-        """Return the rows of a way from end to end, in either direction that is open and whole."""
+        """Return the rows of a way from end to end, in each direction that is open throughout."""
         rows = self._rows(way)
         ahead = [row for row in rows if self._all.along[row]]
         back = [row for row in reversed(rows) if not self._all.along[row]]

@@ -19,7 +19,7 @@ _NEWLINE = 10
 
 
 class TextChunks:
-    """A window that moves over a text file; it holds whole lines.
+    """A moving window over a text file that holds whole lines.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class TextChunks:
         self.text: NDArray[np.uint8] = np.frombuffer(self._bytes, np.uint8)
 
     def refuse_other_kinds(self, expected: str) -> None:
-        """Refuse an empty file, or one with the first bytes of another kind than `expected`."""
+        """Refuse an empty file, or a file of another kind than `expected` by its first bytes."""
         try:
             head = self._stream.peek(_files.PEEKED_BYTES)
         except DAMAGED_STREAM as error:
@@ -68,7 +68,7 @@ class TextChunks:
             self.refuse(f"this is {kind}, not {expected}", head.split(b"\n")[0])
 
     def refill(self) -> bool:
-        """Move on, once all lines are taken; False at the end of the file."""
+        """Read the next chunk once all lines are parsed; return False at the end of the file."""
         rest = self._filled - self.end
         self._bytes[:rest] = self._bytes[self.end : self._filled]
         self._filled = rest
@@ -102,15 +102,15 @@ class TextChunks:
             self._refuse_stream(error)
 
     def line(self) -> bytes:
-        """Return the first of the lines to be taken."""
+        """Return the first line that is not parsed yet."""
         return bytes(self._bytes[self.begin : self._bytes.index(b"\n", self.begin) + 1])
 
     def last_line(self) -> bytes:
-        """Return the last line of a file that was read to its end."""
+        """Return the last line of a file that is read to its end."""
         return bytes(self._bytes[self._bytes.rfind(b"\n", 0, self.end - 1) + 1 : self.end])
 
     def refuse(self, reason: str, line: bytes | bytearray) -> NoReturn:
-        """Raise an error that concerns the first of the lines to be taken."""
+        """Raise an error about the first line that is not parsed yet."""
         if not isinstance(self._stream, io.BufferedReader):
             # Nonsense in a compressed file may be the work of a damaged stream, which its
             # checksum tells at the end, unless that is too far away.

@@ -191,7 +191,7 @@ def read_tntp_trips(path: Pathname) -> TripTable:
 
 
 def read_tntp_nodes(path: Pathname, n: int) -> NDArray[np.float64]:
-    """Read the coordinates of the nodes of a TNTP network, whatever system they are in.
+    """Read the coordinates of the nodes of a TNTP network, in any coordinate system.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def read_tntp_nodes(path: Pathname, n: int) -> NDArray[np.float64]:
 
 
 class _Lines:
-    """One reading of one file: its metadata, and its records one by one.
+    """A reader of one file: its metadata, then its records one by one.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ class _Lines:
         self._chunks: TextChunks
 
     def records(self) -> Iterator[str]:
-        """Yield the lines behind the metadata that are neither empty nor comments."""
+        """Yield the lines after the metadata that are neither empty nor comments."""
         reading_metadata = bool(self.wanted)
         with decompressed(self.path) as stream:
             self._chunks = chunks = TextChunks(stream, self.path, CHUNK_BYTES)
@@ -268,7 +268,7 @@ class _Lines:
             self.refuse_end(f"the file ends before <{_END}>: {self.kind} has metadata first")
 
     def _take_metadata(self, text: str) -> bool:
-        """Keep what a line says; return whether it is the last one of the metadata."""
+        """Store a line of metadata; return whether it is the last one."""
         key, bracket, value = text.removeprefix("<").partition(">")
         if text.startswith("<") and bracket:
             where = self._chunks.lines + 1, printable(self._chunks.line())
@@ -282,7 +282,7 @@ class _Lines:
         return True
 
     def count(self, key: str) -> int:
-        """Return a count of the metadata."""
+        """Return a count from the metadata."""
         if key not in self._metadata:
             self.refuse(f"the metadata has no <{key}>: is this {self.kind}?")
         text, number, line = self._metadata[key]
@@ -293,14 +293,14 @@ class _Lines:
         return int(value)
 
     def total(self, key: str) -> float | None:
-        """Return a sum of the metadata; None if there is none, or no number."""
+        """Return a total from the metadata; None if it is missing or not a number."""
         try:
             return float(self._metadata[key][0].split()[0])
         except (KeyError, IndexError, ValueError):
             return None
 
     def indices(self, names: Sequence[str], words: Sequence[str], size: int) -> list[int]:
-        """Return numbers from 1 to `size`, as they stand in the file, counted from 0."""
+        """Convert numbers from 1 to `size` to indices that count from 0."""
 
         def convert(words: Sequence[str]) -> list[int] | None:
             values = [int(word) - 1 for word in words]
@@ -309,7 +309,7 @@ class _Lines:
         return self._convert(convert, names, words, f"a whole number from 1 to {size}")
 
     def numbers(self, names: Sequence[str], words: Sequence[str]) -> list[float]:
-        """Return finite numbers."""
+        """Convert words to finite numbers."""
 
         def convert(words: Sequence[str]) -> list[float] | None:
             values = list(map(float, words))
@@ -324,7 +324,7 @@ class _Lines:
         words: Sequence[str],
         wanted: str,
     ) -> list[T]:
-        """Convert words together; if that fails, name the first that is not as wanted."""
+        """Convert all words at once; on failure name the first invalid word."""
         # (Python would take 1_0 for 10)
         with suppress(ValueError):
             if "_" not in "".join(words) and (values := convert(words)) is not None:
@@ -337,9 +337,9 @@ class _Lines:
         raise AssertionError("what fails together fails alone, too")
 
     def refuse(self, reason: str) -> NoReturn:
-        """Raise an error that concerns the line in work."""
+        """Raise an error about the current line."""
         self._chunks.refuse(reason, self._chunks.line())
 
     def refuse_end(self, reason: str) -> NoReturn:
-        """Raise an error that concerns the file as it ends."""
+        """Raise an error about the end of the file."""
         raise GraphFormatError(reason, path=self.path, line_number=self._chunks.lines)
