@@ -158,13 +158,11 @@ def tree_kernel(
         first += 1
         for arc in range(indptr[tail], indptr[tail + 1]):
             head = indices[arc]
-            if (
-                distances[head] == missing
-                or number(distances[tail] + weights[arc]) != (distances[head])
-            ):
+            end = distances[head]
+            if end == missing or number(distances[tail] + weights[arc]) != end:
                 continue
             leads_on = head >= arrivals or indptr[head] < indptr[head + 1]
-            fewest = fewest or (leads_on and distances[tail] == distances[head])
+            fewest = fewest or (leads_on and distances[tail] == end)
             if hops[head] < 0 and (origin.size == 0 or origin[tail] == origin[head]):
                 hops[head] = hops[tail] + 1
                 queue[size] = head

@@ -136,7 +136,7 @@ def _searched_ends(
 
 
 def _on_searched(g: Graph, result: ShortestPaths) -> tuple[Graph, ShortestPaths]:
-    """Return the graph that was searched in place of g, and what a result says of it."""
+    """Return the graph that was searched in place of g, and the result on that graph."""
     inside = getattr(result, "_inside", None)
     if inside is None:  # (its rows are those of targets)
         check_form(g, result)

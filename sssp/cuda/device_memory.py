@@ -25,6 +25,7 @@ from sssp.cuda.compiler import (
     unpin,
 )
 from sssp.cuda.pool import Shelf, current_pool, device_array, idle_bytes
+from sssp.engine.reuse import Derived
 from sssp.engine.workers import Pool
 from sssp.errors import DeviceError
 from sssp.graph.arc_orders import ArcsByWeight, arcs_by_weight
@@ -117,7 +118,8 @@ def upload(array: NDArray[Any], streams: int = STREAMS, piece: int = PIECE, to: 
 
     Parameters
     ----------
-    array : ndarray, contiguous
+    array : ndarray
+        Copied first if it is not contiguous.
     streams : int
         How many streams.
     piece : int
@@ -129,6 +131,7 @@ def upload(array: NDArray[Any], streams: int = STREAMS, piece: int = PIECE, to: 
     -------
     device array
     """
+    array = np.ascontiguousarray(array)
     on_device = device_array(array.shape, array.dtype) if to is None else to
     if array.nbytes <= PLAIN or SIMULATOR:
         if array.size:
@@ -304,8 +307,7 @@ class DeviceGraph:
         self.number = number
         #: where searches leave their scratch, for graphs of the same arcs too
         self.shelf = graph._shared(f"cuda:{number}, scratch", lambda: Shelf(current_pool()))
-        self._arrays: dict[str, Any] = {}
-        self._lock = threading.Lock()
+        self._arrays = Derived()
 
     @cached_property
     def stream(self) -> Any:
@@ -323,13 +325,12 @@ class DeviceGraph:
 
     def array(self, name: str, build: Callable[[], Any]) -> Any:
         """Return the device copy of ``build()``, uploaded once under a name."""
-        with self._lock:
-            if name not in self._arrays:
-                array = build()
-                if isinstance(array, np.ndarray):
-                    array = upload(np.ascontiguousarray(array))
-                self._arrays[name] = array
-            return self._arrays[name]
+
+        def make() -> Any:
+            array = build()
+            return upload(array) if isinstance(array, np.ndarray) else array
+
+        return self._arrays.get_or_build(name, make)
 
     def arcs(
         self, graph: Graph, dtype: np.dtype[Any], *, reverse: bool = False

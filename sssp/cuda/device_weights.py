@@ -162,7 +162,7 @@ def with_weights_there(graph: Graph, weights: Any) -> Graph:
 
 
 def _is_usual(graph: Graph, column: Any) -> bool:
-    """Whether there is a weight for each arc, and no self-loop, whose sign would matter."""
+    """Return whether each arc has a weight, and no self-loop (whose sign would matter) exists."""
     if column.shape != (graph.m,) or graph.m == 0 or graph._loops.size:
         return False
     return column.dtype.kind in "iub" or column.dtype in (FLOAT32, FLOAT64)

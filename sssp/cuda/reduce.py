@@ -261,7 +261,7 @@ def on_device(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
     weights = reduction.vertex_weights
     if weights is None:
         weights = np.zeros((1, 1), FLOAT64 if dtype.kind == "f" else INT64)
-    return upload(np.ascontiguousarray(weights.T))
+    return upload(weights.T)
 
 
 def reduce_rows(step: Step, batch: Batch, targeted: bool, weights: Any, words: Words) -> Any:

@@ -389,7 +389,7 @@ class Tree:
         batch.fill(scratch.tolerances, 0)
 
     def origin(self) -> Any:
-        """The nearest source of every vertex as a device array, -1 where there is none."""
+        """Return the nearest source of every vertex as a device array, -1 where there is none."""
         origin = self.scratch.origin
         self._find_origin(origin)
         if self.may_be_inexact and self._widen(origin.reshape(1, origin.size), hops=None):
@@ -430,7 +430,7 @@ class Tree:
         return bool(on_host(tolerances, batch.stream)[: batch.rows].any())
 
     def predecessors(self, origin: Any | None, place: Any | None, fewest_arcs: bool = False) -> Any:
-        """Predecessors of every row as a device array, shape (rows, n): `place`, or scratch.
+        """Return the predecessors of every row, shape (rows, n), in `place` or in scratch.
 
         Parameters
         ----------

@@ -411,7 +411,7 @@ class TreeSumsThere:
         """Return volumes on the device as a flat array, with the strides of both axes."""
         rows, n = self.predecessors.shape
         if isinstance(volumes, np.ndarray):
-            return upload(np.ascontiguousarray(volumes).reshape(-1)), n, 1
+            return upload(volumes.reshape(-1)), n, 1
         if volumes.dtype == INT64:
             if isinstance(volumes, DeviceArray):
                 return volumes.flat, *((n, 1) if volumes.pitch is None else (1, volumes.pitch))

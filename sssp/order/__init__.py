@@ -3,5 +3,5 @@
 - `nested_dissection`: an elimination order, by cuts of least size (`max_flow`) after vertices of
   `low_degree`;
 - `structure`: chordal arcs, triangles and the elimination tree of an order;
-- `tasks`: the tree cut for threads; `partition`: the tree cut for a GPU.
+- `tree_partition`: the elimination tree divided into parts for thread blocks of a GPU.
 """

@@ -66,8 +66,7 @@ def _hops_kernel(starts, heads, source, hops, queue, stop):
     - ``hops`` uint32, shape (n,): arcs from the source, `NONE` for vertices it does not come to.
     - ``queue`` uint32, shape (n + 1,): vertices by distance.
     """
-    for v in range(starts.size - 1):
-        hops[v] = NONE
+    hops[: starts.size - 1] = NONE
     hops[source] = 0
     queue[0] = source
     done, size = 0, 1
@@ -118,8 +117,7 @@ def landmarks_kernel(starts, heads, hops, queue, stop):
 def components_kernel(starts, heads, part, queue, stop):
     """Divide an unconnected piece: assign each component to the side with fewer vertices."""
     n = starts.size - 1
-    for v in range(n):
-        part[v] = BETWEEN
+    part[:n] = BETWEEN
     lead = 0  # of the near side over the far side, in vertices
     for seed in range(n):
         if part[seed] != BETWEEN:
@@ -162,9 +160,7 @@ def _terminals_kernel(n, hops, direction, count, place, keys):
         keys[v] = key
         least = min(least, key)
         greatest = max(greatest, key)
-    counts = np.empty(greatest - least + 1, VERTEX)
-    for i in range(counts.size):
-        counts[i] = 0
+    counts = np.zeros(greatest - least + 1, VERTEX)
     for v in range(n):
         counts[keys[v] - least] += 1
     # sources up to key `low`, where `of_low` are; sinks from key `high` on, but `not_high` there

@@ -219,9 +219,7 @@ def _neighbours_kernel(core, starts, heads, names):
     slots = WORD
     while slots < 2 * room:
         slots *= 2
-    known, numbers = np.empty(slots, np.uint32), np.empty(slots, np.uint32)
-    for slot in range(slots):
-        known[slot] = NONE
+    known, numbers = np.full(slots, NONE), np.empty(slots, np.uint32)
     ends = np.empty(room, np.uint32)
     size, k = n, 0
     for v in range(n):

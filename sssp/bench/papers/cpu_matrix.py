@@ -8,6 +8,7 @@ more are their OpenMP version.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -112,12 +113,8 @@ def solve(
     if request.carries_tails(dtype):
         raise ValueError(f"{method.name} finds no predecessors of float distances")
     if isinstance(method, baselines.BaselineSquaring):
-        side = method.block
-
-        def square(matrix: Matrix) -> int:
-            return _squarings(request, matrix, side)
-
-        return solve_matrix(graph, request, dtype, square, copies=2)
+        squarings = partial(_squarings, request, method.block)
+        return solve_matrix(graph, request, dtype, squarings, copies=2)
     plain = isinstance(method, baselines.BaselineFloydWarshall)
     kernel = _plain_kernel if plain else _blocked_kernel
     rounds = request.n if plain else -(-request.n // BLOCK)
@@ -130,7 +127,7 @@ def solve(
     return solve_matrix(graph, request, dtype, close)
 
 
-def _squarings(request: MatrixRequest, matrix: Matrix, side: int) -> int:
+def _squarings(request: MatrixRequest, side: int, matrix: Matrix) -> int:
     other = matrix.room()
     for finished in range(request.squarings):
         if matrix.negative_vertex() is not None:

@@ -22,6 +22,7 @@ from sssp.bench.harness import BenchPlan, BenchTable
 from sssp.bench.papers import baselines
 from sssp.bench.report import BenchReport, Cell, Measurement, summarize
 from sssp.bench.workloads import time_call, time_without_gc
+from sssp.engine.matrix_request import unpack_bits
 from sssp.kernels.dtypes import INT32
 
 Matrix = NDArray[Any]
@@ -256,9 +257,7 @@ def _are_closed(matrix: Matrix, result: Any) -> bool:
     for source in _choose_rows(n):
         reached = np.zeros(n, np.bool_)
         reached[breadth_first_order(graph, source, return_predecessors=False)] = True
-        octets = words[source : source + 1].astype("<u8").view(np.uint8)
-        bits = np.unpackbits(octets, axis=1, count=n, bitorder="little")[0]
-        if not np.array_equal(bits.astype(np.bool_), reached):
+        if not np.array_equal(unpack_bits(words[source : source + 1], n)[0], reached):
             return False
     return True
 

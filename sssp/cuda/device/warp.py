@@ -69,7 +69,7 @@ def least_of_warp(value):
 
 @inline
 def sum_of_warp(value, lane, threads):
-    """Sum of the values of the first `threads` of the warp, known to its first thread."""
+    """Return the sum over the first `threads` of the warp, valid in its first thread."""
     offset = WARP // 2
     while offset > 0:
         other = cuda.shfl_down_sync(FULL_WARP, value, offset)

@@ -316,7 +316,7 @@ def _square_all(request: ClosureRequest, reach: Any, stream: Any, *, early_stop:
 
 
 def _is_for_products(request: ClosureRequest, free: int) -> bool:
-    """Whether products of bits are faster than the sweep, and fit into the memory.
+    """Return whether products of bits are faster than the sweep, and fit into the memory.
 
     They do from so many vertices on even where hardly a vertex reaches another.
     """

@@ -83,23 +83,23 @@ class DeviceTree(Arrays):
         ]
         chain, leap = _chains(structure, bundles)
         self.arrays = {
-            "rank_of": _there(structure.rank),
-            "ranks": _there(bundles.rank),
-            "places": _there(bundles.place),
-            "vertices": _there(structure.order[bundles.rank]),
-            "order": _there(structure.order),
-            "chain": _there(chain),
-            "leap": _there(leap),
-            "size": _there(structure.size),
-            "depth": _there(structure.depth),
-            "first": _there(structure.first.astype(np.uint32)),
-            "upper": _there(structure.upper),
-            "bundle_first": _there(bundles.first),
-            "lowest": _there(bundles.lowest),
-            "highest": _there(bundles.highest),
-            "boundary_first": _there(bundles.boundary_first),
-            "boundary": _there(bundles.boundary),
-            "boundary_vertices": _there(structure.order[bundles.boundary]),
+            "rank_of": upload(structure.rank),
+            "ranks": upload(bundles.rank),
+            "places": upload(bundles.place),
+            "vertices": upload(structure.order[bundles.rank]),
+            "order": upload(structure.order),
+            "chain": upload(chain),
+            "leap": upload(leap),
+            "size": upload(structure.size),
+            "depth": upload(structure.depth),
+            "first": upload(structure.first.astype(np.uint32)),
+            "upper": upload(structure.upper),
+            "bundle_first": upload(bundles.first),
+            "lowest": upload(bundles.lowest),
+            "highest": upload(bundles.highest),
+            "boundary_first": upload(bundles.boundary_first),
+            "boundary": upload(bundles.boundary),
+            "boundary_vertices": upload(structure.order[bundles.boundary]),
         }
         # (which bundle each place in one is in)
         start, counts = bundles.start, np.diff(bundles.first)
@@ -107,7 +107,7 @@ class DeviceTree(Arrays):
         degrees = np.diff(structure.first)[bundles.rank]
         firsts = offsets(degrees)
         self.arcs = int(firsts[-1])
-        owners_there = _there(owners)
+        owners_there = upload(owners)
         steps, levels = self._find_steps(structure.depth[bundles.rank[start:]], owners)
         self._place_arcs(owners_there, levels, firsts)
         self._list_pairs(structure.parent[bundles.rank[start:]], owners, owners_there, degrees)
@@ -131,8 +131,8 @@ class DeviceTree(Arrays):
         kept_first = np.empty(n, np.uint32)
         kept_first[self.bundles.rank] = firsts[:-1]
         self.arrays |= {
-            "arcs_first": _there(firsts.astype(np.uint32)),
-            "kept_first": _there(kept_first),
+            "arcs_first": upload(firsts.astype(np.uint32)),
+            "kept_first": upload(kept_first),
             "heads": device_array(size, INDEX),
             "depths": device_array(size, INDEX),
             "rows": device_array(size, np.uint32),
@@ -141,7 +141,7 @@ class DeviceTree(Arrays):
             placed_arcs_kernel[-(-n // THREADS), THREADS](
                 *self.bind(
                     placed_arcs_kernel, start=np.uint32(self.bundles.start), bundles=owners_there,
-                    levels=_there(levels),
+                    levels=upload(levels),
                 )
             )  # fmt: skip
 
@@ -157,8 +157,8 @@ class DeviceTree(Arrays):
         steps = np.flatnonzero(begins) + self.bundles.start
         passed = np.cumsum(begins, dtype=INDEX)
         self.arrays |= {
-            "steps": _there(steps.astype(np.uint32)),
-            "step_first": _there(np.searchsorted(steps, self.bundles.first).astype(np.uint32)),
+            "steps": upload(steps.astype(np.uint32)),
+            "step_first": upload(np.searchsorted(steps, self.bundles.first).astype(np.uint32)),
         }
         return steps, passed - passed[new_bundle][owners]
 
@@ -177,15 +177,15 @@ class DeviceTree(Arrays):
         pair_first = root_pairs[np.searchsorted(roots, bundles.first)]
         size = max(1, int(root_pairs[-1]))
         self.arrays |= {
-            "pair_first": _there(pair_first.astype(np.uint32)),
+            "pair_first": upload(pair_first.astype(np.uint32)),
             "pairs": device_array(size, np.uint32),
             "pair_arcs": device_array(size, np.uint32),
         }
         if roots.size:
             pairs_kernel[roots.size, PAIR_THREADS](
                 *self.bind(
-                    pairs_kernel, start=np.uint32(start), roots=_there(roots),
-                    root_pairs=_there(root_pairs.astype(np.uint32)), bundles=owners_there,
+                    pairs_kernel, start=np.uint32(start), roots=upload(roots),
+                    root_pairs=upload(root_pairs.astype(np.uint32)), bundles=owners_there,
                 )
             )  # fmt: skip
         wait_for_device()
@@ -203,8 +203,8 @@ class DeviceTree(Arrays):
         size = max(1, int(firsts[-1]))
         in_bundles = firsts[steps - start] - triangle_first[owners[steps - start]]
         self.arrays |= {
-            "step_triangles": _there(in_bundles.astype(np.uint32)),
-            "triangle_first": _there(triangle_first),
+            "step_triangles": upload(in_bundles.astype(np.uint32)),
+            "triangle_first": upload(triangle_first),
             "legs": device_array(size, np.uint32),
             "thirds": device_array(size, np.uint16),
         }
@@ -212,7 +212,7 @@ class DeviceTree(Arrays):
             triangles_kernel[-(-degrees.size // THREADS), THREADS](
                 *self.bind(
                     triangles_kernel, start=np.uint32(start), bundles=owners_there,
-                    triangles_first=_there(firsts),
+                    triangles_first=upload(firsts),
                 )
             )  # fmt: skip
         wait_for_device()
@@ -226,7 +226,7 @@ class DeviceTree(Arrays):
             sizes[own] = group * np.maximum(1, -(-degrees[own] // group))
         stream_first = offsets(sizes)[places]
         self.stream_arcs = int(stream_first[-1])
-        self.arrays["stream_first"] = _there(stream_first.astype(np.uint32))
+        self.arrays["stream_first"] = upload(stream_first.astype(np.uint32))
 
     @property
     def tiers(self) -> int:
@@ -246,7 +246,7 @@ class DeviceTree(Arrays):
             fill(givers, np.uint32(NO_SLOT), cuda.default_stream())
             if slots.size:
                 placed_givers_kernel[-(-slots.size // THREADS), THREADS](
-                    *self.bind(placed_givers_kernel, slots=_there(slots), givers=givers)
+                    *self.bind(placed_givers_kernel, slots=upload(slots), givers=givers)
                 )
             wait_for_device()
             return givers
@@ -285,15 +285,11 @@ class Above(Arrays):
         self.size, self.passes = tree.above, tree.passes
         bundles = tree.bundles
         own = {
-            "vertices": _there(np.arange(self.size, dtype=INDEX)),
-            "boundary_vertices": _there(bundles.place[bundles.boundary]),
+            "vertices": upload(np.arange(self.size, dtype=INDEX)),
+            "boundary_vertices": upload(bundles.place[bundles.boundary]),
         }
         self.nbytes = sum(array.nbytes for array in own.values())
         self.arrays = tree.arrays | own | {"order": tree["places"]}
-
-
-def _there(array: NDArray[Any]) -> Any:
-    return upload(np.ascontiguousarray(array))
 
 
 def _chains(structure: Structure, bundles: Bundles) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

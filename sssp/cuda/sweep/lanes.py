@@ -71,7 +71,7 @@ class Scratch(NamedTuple):
 
 
 class LanesSearch(Search):
-    """Base class of sweeps of lanes on a map in one dtype; subclasses say what becomes of lanes."""
+    """Base class of sweeps of lanes on a map in one dtype; subclasses choose their output."""
 
     writes_all, is_replayed, together = True, True, LANES
     #: up to so many rows are swept by the kernel for a few

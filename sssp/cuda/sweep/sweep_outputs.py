@@ -124,7 +124,7 @@ class Folded(LanesSearch):
         above = tree.made.get_or_build("above", lambda: Above(tree)) if packed is None else None
         super().__init__(on_device, packed=packed, above=above)
         if weights is not None:
-            self.values = upload(np.ascontiguousarray(weights[:, 0]))
+            self.values = upload(weights[:, 0])
             if packed is None:
                 given, self.values = self.values, device_array(self.n, INT64)
                 blocks = -(-self.n // THREADS)
