@@ -48,7 +48,7 @@ def stream_words(dtype: np.dtype[Any]) -> int:
 
 
 @cache
-def _make_arc_functions(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+def make_arc_functions(dtype: np.dtype[Any]) -> tuple[Any, Any]:
     """Return device functions that read and write an arc of a stream."""
     bits, number = bits_of(dtype), number_of(dtype)
 
@@ -75,13 +75,3 @@ def _make_arc_functions(dtype: np.dtype[Any]) -> tuple[Any, Any]:
             stream[2 * place + 1] = int64(row)
 
     return read, write
-
-
-def arc_reader(dtype: np.dtype[Any]) -> Any:
-    """Return the device function that reads an arc of a stream."""
-    return _make_arc_functions(dtype)[0]
-
-
-def arc_writer(dtype: np.dtype[Any]) -> Any:
-    """Return the device function that writes an arc of a stream."""
-    return _make_arc_functions(dtype)[1]

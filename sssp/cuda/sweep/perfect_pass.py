@@ -34,7 +34,7 @@ from sssp.cuda.sweep.customization import (
     own_shares,
     way_up,
 )
-from sssp.cuda.sweep.packed_arcs import ENDS, LEVEL_AT, ROW_BITS, arc_writer
+from sssp.cuda.sweep.packed_arcs import ENDS, LEVEL_AT, ROW_BITS, make_arc_functions
 from sssp.kernels.dtypes import infinity
 
 #: registers of a thread: few, so that a multiprocessor has more blocks
@@ -296,7 +296,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         Whether ways are in the memory of the device, for shared memory is too small.
     """
     number, inf = from_dtype(dtype), infinity(dtype).item()
-    write = arc_writer(dtype)
+    _, write = make_arc_functions(dtype)
     lend = make_lend(dtype, outside=outside)
     words_a_number = dtype.itemsize // 4
     length_of = make_length_of(dtype)

@@ -33,8 +33,7 @@ from sssp.cuda.sweep.packed_arcs import (
     ROW_BITS,
     STREAM_ROW,
     ArcStreams,
-    arc_reader,
-    arc_writer,
+    make_arc_functions,
     stream_words,
 )
 from sssp.kernels.dtypes import INDEX, INT64
@@ -284,7 +283,7 @@ def _name_kernel(
 @cache
 def make_pack_kernel(dtype: np.dtype[Any]) -> Any:
     """Return the kernel that packs the streams of a selection."""
-    read, write = arc_reader(dtype), arc_writer(dtype)
+    read, write = make_arc_functions(dtype)
 
     @inline
     def member_of(row, renumbered, at):

@@ -33,8 +33,7 @@ from sssp.cuda.sweep.packed_arcs import (
     ENDS,
     MOST_GROUPED,
     STREAM_ROW,
-    arc_reader,
-    arc_writer,
+    make_arc_functions,
     stream_words,
 )
 from sssp.kernels.dtypes import infinity
@@ -216,7 +215,7 @@ def make_sweep_kernel(
         Whether what is folded adds up weights in place of distances.
     """
     number, inf = from_dtype(dtype), infinity(dtype).item()
-    read, write = arc_reader(dtype), arc_writer(dtype)
+    read, write = make_arc_functions(dtype)
     by_four = group == MOST_GROUPED
     words = stream_words(dtype)
     #: where in shared memory rows and vertices begin, behind the arcs
