@@ -12,12 +12,11 @@ by vertex; in a kernel ``strides`` are those of a row and of a vertex.
 
 from __future__ import annotations
 
-from functools import cache
 from math import isfinite
 from typing import Any
 
 import numpy as np
-from numba import from_dtype, int32, int64, uint64
+from numba import int32, int64, uint64
 from numpy.typing import NDArray
 
 from sssp.cuda.arrays import DeviceArray
@@ -101,82 +100,69 @@ def _roots_kernel(sources, first_sources, row_stride, vertex_stride, above):
             above[entry] = ROOT
 
 
-@cache
-def _make_values_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that initializes a skim."""
-    number, missing = from_dtype(dtype), unreached(dtype).item()
+@kernel
+def _values_kernel(
+    indptr, tails, values, row_stride, vertex_stride, rows, n, missing, above, sums
+):  # fmt: skip
+    """Write the value of the arc to each vertex from its predecessor.
 
-    @kernel
-    def _values_kernel(
-        indptr, tails, values, row_stride, vertex_stride, rows, n, above, sums
-    ):  # fmt: skip
-        """Write the value of the arc to each vertex from its predecessor.
-
-        ============= ========== ====== ======================================================
-        argument      shape      dtype  written by
-        ============= ========== ====== ======================================================
-        indptr        (n + 1,)   int64  host: where the arcs to every head begin
-        tails         (m,)       int32  host
-        values        (m,)       number host: of the arcs by head
-        row_stride    scalar     int64  host
-        vertex_stride scalar     int64  host
-        rows          scalar     int64  host: in memory
-        n             scalar     int64  host
-        above         (entries,) int32  `_roots_kernel`
-        sums          (entries,) number here
-        ============= ========== ====== ======================================================
-        """
-        for entry in range(cuda.grid(1), above.size, cuda.gridsize(1)):
-            tail, found = above[entry], number(0)
-            if tail == NOTHING:
-                found = number(missing)
-            elif tail >= 0:
-                _, vertex = _place_of(entry, row_stride, vertex_stride, rows, n)
-                found = values[_arc_into(indptr, tails, vertex, tail)]
-            sums[entry] = found
-
-    return _values_kernel
+    ============= ========== ====== ==========================================================
+    argument      shape      dtype  written by
+    ============= ========== ====== ==========================================================
+    indptr        (n + 1,)   int64  host: where the arcs to every head begin
+    tails         (m,)       int32  host
+    values        (m,)       number host: of the arcs by head
+    row_stride    scalar     int64  host
+    vertex_stride scalar     int64  host
+    rows          scalar     int64  host: in memory
+    n             scalar     int64  host
+    missing       scalar     number host: what stands for unreached
+    above         (entries,) int32  `_roots_kernel`
+    sums          (entries,) number here
+    ============= ========== ====== ==========================================================
+    """
+    for entry in range(cuda.grid(1), above.size, cuda.gridsize(1)):
+        tail, found = above[entry], sums.dtype.type(0)
+        if tail == NOTHING:
+            found = missing
+        elif tail >= 0:
+            _, vertex = _place_of(entry, row_stride, vertex_stride, rows, n)
+            found = values[_arc_into(indptr, tails, vertex, tail)]
+        sums[entry] = found
 
 
-@cache
-def _make_add_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel of one round of pointer jumping in a skim."""
-    number, floats = from_dtype(dtype), dtype.kind == "f"
+@kernel
+def _add_kernel(
+    row_stride, vertex_stride, rows, n, above, sums, further, longer, found
+):  # fmt: skip
+    """Add to each entry the sum of its pointer's entry; then jump the pointer.
 
-    @kernel
-    def _add_kernel(
-        row_stride, vertex_stride, rows, n, above, sums, further, longer, found
-    ):  # fmt: skip
-        """Add to each entry the sum of its pointer's entry; then jump the pointer.
-
-        ============= ========== ====== ======================================================
-        argument      shape      dtype  written by
-        ============= ========== ====== ======================================================
-        row_stride    scalar     int64  host
-        vertex_stride scalar     int64  host
-        rows          scalar     int64  host: in memory
-        n             scalar     int64  host
-        above         (entries,) int32  the round before
-        sums          (entries,) number the round before
-        further       (entries,) int32  here: ancestors twice as far away
-        longer        (entries,) number here: sums of twice as many arcs
-        found         (WORDS,)   int32  host: zeros; here: of ancestors, and of sums
-        ============= ========== ====== ======================================================
-        """
-        for entry in range(cuda.grid(1), above.size, cuda.gridsize(1)):
-            ancestor, so_far = above[entry], sums[entry]
+    ============= ========== ====== ==========================================================
+    argument      shape      dtype  written by
+    ============= ========== ====== ==========================================================
+    row_stride    scalar     int64  host
+    vertex_stride scalar     int64  host
+    rows          scalar     int64  host: in memory
+    n             scalar     int64  host
+    above         (entries,) int32  the round before
+    sums          (entries,) number the round before
+    further       (entries,) int32  here: ancestors twice as far away
+    longer        (entries,) number here: sums of twice as many arcs
+    found         (WORDS,)   int32  host: zeros; here: of ancestors, and of sums
+    ============= ========== ====== ==========================================================
+    """
+    for entry in range(cuda.grid(1), above.size, cuda.gridsize(1)):
+        ancestor, so_far = above[entry], sums[entry]
+        if ancestor >= 0:
+            row, _ = _place_of(entry, row_stride, vertex_stride, rows, n)
+            there = row * uint64(row_stride) + uint64(ancestor) * uint64(vertex_stride)
+            so_far = so_far + sums[there]
+            if not isfinite(so_far):  # (integers are)
+                found[ODD] = 1
+            ancestor = above[there]
             if ancestor >= 0:
-                row, _ = _place_of(entry, row_stride, vertex_stride, rows, n)
-                there = row * uint64(row_stride) + uint64(ancestor) * uint64(vertex_stride)
-                so_far = number(so_far + sums[there])
-                if floats and not isfinite(so_far):
-                    found[ODD] = 1
-                ancestor = above[there]
-                if ancestor >= 0:
-                    found[LEFT] = 1
-            further[entry], longer[entry] = ancestor, so_far
-
-    return _add_kernel
+                found[LEFT] = 1
+        further[entry], longer[entry] = ancestor, so_far
 
 
 @kernel
@@ -331,12 +317,10 @@ class TreeSumsThere:
             sums, longer = (device_array(self.entries, dtype) for _ in range(2))
             found = cuda.to_device(np.zeros(WORDS, INDEX))
             indptr, tails, order = self._arcs()
-            _make_values_kernel(dtype)[blocks_for(self.entries), THREADS, self.stream](
-                indptr, tails, upload(values[order]), *self._layout, above, sums
+            _values_kernel[blocks_for(self.entries), THREADS, self.stream](
+                indptr, tails, upload(values[order]), *self._layout, unreached(dtype), above, sums
             )
-            while self._is_left(
-                found, _make_add_kernel(dtype), *self._layout, above, sums, further, longer
-            ):
+            while self._is_left(found, _add_kernel, *self._layout, above, sums, further, longer):
                 above, further, sums, longer = further, above, longer, sums
             if found.copy_to_host()[ODD]:
                 return None

@@ -143,28 +143,8 @@ def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
 @cache
 def _make_square_kernel(dtype: np.dtype[Any], side: int) -> Any:
     """Return the kernel that squares a matrix by tiles, over (min, +) or, for bytes, (or, and)."""
-    number = from_dtype(dtype)
-    if dtype == np.uint8:
-        unseen = 0
-
-        @inline
-        def either(found, other):
-            return found | other
-
-        @inline
-        def both(start, end):
-            return start & end
-
-    else:
-        unseen = infinity(dtype).item()
-
-        @inline
-        def either(found, other):
-            return min(found, other)
-
-        @inline
-        def both(start, end):
-            return number(start + end)
+    number, boolean = from_dtype(dtype), dtype == np.uint8
+    unseen = 0 if boolean else infinity(dtype).item()
 
     @kernel
     def _square_kernel(before, after, n, flags):
@@ -185,12 +165,13 @@ def _make_square_kernel(dtype: np.dtype[Any], side: int) -> Any:
                 ends[y, x] = before[int64(first + y) * int64(n) + int64(column)]
             cuda.syncthreads()
             for k in range(side):
-                found = either(found, both(starts[y, k], ends[k, x]))
+                start, end = starts[y, k], ends[k, x]
+                found = found | (start & end) if boolean else min(found, number(start + end))
             cuda.syncthreads()
             first = uint32(first + side)
         if row < n and column < n:
             place = int64(row) * int64(n) + int64(column)
-            found = either(found, before[place])
+            found = found | before[place] if boolean else min(found, before[place])
             after[place] = found
             if row == column and found < 0:
                 cuda.atomic.max(flags, NEGATIVE, int32(row + 1))
