@@ -5,9 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import from_dtype, int32, int64
+from numba import from_dtype
 
 from sssp.cuda.compiler import SIMULATOR, inline
+
+
+def _converters(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """Return functions from a float to the integer with the same bits, and back."""
+    if SIMULATOR:
+        integer = np.dtype(f"i{dtype.itemsize}")
+        return (
+            lambda value: dtype.type(value).view(integer),
+            lambda bits: integer.type(bits).view(dtype),
+        )
+    from numba.cuda import libdevice
+
+    if dtype == np.float32:
+        return libdevice.float_as_int, libdevice.int_as_float
+    return libdevice.double_as_longlong, libdevice.longlong_as_double
 
 
 def bits_of(dtype: np.dtype[Any]) -> Any:
@@ -15,58 +30,23 @@ def bits_of(dtype: np.dtype[Any]) -> Any:
 
     Floats that are not negative order like their bits.
     """
-    if dtype.kind == "i":
+    integers, (convert, _) = dtype.kind == "i", _converters(dtype)
 
-        @inline
-        def bits(value):
-            return value
-
-    elif SIMULATOR:
-        integer = np.dtype(f"i{dtype.itemsize}")
-
-        @inline
-        def bits(value):
-            return dtype.type(value).view(integer)
-
-    else:
-        from numba.cuda import libdevice
-
-        narrow = dtype == np.float32
-        convert = libdevice.float_as_int if narrow else libdevice.double_as_longlong
-
-        @inline
-        def bits(value):
-            return convert(value)
+    @inline
+    def bits(value):
+        return value if integers else convert(value)
 
     return bits
 
 
 def number_of(dtype: np.dtype[Any]) -> Any:
     """Return a device function from an integer to the number with the same bits."""
-    if dtype.kind == "i":
-        kind = from_dtype(dtype)
+    integers, (_, convert) = dtype.kind == "i", _converters(dtype)
+    kind = from_dtype(np.dtype(f"i{dtype.itemsize}"))
 
-        @inline
-        def number(bits):
-            return kind(bits)
-
-    elif SIMULATOR:
-        integer = np.dtype(f"i{dtype.itemsize}")
-
-        @inline
-        def number(bits):
-            return integer.type(bits).view(dtype)
-
-    else:
-        from numba.cuda import libdevice
-
-        narrow = dtype == np.float32
-        kind = int32 if narrow else int64
-        convert = libdevice.int_as_float if narrow else libdevice.longlong_as_double
-
-        @inline
-        def number(bits):
-            return convert(kind(bits))
+    @inline
+    def number(bits):
+        return kind(bits) if integers else convert(kind(bits))
 
     return number
 

@@ -33,49 +33,33 @@ class Worker(NamedTuple):
     blocks: Any
 
 
-@inline
-def _worker_of_grid(first_row):
-    return Worker(
-        uint32(first_row),
-        uint32(cuda.threadIdx.x),
-        uint32(cuda.blockDim.x),
-        uint32(cuda.blockIdx.x),
-        uint32(cuda.gridDim.x),
-    )
-
-
-@inline
-def _worker_of_block(first_row):
-    return Worker(
-        uint32(cuda.blockIdx.x),
-        uint32(cuda.threadIdx.x),
-        uint32(cuda.blockDim.x),
-        uint32(0),
-        uint32(1),
-    )
-
-
-@inline
-def _grid_barrier():
-    cuda.cg.this_grid().sync()
-
-
-@inline
-def _block_barrier():
-    cuda.syncthreads()
-
-
 def worker_of(*, together: bool) -> Any:
     """Return a device function that gives the calling thread as a `Worker`.
 
     It takes the row of the whole grid, or, if every block has a row of its own, anything.
     """
-    return _worker_of_grid if together else _worker_of_block
+
+    @inline
+    def worker_of_row(first_row):
+        row, block, blocks = uint32(cuda.blockIdx.x), uint32(0), uint32(1)
+        if together:
+            row, block, blocks = uint32(first_row), row, uint32(cuda.gridDim.x)
+        return Worker(row, uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x), block, blocks)
+
+    return worker_of_row
 
 
 def barrier_of(*, together: bool) -> Any:
     """Return a device function that is the barrier of the grid, or of a block."""
-    return _grid_barrier if together else _block_barrier
+
+    @inline
+    def barrier():
+        if together:
+            cuda.cg.this_grid().sync()
+        else:
+            cuda.syncthreads()
+
+    return barrier
 
 
 def blocks_at_once(per_multiprocessor: int = 1) -> int:

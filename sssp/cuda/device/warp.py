@@ -13,48 +13,32 @@ from sssp.cuda.compiler import SIMULATOR, cuda, inline
 WARP = getattr(cuda, "warpsize", 1) if SIMULATOR else 32
 FULL_WARP = 0xFFFFFFFF
 
-if WARP == 1:
 
-    @inline
-    def ballot(wants):
-        """Return a bit mask of the threads of the warp whose argument is true."""
+@inline
+def ballot(wants):
+    """Return a bit mask of the threads of the warp whose argument is true."""
+    if WARP == 1:
         return uint32(1) if wants else uint32(0)
+    return uint32(cuda.ballot_sync(FULL_WARP, wants))
 
-    @inline
-    def from_lane(value, lane):
-        """Return the value that another thread of the warp passes (a shuffle)."""
-        return value
 
-    @inline
-    def warp_barrier():
-        """Barrier of the warp."""
+@inline
+def from_lane(value, lane):
+    """Return the value that another thread of the warp passes (a shuffle)."""
+    return value if WARP == 1 else cuda.shfl_sync(FULL_WARP, value, lane)
 
-    @inline
-    def _own_lane():
-        """Return the number of the thread in its warp, read from the hardware."""
-        return uint32(0)
 
-else:
-
-    @inline
-    def ballot(wants):
-        """Return a bit mask of the threads of the warp whose argument is true."""
-        return uint32(cuda.ballot_sync(FULL_WARP, wants))
-
-    @inline
-    def from_lane(value, lane):
-        """Return the value that another thread of the warp passes (a shuffle)."""
-        return cuda.shfl_sync(FULL_WARP, value, lane)
-
-    @inline
-    def warp_barrier():
-        """Barrier of the warp."""
+@inline
+def warp_barrier():
+    """Wait for all threads of the warp (a barrier)."""
+    if WARP != 1:
         cuda.syncwarp()
 
-    @inline
-    def _own_lane():
-        """Return the number of the thread in its warp, read from the hardware."""
-        return uint32(cuda.laneid)
+
+@inline
+def _own_lane():
+    """Return the number of the thread in its warp, read from the hardware."""
+    return uint32(0) if WARP == 1 else uint32(cuda.laneid)
 
 
 @inline
@@ -114,19 +98,13 @@ def lower_of(dtype: np.dtype[Any]) -> Any:
 
     It must be called by whole warps.
     """
-    if dtype == np.int32:
-        # the compiler makes this one instruction and one atomic operation a warp
-        @inline
-        def lower(numbers, place, value):
-            if value < numbers[place]:
-                cuda.atomic.min(numbers, place, value)
+    shuffles = dtype != np.int32
 
-    else:
-
-        @inline
-        def lower(numbers, place, value):
-            least = least_of_warp(value)
-            if cuda.threadIdx.x % WARP == 0 and least < numbers[place]:
-                cuda.atomic.min(numbers, place, least)
+    @inline
+    def lower(numbers, place, value):
+        least = least_of_warp(value) if shuffles else value
+        # (without shuffles the compiler makes this one instruction and one operation a warp)
+        if (not shuffles or cuda.threadIdx.x % WARP == 0) and least < numbers[place]:
+            cuda.atomic.min(numbers, place, least)
 
     return lower

@@ -382,20 +382,16 @@ def _arc_function(dtype: np.dtype[Any]) -> Any:
 
     An arc is one word where both fit 64 bits, else two.
     """
-    weight_of = number_of(dtype)
-    if dtype.itemsize == 4:
+    weight_of, narrow = number_of(dtype), dtype.itemsize == 4
 
-        @inline
-        def arc_of(table, vertex, k):
-            arc = table[uint64(vertex) * uint64(GROUP) + uint64(k)]
+    @inline
+    def arc_of(table, vertex, k):
+        place = uint64(vertex) * uint64(GROUP) + uint64(k)
+        if narrow:
+            arc = table[place]
             return uint32(arc & uint64(0xFFFFFFFF)), weight_of(uint32(arc >> uint64(32)))
-
-    else:
-
-        @inline
-        def arc_of(table, vertex, k):
-            first = (uint64(vertex) * uint64(GROUP) + uint64(k)) * uint64(2)
-            return uint32(table[first]), weight_of(table[first + uint64(1)])
+        first = place * uint64(2)
+        return uint32(table[first]), weight_of(table[first + uint64(1)])
 
     return arc_of
 
@@ -425,16 +421,14 @@ def _common_piles_of(dtype: np.dtype[Any], *, together: bool) -> Any:
     word = UNSIGNED[dtype.itemsize]
 
     @inline
-    def of_grid(row, near, far, sizes, least):
-        return CommonPiles(near, far, sizes[row], least[row])
-
-    @inline
-    def of_block(row, near, far, sizes, least):
+    def common_piles(row, near, far, sizes, least):
+        if together:
+            return CommonPiles(near, far, sizes[row], least[row])
         own_sizes = cuda.shared.array(COMMON_SIZES, uint32)
         own_least = cuda.shared.array(SLOTS, word)
         return CommonPiles(near, far, own_sizes, own_least)
 
-    return of_grid if together else of_block
+    return common_piles
 
 
 def _seed_of(dtype: np.dtype[Any]) -> Any:
@@ -857,8 +851,7 @@ def _first_arcs_kernel(indptr, indices, weights, table):
 
     Padded with arcs to the vertex itself; heads carry `MORE` where that is not all.
     """
-    entry, entries = cuda.grid(1), (indptr.size - 1) * GROUP
-    while entry < entries:
+    for entry in range(cuda.grid(1), (indptr.size - 1) * GROUP, cuda.gridsize(1)):
         vertex = entry // GROUP
         first, last = indptr[vertex], indptr[vertex + 1]
         arc = first + entry % GROUP
@@ -868,7 +861,6 @@ def _first_arcs_kernel(indptr, indices, weights, table):
         if last - first > GROUP:
             head |= uint32(MORE)
         table[2 * entry], table[2 * entry + 1] = head, weight
-        entry += cuda.gridsize(1)
 
 
 def _first_arcs(indptr: Any, indices: Any, bits: Any) -> Any:

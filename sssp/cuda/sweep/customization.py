@@ -72,17 +72,11 @@ length_of_bits = number_of(FLOAT32)
 @cache
 def make_length_of(dtype: np.dtype[Any]) -> Any:
     """Return a device function from a weight to its length as a 32-bit float."""
-    if dtype.kind == "i":
+    floats = dtype.kind == "f"
 
-        @inline
-        def length_of(weight):
-            return float32(weight)
-
-    else:
-
-        @inline
-        def length_of(weight):
-            return float32(min(weight, FAR))
+    @inline
+    def length_of(weight):
+        return float32(min(weight, FAR) if floats else weight)
 
     return length_of
 
@@ -213,20 +207,15 @@ def way_up(arc):
 def make_lend(dtype: np.dtype[Any], *, outside: bool) -> Any:
     """Return a device function that gives a bundle's array of weights, and its first arc in it."""
     number, arcs_a_unit = from_dtype(dtype), UNIT // 2 // dtype.itemsize
-    if outside:
 
-        @inline
-        def lend(spare, in_tier, weighed, numbers, units):
+    @inline
+    def lend(spare, in_tier, weighed, numbers, units):
+        if outside:
             own = int64(in_tier) * int64(cuda.gridDim.y) + int64(weighed)
             begin = int64(own * int64(numbers))
             return spare[begin : begin + int64(numbers)], uint32(0)
-
-    else:
-
-        @inline
-        def lend(spare, in_tier, weighed, numbers, units):
-            numbers = cuda.shared.array(0, number, alignment=ALIGNMENT)
-            return numbers, uint32(cuda.threadIdx.y * units * arcs_a_unit)
+        shared = cuda.shared.array(0, number, alignment=ALIGNMENT)
+        return shared, uint32(cuda.threadIdx.y * units * arcs_a_unit)
 
     return lend
 

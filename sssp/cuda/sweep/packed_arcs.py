@@ -50,27 +50,20 @@ def stream_words(dtype: np.dtype[Any]) -> int:
 @cache
 def make_arc_functions(dtype: np.dtype[Any]) -> tuple[Any, Any]:
     """Return device functions that read and write an arc of a stream."""
-    bits, number = bits_of(dtype), number_of(dtype)
+    bits, number, narrow = bits_of(dtype), number_of(dtype), stream_words(dtype) == 1
 
-    if stream_words(dtype) == 1:
-
-        @inline
-        def read(stream, place):
+    @inline
+    def read(stream, place):
+        if narrow:
             word = stream[place]
             return number(word >> 32), uint32(word)
+        return number(stream[2 * place]), uint32(stream[2 * place + 1])
 
-        @inline
-        def write(stream, place, weight, row):
+    @inline
+    def write(stream, place, weight, row):
+        if narrow:
             stream[place] = (int64(bits(weight)) << 32) | int64(row)
-
-    else:
-
-        @inline
-        def read(stream, place):
-            return number(stream[2 * place]), uint32(stream[2 * place + 1])
-
-        @inline
-        def write(stream, place, weight, row):
+        else:
             stream[2 * place] = int64(bits(weight))
             stream[2 * place + 1] = int64(row)
 

@@ -82,36 +82,28 @@ class Words:
 @cache
 def words_of(itemsize: int) -> Words:
     """Return the representation for distances of 4 or 8 bytes."""
-    if itemsize == 8:
-
-        @inline
-        def same(value):
-            return value
-
-        @inline
-        def lower_marked(words, marks, row, vertex, key, stamp):
-            if key >= cuda.atomic.min(words, (row, vertex), key):
-                return 0
-            return 2 if cuda.atomic.exch(marks, (row, vertex), stamp) != stamp else 1
-
-        return Words(same, same, lower_marked)
+    stamps = itemsize == 4
 
     @inline
     def word(key):
-        return int64(key) << 32
+        return int64(key) << 32 if stamps else key
 
     @inline
     def key_of(word):
-        return int32(word >> 32)
+        return int32(word >> 32) if stamps else word
 
     @inline
-    def lower_stamped(words, marks, row, vertex, key, stamp):
-        before = cuda.atomic.min(words, (row, vertex), (int64(key) << 32) | int64(stamp))
-        if key >= int32(before >> 32):
+    def lower(words, marks, row, vertex, key, stamp):
+        new = int64(key) << 32 | int64(stamp) if stamps else key
+        before = cuda.atomic.min(words, (row, vertex), new)
+        if key >= key_of(before):
             return 0
-        return 2 if uint32(before & 0xFFFFFFFF) != stamp else 1
+        known = (
+            uint32(before & 0xFFFFFFFF) if stamps else cuda.atomic.exch(marks, (row, vertex), stamp)
+        )
+        return 2 if known != stamp else 1
 
-    return Words(word, key_of, lower_stamped)
+    return Words(word, key_of, lower)
 
 
 @cache
