@@ -24,21 +24,17 @@ BLOCKS = 1 if SIMULATOR else 512
 def _magnitude_kernel(values, missing, greatest):
     """Find the greatest absolute value of integer distances."""
     own = int64(0)
-    i, stride = cuda.grid(1), cuda.blockDim.x * cuda.gridDim.x
-    while i < values.size:
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
         if values[i] != missing:
             own = max(own, abs(int64(values[i])))
-        i += stride
     cuda.atomic.max(greatest, 0, own)
 
 
 @kernel
 def _narrow_kernel(values, missing, narrow, narrow_missing):
     """Copy distances or weights to a narrower dtype, sentinels included."""
-    i, stride = cuda.grid(1), cuda.blockDim.x * cuda.gridDim.x
-    while i < values.size:
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
         narrow[i] = narrow_missing if values[i] == missing else narrow.dtype.type(values[i])
-        i += stride
 
 
 def narrow_on_device(

@@ -351,14 +351,12 @@ def make_products_kernel(barrier: Any = None) -> Any:
 @kernel
 def _copy_rows_kernel(rows, words, copied, copied_words):
     """Copy a bit matrix to rows of another number of words; added words are 0."""
-    i, stride = cuda.grid(1), cuda.gridsize(1)
-    while i < copied.size:
+    for i in range(cuda.grid(1), copied.size, cuda.gridsize(1)):
         row = i // copied_words
         word, found = i - row * copied_words, uint64(0)
         if word < words and row * words < rows.size:
             found = rows[row * words + word]
         copied[i] = found
-        i += stride
 
 
 def pad(n: int) -> int:

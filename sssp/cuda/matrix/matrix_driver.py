@@ -91,11 +91,9 @@ def _diagonal_kernel(matrix, n, flags):
 @kernel
 def _first_tails_kernel(matrix, n, unseen, tails):
     """Write the tail of every arc, -1 where there is none and on the diagonal."""
-    i, stride = cuda.grid(1), cuda.gridsize(1)
-    while i < matrix.size:
+    for i in range(cuda.grid(1), matrix.size, cuda.gridsize(1)):
         row = i // n
         tails[i] = int32(row) if matrix[i] < unseen and i - row * n != row else int32(-1)
-        i += stride
 
 
 @kernel
@@ -112,8 +110,7 @@ def _broken_kernel(matrix, tails, n, missing, flags):
     flags    (3,)     int32  here: `BROKEN`
     ======== ======== ====== ============================
     """
-    i, stride = cuda.grid(1), cuda.gridsize(1)
-    while i < matrix.size:
+    for i in range(cuda.grid(1), matrix.size, cuda.gridsize(1)):
         row = i // n
         vertex, steps = i - row * n, int64(0)
         if matrix[i] != missing:
@@ -122,17 +119,14 @@ def _broken_kernel(matrix, tails, n, missing, flags):
                 steps += 1
             if vertex != row:
                 cuda.atomic.max(flags, BROKEN, int32(row + 1))
-        i += stride
 
 
 @kernel
 def _least_kernel(matrix, leasts):
     """Write the least entry (or 0) that each thread has read."""
     own = matrix.dtype.type(0)
-    i, stride = cuda.grid(1), cuda.gridsize(1)
-    while i < matrix.size:
+    for i in range(cuda.grid(1), matrix.size, cuda.gridsize(1)):
         own = min(own, matrix[i])
-        i += stride
     leasts[cuda.grid(1)] = own
 
 
@@ -140,13 +134,11 @@ def _least_kernel(matrix, leasts):
 def _settle_kernel(matrix, above, missing, greatests):
     """Write the public sentinel; write the greatest other entry (or 0) of each thread."""
     own = matrix.dtype.type(0)
-    i, stride = cuda.grid(1), cuda.gridsize(1)
-    while i < matrix.size:
+    for i in range(cuda.grid(1), matrix.size, cuda.gridsize(1)):
         if matrix[i] >= above:
             matrix[i] = missing
         else:
             own = max(own, matrix[i])
-        i += stride
     greatests[cuda.grid(1)] = own
 
 
@@ -165,12 +157,10 @@ def _unpack_kernel(matrix, n, missing, unpacked, rows, unpacked_missing):
     unpacked_missing scalar         number host: what stands for none here
     ================ ============== ====== ==================================
     """
-    i, stride = cuda.grid(1), cuda.gridsize(1)
-    while i < unpacked.size:
+    for i in range(cuda.grid(1), unpacked.size, cuda.gridsize(1)):
         row = i // rows
         found = matrix[row * n + (i - row * rows)]
         unpacked[i] = unpacked_missing if found == missing else unpacked.dtype.type(found)
-        i += stride
 
 
 class Matrix:

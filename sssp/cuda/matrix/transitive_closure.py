@@ -51,38 +51,32 @@ NIBBLE, UNIONS, HALF, TABLES = 4, 16, 8, 16
 #: steps on words in one launch of the sweep: a fraction of a second
 QUEUED = 1 << 41
 
-if SIMULATOR:
 
-    @inline
-    def _close_words(words, count):
-        """Run Warshall's algorithm on 64 x 64 bits in shared words."""
-        if cuda.threadIdx.x == 0:
-            for k in range(count):
-                for i in range(count):
-                    if (words[i] >> uint64(k)) & uint64(1):
-                        words[i] |= words[k]
+@inline
+def _close_words(words, count):
+    """Run Warshall's algorithm on 64 x 64 bits in shared words.
 
-else:
-
-    @inline
-    def _close_words(words, count):
-        """Run Warshall's algorithm on 64 x 64 bits in shared words.
-
-        Each lane has two rows in registers; the warp hands row after row around.
-        """
-        lane = uint32(cuda.threadIdx.x)
-        if lane < 32:
-            upper, lower = int64(words[lane]), int64(words[uint32(lane + 32)])
-            for k in range(32):
-                pivot = from_lane(upper, k)
-                upper |= pivot & -((upper >> k) & 1)
-                lower |= pivot & -((lower >> k) & 1)
-            for k in range(32):
-                pivot = from_lane(lower, k)
-                upper |= pivot & -((upper >> (k + 32)) & 1)
-                lower |= pivot & -((lower >> (k + 32)) & 1)
-            words[lane] = uint64(upper)
-            words[uint32(lane + 32)] = uint64(lower)
+    Each lane has two rows in registers; the warp hands row after row around. The simulator, which
+    knows no warps, runs it in one thread.
+    """
+    lane = uint32(cuda.threadIdx.x)
+    if SIMULATOR:
+        for k in range(count if lane == 0 else 0):
+            for i in range(count):
+                if (words[i] >> uint64(k)) & uint64(1):
+                    words[i] |= words[k]
+    elif lane < 32:
+        upper, lower = int64(words[lane]), int64(words[uint32(lane + 32)])
+        for k in range(32):
+            pivot = from_lane(upper, k)
+            upper |= pivot & -((upper >> k) & 1)
+            lower |= pivot & -((lower >> k) & 1)
+        for k in range(32):
+            pivot = from_lane(lower, k)
+            upper |= pivot & -((upper >> (k + 32)) & 1)
+            lower |= pivot & -((lower >> (k + 32)) & 1)
+        words[lane] = uint64(upper)
+        words[uint32(lane + 32)] = uint64(lower)
 
 
 @inline
