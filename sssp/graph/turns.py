@@ -184,7 +184,7 @@ class Turns:
         Raises
         ------
         DistanceOverflowError
-            A sum does not fit int64, or float64.
+            A sum does not fit int64.
         """
         e = self.expansion
         floats = weights.dtype.kind == "f"
@@ -195,9 +195,7 @@ class Turns:
             least = -closed[-1] - 1  # (of floats: -inf)
             if _weigh_kernel(weights, costs, e.arc_of, e.turn_of, *closed, least, sums):
                 return sums
-        raise DistanceOverflowError(
-            f"a weight and the cost of a turn do not fit {sums.dtype} together"
-        )
+        raise DistanceOverflowError("a weight and the cost of a turn do not fit int64 together")
 
     @property
     def cost_something(self) -> bool:
@@ -692,11 +690,10 @@ def _weigh_kernel(weights, costs, arc_of, turn_of, closed, closed_turn, closed_s
         if is_closed:
             sums[arc] = closed_sum
             continue
-        total = number(weight + cost)
-        # (a turn never costs less than nothing)
-        if total < weight or not least <= total < closed_sum:
+        # (a sum may not wrap around before it is looked at; and no turn costs less than nothing)
+        if weight >= number(closed_sum) - cost or weight + cost < least:
             return False
-        sums[arc] = sums.dtype.type(total)
+        sums[arc] = sums.dtype.type(weight + cost)
     return True
 
 

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 #: places whose lanes are transposed together
 TILE = 64
+#: rows are swept where they are returned if all vertices are at most so many times those known
+MORE = 1.25
 
 
 def solve(
@@ -243,9 +245,9 @@ class _LaneRows(Rows):
     Attributes
     ----------
     memory : ndarray, shape (n, lanes), or None
-        The dense answer, transposed; None: every worker has a block of its own.
+        The dense answer, transposed, with all vertices; None: every worker has a block of its own.
     answer : ndarray, shape (width, lanes), or None
-        The same where a row has some of the vertices, to which blocks are copied.
+        The same where a row has far fewer vertices, to which blocks are copied.
     columns : ndarray, int64
         Where in a block the targets stand, or all vertices in order; empty with `memory`.
     heights : ndarray or None
@@ -261,15 +263,16 @@ class _LaneRows(Rows):
         # (the answer would keep the empty lanes of few rows)
         fills = 2 * request.rows >= LANES
         if whole and fills and request.out is None and request.output == "host":
-            lanes = -(-request.rows // LANES) * LANES
-            size = request.columns(prepared.n) * lanes * bytes_of_entry(dtype, request.dtype)
+            lanes, known = -(-request.rows // LANES) * LANES, request.columns(prepared.n)
+            places = prepared.n if prepared.n <= MORE * known else known
+            size = places * lanes * bytes_of_entry(dtype, request.dtype)
             check_memory({"the answer": size}, request.memory_limit, "cpu", request.advice)
-            self.answer = lanes_memory(request.columns(prepared.n), lanes, dtype)
-            request = replace(request, out=self.answer[:, : request.rows].T)
+            self.answer = lanes_memory(places, lanes, dtype)
+            request = replace(request, out=self.answer[:known, : request.rows].T)
         super().__init__(prepared.graph, weigh_targets(request), method, dtype)
         if self.answer is not None:
             self.form.nbytes = self.answer.size * bytes_of_entry(dtype, self.asked)
-            if request.width is None:
+            if places == prepared.n:
                 self.memory, self.answer = self.answer, None
         self.structure, self.metric = prepared._structure, prepared._layered(dtype)
         self.inf = infinity(dtype)
@@ -284,7 +287,7 @@ class _LaneRows(Rows):
         group = max(1, self.places * LANES * dtype.itemsize)
         # (readers of lanes compare with the bound themselves, but not after potentials are added)
         reads = request.reduction is not None or request.output == "sparse"
-        leaves_some = request.limit is not None or not self.metric.joined
+        leaves_some = request.limit is not None or not self._is_joined(prepared)
         reads |= self.answer is not None
         self.cuts = leaves_some and not (reads and self.metric.potentials is None)
         # (no wider than a worker's share, because a block is written in whole pages)
@@ -307,7 +310,7 @@ class _LaneRows(Rows):
 
     def _select(self, prepared: PreparedMap) -> tuple[Selection, NDArray[np.int64]]:
         targets, width = self.request.targets, self.request.width
-        if targets is None and width is None:
+        if targets is None and (width is None or self.memory is not None):
             columns = np.arange(prepared.n if self.memory is None else 0)
             order = self.structure.order
 
@@ -330,6 +333,25 @@ class _LaneRows(Rows):
         kept = width is not None
         selection = prepared._cached(f"known, {self.dtype.char}", select) if kept else select()
         return selection, selection.places[ranks].astype(INT64)
+
+    def _is_joined(self, prepared: PreparedMap) -> bool:
+        """Return whether every vertex that a user knows reaches every other."""
+        metric, asked = self.metric, self.request.asked
+        if metric.joined or asked is None or asked.turns is None or metric.layer.ranks.size:
+            return bool(metric.joined)
+        expansion, order = asked.turns.expansion, self.structure.order
+
+        def build() -> bool:
+            begins, ends, entered = np.zeros((3, order.size), np.bool_)
+            begins[expansion.begin] = ends[expansion.end] = entered[expansion.indices] = True
+            # trips only end at the ones, and only begin at the others
+            sinks, departures = (ends & ~begins)[order], (begins & ~ends & ~entered)[order]
+            return not (sinks[-1] or departures[-1]) and all(
+                _have_one_top(arcs.first, arcs.ends, left_out)
+                for arcs, left_out in ((metric.base.up, sinks), (metric.base.down, departures))
+            )
+
+        return prepared._cached(f"joined, {self.dtype.char}", build)
 
     def run(self) -> Answer | None:
         """Sweep all rows; return the answer."""
@@ -380,7 +402,8 @@ class _LaneRows(Rows):
         )  # fmt: skip
         sweeps.close_kernel(ranks, parent, selection.places, is_open)
         if self.cuts:
-            sweeps.cut_kernel(block, start, start + len(rows), self.bound, self.unseen)
+            known = block if self.memory is None else block[: self.request.columns(self.places)]
+            sweeps.cut_kernel(known, start, start + len(rows), self.bound, self.unseen)
         if self.metric.potentials is not None:
             starts = self.metric.potentials[self.request.sources[rows.start : rows.stop]]
             sweeps.shift_kernel(block, start, self.heights, starts, self.unseen)
@@ -389,6 +412,18 @@ class _LaneRows(Rows):
         else:
             kept = self.answer, rows.start, len(rows)
             _copy_lanes_kernel(block, start, self.columns, self.bound, self.unseen, *kept)
+
+
+@njit
+def _have_one_top(first, ends, left_out):
+    """Return whether a single rank has no arc to a higher one, without ranks that are left out."""
+    tops = 0
+    for rank in range(left_out.size):
+        is_top = not left_out[rank]
+        for arc in range(first[rank], first[rank + 1]):
+            is_top &= left_out[ends[arc]]
+        tops += is_top
+    return tops == 1
 
 
 # ---- results that stand in lanes
