@@ -134,7 +134,6 @@ class SweptFlows:
         self.is_small = self.is_table and self.all_bytes <= thresholds.KEPT_LANES
         #: whether volumes stand side by side from one version to the next
         self.keeps = self.is_small
-        self.has_loaded = False
         self._blocks: dict[range, Block] = {}
         self._volumes: dict[range, NDArray[np.float64]] = {}
         self._idle: SimpleQueue[NDArray[np.float64]] = SimpleQueue()
@@ -143,7 +142,7 @@ class SweptFlows:
 
     def _loads(self, part: range) -> Iterator[tuple[Block, NDArray[np.float64]]]:
         """Yield groups with their volumes: a whole block at once if there are few."""
-        for piece in [part] if self.is_small else [range(i, i + 1) for i in part]:
+        for piece in self._pieces(part):
             block, volumes = self._block(piece), self._volumes.get(piece)
             if volumes is None:
                 volumes = self._gather(block)
@@ -152,6 +151,10 @@ class SweptFlows:
             yield block, volumes
             if not (self.keeps or self.demand.is_sparse):
                 self._idle.put(volumes)
+
+    def _pieces(self, part: range) -> list[range]:
+        """Return the groups of a part that a kernel loads in one call."""
+        return [part] if self.is_small else [range(i, i + 1) for i in part]
 
     def _block(self, part: range) -> Block:
         """Return a block of groups; keep it if volumes are kept too."""
@@ -227,10 +230,6 @@ class SweptFlows:
         weighed = self._weigh(version)
         if weighed is None:
             return None
-        if self.is_table and self.has_loaded:  # (there may be many more versions)
-            most = self.memory_limit // thresholds.KEPT_SHARE
-            self.keeps = self.is_small or self.all_bytes <= most
-        self.has_loaded = True
         flow, lost = np.zeros(2 * self.structure.upper.size), 0.0
 
         def load(part: range) -> Any:
@@ -256,6 +255,9 @@ class SweptFlows:
             self._spread(flow, last)
             last = packed, loads
         self._spread(flow, last)
+        # (one load may be all; from the second on there may be many)
+        most = max(thresholds.KEPT_LANES, self.memory_limit // thresholds.KEPT_SHARE)
+        self.keeps = self.is_table and self.all_bytes <= most
         return unpack(version, weighed.dtype, self.street_of, flow, self.threads), lost
 
     @staticmethod
@@ -319,15 +321,15 @@ class SweptFlows:
         """Check the memory, call `work` for every block, and yield the results in order."""
         if not self.parts:
             return
-        packed = weighed.pack(self._block(self.parts[0]))
+        packed = weighed.pack(self._block(self._pieces(self.parts[0])[0]))
         arcs = packed.up_slots.size + packed.down_slots.size
         steps = arcs * self.by_rank.size
         threads = min(self.threads, len(self.parts), 1 + steps // thresholds.WORTH_A_THREAD)
         places = packed.downs[0].size * (LANES * weighed.dtype.itemsize + 1)
-        one = self.group_bytes
+        volumes = self.all_bytes if self.keeps else threads * self.group_bytes
         parts = {
             "the map's arcs with flow": 2 * self.structure.upper.size * FLOAT64.itemsize,
-            "the volumes side by side": self.all_bytes if self.keeps else threads * one,
+            "the volumes side by side": volumes,
             "sweeps": threads * (places + arcs * FLOAT64.itemsize),
         }
         check_memory(parts, self.memory_limit, "cpu", FEWER_VOLUMES)

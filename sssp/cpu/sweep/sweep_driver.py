@@ -287,9 +287,10 @@ class _LaneRows(Rows):
         group = max(1, self.places * LANES * dtype.itemsize)
         # (readers of lanes compare with the bound themselves, but not after potentials are added)
         reads = request.reduction is not None or request.output == "sparse"
-        leaves_some = request.limit is not None or not self._is_joined(prepared)
         reads |= self.answer is not None
-        self.cuts = leaves_some and not (reads and self.metric.potentials is None)
+        self.cuts = not (reads and self.metric.potentials is None) and (
+            request.limit is not None or not self._is_joined(prepared)
+        )
         # (no wider than a worker's share, because a block is written in whole pages)
         share = -(-request.rows // (LANES * request.threads))
         held = self.form.nbytes + self.counts.nbytes + self.request.nbytes + self.shared_bytes
@@ -341,11 +342,14 @@ class _LaneRows(Rows):
             return bool(metric.joined)
         expansion, order = asked.turns.expansion, self.structure.order
 
-        def build() -> bool:
+        def find_ends() -> NDArray[np.bool_]:
             begins, ends, entered = np.zeros((3, order.size), np.bool_)
             begins[expansion.begin] = ends[expansion.end] = entered[expansion.indices] = True
             # trips only end at the ones, and only begin at the others
-            sinks, departures = (ends & ~begins)[order], (begins & ~ends & ~entered)[order]
+            return np.stack((ends & ~begins, begins & ~ends & ~entered))
+
+        def build() -> bool:
+            sinks, departures = prepared.graph._shared("ends of trips", find_ends)[:, order]
             return not (sinks[-1] or departures[-1]) and all(
                 _have_one_top(arcs.first, arcs.ends, left_out)
                 for arcs, left_out in ((metric.base.up, sinks), (metric.base.down, departures))
