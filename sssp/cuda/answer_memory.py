@@ -47,15 +47,14 @@ class _Pages:
         start = self.array.ctypes.data
         if self.answers == 2 and pin(start, self.array.size):
             number = cuda.get_current_device().id
-            weakref.finalize(self, _unpin, start, number, self.array).atexit = False
+            weakref.finalize(self, _unpin, self.array, number).atexit = False
         return start
 
 
-def _unpin(start: int, number: int, array: NDArray[np.uint8]) -> None:
-    """Unpin the memory of `array`, which was pinned by the device `number`."""
-    del array  # (it lay there until now)
+def _unpin(array: NDArray[np.uint8], number: int) -> None:
+    """Unpin the memory of an array, which was pinned by a device."""
     with suppress(Exception), select(number):
-        unpin(start)
+        unpin(array.ctypes.data)
 
 
 class _Loan:
