@@ -236,7 +236,7 @@ class Tree:
         All sources of the row: more than one in a nearest search.
     distances : ndarray, shape (n,)
     reached : ndarray, int32
-        The vertices at a distance: all up to `final`, for no others have scratch.
+        The vertices at a distance; scratch holds these alone, so all up to `final` are among them.
     final : number
         Only vertices at or below this distance belong to the tree.
     """

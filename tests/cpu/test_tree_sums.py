@@ -1,4 +1,4 @@
-"""What sums along trees read: the arcs that lead to a vertex, and what stands behind the last."""
+"""Sums along trees: finding the arc from a predecessor, within the arcs and their padding."""
 
 import numpy as np
 
