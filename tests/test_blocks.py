@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import sssp
 from tests import naive
+from tests.solvers import every_device
 from tests.strategies import (
     DYADIC,
     LARGE_INTEGERS,
@@ -191,6 +192,30 @@ def test_weights_of_vertices_agree_with_the_reference(call: Asked, data: st.Data
         np.testing.assert_array_equal(values, expected)
     else:  # a power may be off by the last bit
         np.testing.assert_allclose(values, np.asarray(expected, float), rtol=1e-13, atol=1e-13)
+
+
+@every_device
+@pytest.mark.parametrize("targets", [None, range(5, 130)], ids=["all", "targets"])
+def test_floats_are_added_up_by_groups_of_places(device: str, targets: range | None) -> None:
+    """Rows, lanes, few reached vertices, and those of graphs with turns: all in one order."""
+    g = sssp.road_like(130, seed=2)
+    tenths = np.random.default_rng(1).integers(-99, 99, (g.n, 2)) / 10
+    turned = g.with_turns(([0], [int(g.indptr[g.indices[0]])], [0]), arcs=True)
+    sources, looked_at = np.arange(20), np.arange(g.n) if targets is None else np.array(targets)
+    distances = sssp.shortest_paths(g, sources).distances[:, looked_at]
+    for limit in (None, int(np.quantile(distances, 0.05))):
+        expected = []
+        for row in distances:
+            counted = np.where((row <= (limit or np.inf))[:, None], tenths[looked_at], 0.0)
+            parts = [in_order(counted[i : i + 64]) for i in range(0, len(counted), 64)]
+            expected.append(in_order(parts))
+        for asked in (g, sssp.prepare(g), turned, sssp.prepare(turned)):
+            for some in (sources, sources[:1]):
+                found = sssp.reduce(
+                    asked, some, "weight", vertex_weights=tenths, targets=targets, limit=limit,
+                    device=device,
+                )  # fmt: skip
+                assert found.tolist() == np.array(expected[: some.size]).tolist()
 
 
 def test_closeness_is_that_of_networkx_on_the_reversed_graph() -> None:

@@ -100,9 +100,9 @@ def reduce(
         instead of to it.
 
     Takes the time of `sssp.shortest_paths`, and memory for one row a thread. A GPU reduces where
-    it searches, and sends back some numbers a row. Sums of floats are rounded in order of vertex,
-    so that they are the same on every device; only the exponentials and powers of a decay may
-    differ from those of a CPU in the last bit on a GPU.
+    it searches, and sends back some numbers a row. Floats are added up by groups of 64 vertices or
+    targets, in order, so that sums are the same on every device; only the exponentials and powers
+    of a decay may differ from those of a CPU in the last bit on a GPU.
 
     Examples
     --------

@@ -112,6 +112,8 @@ class HostRows:
     origin : ndarray, shape (n,), int32, or None
     walks : Walks or None
         Of trips: the paths to the targets.
+    places : ndarray of integers, or None
+        Positions of the targets among those that are requested, if some are left out.
     """
 
     rows: range
@@ -122,12 +124,15 @@ class HostRows:
     branches: list[tuple[NDArray[np.int32], NDArray[np.int32]]] | None = None
     origin: NDArray[np.int32] | None = None
     walks: Walks | None = None
+    places: NDArray[np.int64] | None = None
 
     def drop_unreached(self, is_target: NDArray[np.bool_]) -> None:
         """Leave out the targets of the only row that it does not reach, where it reaches few."""
+        assert self.targets is not None
         if self._are_few(0):
             (reached,) = self.reached_vertices
-            self.targets = np.sort(reached[is_target[reached]])
+            some = np.sort(reached[is_target[reached]])
+            self.places, self.targets = np.searchsorted(self.targets, some), some
 
     def copy_distances(self, out: NDArray[Any]) -> None:
         """Write the requested columns, unless they were computed in place."""
@@ -185,10 +190,10 @@ class HostRows:
         weights, distances = step.vertex_weights, self.distances[i]
         unseen = unreached(distances.dtype)
         if not step.is_exact(distances.dtype):
-            some = self.targets
+            some, places = self.targets, self.places
             if some is None and self._are_few(i):
-                some = np.sort(self.reached_vertices[i])
-            return ordered_sums(distances, unseen, some, weights, step.decay)
+                some = places = np.sort(self.reached_vertices[i])
+            return ordered_sums(distances, unseen, some, weights, step.decay, places)
         vertices = self.reached_vertices[i] if self.targets is None else self.targets
         if step.number == "one":
             return _count_kernel(distances, unseen, vertices)

@@ -2,9 +2,9 @@
 
 What is exact in any order (counts, greatest distances, sums of integers) is folded: every block of
 a row folds its share of the vertices into two words, then one thread a row folds those of the
-blocks. Integers are summed in two halves, which cannot overflow. Floats are added in order of
-vertex, as everywhere: one block a row brings them, and one thread of it adds. Exponentials and
-powers may differ from those of a CPU in the last bit.
+blocks. Integers are summed in two halves, which cannot overflow. Floats are added in the order of
+`sssp.engine.decay`: one block a row brings them, a thread adds up a group of them, and one thread
+the sums of groups. Exponentials and powers may differ from those of a CPU in the last bit.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numba import float64, int64
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
 from sssp.cuda.device_memory import upload
 from sssp.cuda.pool import device_array
-from sssp.engine.decay import DISTANCE, EXPONENTIAL, GAUSSIAN, LINEAR, POWER, TABLE
+from sssp.engine.decay import DISTANCE, EXPONENTIAL, GAUSSIAN, GROUP, LINEAR, POWER, TABLE
 from sssp.engine.reductions import Reduction, Step
 from sssp.kernels.dtypes import FLOAT64, INT64
 
@@ -31,7 +31,10 @@ THREADS = 32 if SIMULATOR else 256
 #: blocks that share the vertices of one row
 BLOCKS = 2 if SIMULATOR else 64
 #: vertices whose floats a block brings at a time
-TILE = 4 * THREADS
+TILE = 8 * THREADS
+#: groups of these; a place is left free behind each, so that threads read from different banks
+GROUPS = TILE // GROUP
+PADDED = TILE + GROUPS
 LOW_HALF = 0xFFFFFFFF
 
 
@@ -134,7 +137,7 @@ def _make_kernels(step: str, combine: str, integral: bool, targeted: bool) -> tu
 
 @cache
 def _make_ordered_kernel(kind: int, weighted: bool, targeted: bool) -> Any:
-    """Return the kernel that sums floats in order of vertex.
+    """Return the kernel that sums floats in groups of places.
 
     Parameters
     ----------
@@ -171,10 +174,10 @@ def _make_ordered_kernel(kind: int, weighted: bool, targeted: bool) -> Any:
 
     @kernel
     def _add_in_order_kernel(distances, unseen, targets, weights, number, edges, values, sums):
-        """Sum a row in order of vertex, one block for each row and column of weights.
+        """Sum a row in groups of places, one block for each row and column of weights.
 
-        All threads bring a tile, and one adds it: nothing but additions, in one order. What does
-        not count is a 0, which changes no sum.
+        All threads bring a tile, some add up a group each, and one adds the sums: in one order, by
+        nothing but additions. What does not count is a 0, which changes no sum.
 
         ========= ========= ======= ==============================================
         argument  shape     dtype   written by
@@ -190,7 +193,8 @@ def _make_ordered_kernel(kind: int, weighted: bool, targeted: bool) -> Any:
         ========= ========= ======= ==============================================
         """
         row, column, thread = cuda.blockIdx.x, cuda.blockIdx.y, cuda.threadIdx.x
-        tile = cuda.shared.array(TILE, float64)
+        tile = cuda.shared.array(PADDED, float64)
+        found = cuda.shared.array(GROUPS, float64)
         size = targets.size if targeted else distances.shape[1]
         total = float64(0)
         first = int64(0)
@@ -206,15 +210,17 @@ def _make_ordered_kernel(kind: int, weighted: bool, targeted: bool) -> Any:
                         value = float64(factor(float64(distance), number, edges, values))
                         if weighted:
                             value *= float64(weights[column, vertex])
-                tile[place] = value
+                tile[place + place // GROUP] = value
+            cuda.syncthreads()
+            if thread < GROUPS:
+                own = float64(0)
+                for place in range(thread * (GROUP + 1), thread * (GROUP + 1) + GROUP):
+                    own += tile[place]
+                found[thread] = own
             cuda.syncthreads()
             if thread == 0:
-                # (so many are read ahead of the additions, which wait for one another)
-                for place in range(0, TILE, 8):
-                    a, b, c, d = tile[place], tile[place + 1], tile[place + 2], tile[place + 3]
-                    e, f, g, h = tile[place + 4], tile[place + 5], tile[place + 6], tile[place + 7]
-                    total = (total + a + b + c + d) + e + f + g + h
-            cuda.syncthreads()
+                for group in range(GROUPS):
+                    total += found[group]
             first += TILE
         if thread == 0:
             sums[row, column] = total

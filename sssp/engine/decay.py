@@ -1,7 +1,8 @@
 """Decays: factors of vertex weights by distance, and float sums in a fixed order of vertices.
 
-A sum of floats depends on its order: it is the same on every device, in which exponentials and
-powers alone may differ in the last bit on a GPU (`sssp.cuda.reduce`).
+A sum of floats depends on its order, which is the same on every device: groups of `GROUP` places
+are added up, place by place, and then their sums. A place is a vertex of a whole row, or the
+position of a target. (Exponentials and powers may differ in the last bit on a GPU.)
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from sssp.kernels.jit import njit
 #: what the kernel adds up of a vertex: its distance, 1, or what a decay makes of the distance
 DISTANCE, ONE, EXPONENTIAL, POWER, LINEAR, GAUSSIAN, TABLE, FUNCTION = range(8)
 _NOTHING = np.empty(0, FLOAT64)
+#: places of a row whose floats are added up by themselves
+GROUP = 64
 
 
 class Decay(NamedTuple):
@@ -93,8 +96,8 @@ def _factor(kind, number, edges, values, distance):
 
 
 @njit
-def _ordered_sums_kernel(distances, unseen, vertices, weights, decay, totals):
-    """Sum weight times decay over the reached vertices of a row, in order of vertex.
+def _ordered_sums_kernel(distances, unseen, vertices, places, weights, decay, totals):
+    """Sum weight times decay over the reached vertices of a row, in groups of places.
 
     ========= ======== ======= ==============================================================
     argument  shape    dtype   written by
@@ -102,23 +105,30 @@ def _ordered_sums_kernel(distances, unseen, vertices, weights, decay, totals):
     distances (n,)     number  a search
     unseen    scalar   number  host: what stands for none
     vertices  (s,)     integer host: those to look at, ascending; None: all
+    places    (s,)     integer host: their places, if some are left out; None: 0 to s - 1
     weights   (n, c)   float64 host; None: all 1, and c is 1
     decay     4        mixed   host: a `Decay`
     totals    (c,)     float64 host: zeros; here
     ========= ======== ======= ==============================================================
     """
     kind, number, edges, values = decay
+    sums, group = np.zeros_like(totals), 0
     for i in range(distances.size if vertices is None else vertices.size):
         vertex = i if vertices is None else vertices[i]
         distance = distances[vertex]
         if distance == unseen:
             continue
+        own = (i if places is None else places[i]) // GROUP
+        if own != group:
+            totals += sums
+            sums[:], group = 0.0, own
         factor = _factor(kind, number, edges, values, np.float64(distance))
         if weights is None:
-            totals[0] += factor
+            sums[0] += factor
         else:
-            for column in range(totals.size):
-                totals[column] += factor * weights[vertex, column]
+            for column in range(sums.size):
+                sums[column] += factor * weights[vertex, column]
+    totals += sums
 
 
 def ordered_sums(
@@ -127,8 +137,9 @@ def ordered_sums(
     vertices: NDArray[Any] | None,
     weights: NDArray[np.float64] | None,
     decay: Decay | None,
+    places: NDArray[Any] | None = None,
 ) -> NDArray[np.float64]:
-    """Return the sums of a row, added in order of vertex.
+    """Return the sums of a row, added up in groups of places.
 
     Parameters
     ----------
@@ -140,6 +151,8 @@ def ordered_sums(
     weights : ndarray, shape (n, c), or None
     decay : Decay or None
         None: the weights alone are added up, or the distances if there are none.
+    places : ndarray, ascending, or None
+        Of the vertices, if some are left out; None: in order.
 
     Returns
     -------
@@ -152,7 +165,8 @@ def ordered_sums(
         factors = np.full(distances.size, math.inf)
         factors[reached] = summand.factors(distances[reached])
         distances, unseen, summand = factors, math.inf, Decay(DISTANCE)
-    _ordered_sums_kernel(distances, unseen, vertices, weights, tuple(summand[:-1]), totals)
+    numbers = tuple(summand[:-1])
+    _ordered_sums_kernel(distances, unseen, vertices, places, weights, numbers, totals)
     return totals
 
 
@@ -165,7 +179,7 @@ def choose_summand(decay: Decay | None, weights: NDArray[Any] | None) -> Decay:
 
 @njit
 def _ordered_lanes_kernel(block, start, places, bound, weights, decay, totals):
-    """Sum weight times decay over the reached vertices of every lane, in order of place.
+    """Sum weight times decay over the reached vertices of every lane, in groups of places.
 
     ======== ============= ======= ============================================
     argument shape         dtype   written by
@@ -180,8 +194,11 @@ def _ordered_lanes_kernel(block, start, places, bound, weights, decay, totals):
     ======== ============= ======= ============================================
     """
     kind, number, edges, values = decay
-    factors = np.empty(totals.shape[1], np.float64)
+    factors, sums = np.empty(totals.shape[1], np.float64), np.zeros_like(totals)
     for i in range(places.size):
+        if i % GROUP == 0:
+            totals += sums
+            sums[:] = 0.0
         found = block[np.uint64(places[i]), start : start + factors.size]
         if kind == ONE:
             for lane in range(factors.size):
@@ -195,7 +212,8 @@ def _ordered_lanes_kernel(block, start, places, bound, weights, decay, totals):
         for column in range(totals.shape[0]):
             weight = 1.0 if weights is None else weights[i, column]
             for lane in range(factors.size):
-                totals[column, lane] += factors[lane] * weight
+                sums[column, lane] += factors[lane] * weight
+    totals += sums
 
 
 def ordered_sums_of_lanes(
