@@ -123,6 +123,10 @@ def test_every_question_heeds_turns(device, prepared):
             sssp.verify(t, trips)
             for trip in np.flatnonzero(trips.reached) if predecessors else []:
                 assert turned.length(trips.path_arcs(trip).tolist()) == trips.distances[trip]
+        if device != "cpu":
+            many = np.resize(every, 33)  # (so many are swept side by side)
+            there = sssp.shortest_paths(h, many, output="device", **on)
+            assert (dense(there.to_host()) == expected[many]).all()
         within = near < INF
         weights = every + 1
         assert (sssp.reduce(h, every, "count", limit=limit, **on) == within.sum(axis=1)).all()
@@ -149,6 +153,24 @@ def test_every_question_heeds_turns(device, prepared):
         assert (counts == (expected.T < INF).sum(axis=1)).all()
 
     draw_and_ask(device, questions(), check, 12)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("u_turns", [None, 5])
+def test_rows_on_a_device_are_gathered_only_where_turns_cut_something_off(device, u_turns):
+    g = sssp.road_like(60, seed=4)
+    named = g.with_turns(([0], [int(g.indptr[g.indices[0]])], [9]), arcs=True, u_turns=u_turns)
+    into = int(g.indices[0])
+    out = range(int(g.indptr[into]), int(g.indptr[into + 1]))
+    entering = np.flatnonzero(g.indices == into)
+    banned = np.repeat(entering, len(out)), np.tile(out, entering.size)
+    apart = g.with_turns((*banned, np.full(banned[0].size, INF)), arcs=True)
+    rows = np.resize(np.arange(g.n), 40)
+    for t, side_by_side in ((named, True), (apart, False)):
+        found = sssp.shortest_paths(sssp.prepare(t), rows, device=device, output="device")
+        assert (found.distances.pitch is not None) == side_by_side
+        expected = sssp.shortest_paths(t, rows, device="cpu")
+        np.testing.assert_array_equal(found.to_host().distances, expected.distances)
 
 
 @pytest.mark.parametrize("prepared", [False, True], ids=["flat", "prepared"])

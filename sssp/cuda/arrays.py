@@ -100,6 +100,12 @@ class DeviceArray:
             return self
         return DeviceArray(self.flat, shape, self.number, self._stream)
 
+    def cut(self, columns: int) -> DeviceArray:
+        """Return a view of the first columns of rows that stand side by side."""
+        assert self.pitch is not None
+        flat = self.flat[: self.pitch * columns]
+        return DeviceArray(flat, (self.shape[0], columns), self.number, self._stream, self.pitch)
+
     def like(self, flat: Any) -> DeviceArray:
         """Return an array with this shape and these strides."""
         return DeviceArray(flat, self.shape, self.number, self._stream, self.pitch)

@@ -74,6 +74,23 @@ def search_graph(
     return answer
 
 
+def ends_of_trips(prepared: PreparedMap, asked: Graph) -> NDArray[np.bool_]:
+    """Return at which ranks trips only end, and at which they only begin, shape (2, n).
+
+    No arc leads on from the ones, and none into the others. `asked` is the graph with turns.
+    """
+    assert asked.turns is not None
+    expansion, order = asked.turns.expansion, prepared._structure.order
+
+    def build() -> NDArray[np.bool_]:
+        begins, ends, entered = np.zeros((3, order.size), np.bool_)
+        begins[expansion.begin] = ends[expansion.end] = entered[expansion.indices] = True
+        return np.stack((ends & ~begins, begins & ~ends & ~entered))[:, order]
+
+    found: NDArray[np.bool_] = prepared.graph._shared("ends of trips", build)
+    return found
+
+
 def weigh_targets(request: Request) -> Request:
     """Return the request with the vertex weights of its targets only, in their order."""
     reduction, targets = request.reduction, request.targets

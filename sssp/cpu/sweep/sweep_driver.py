@@ -41,7 +41,7 @@ from sssp.graph.arc_orders import arcs_by_head
 from sssp.kernels.dtypes import INDEX, INT32, INT64, infinity
 from sssp.kernels.jit import njit
 from sssp.methods import Method
-from sssp.order.prepared_map import PreparedMap, solve_by_sweeps, weigh_targets
+from sssp.order.prepared_map import PreparedMap, ends_of_trips, solve_by_sweeps, weigh_targets
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
@@ -340,16 +340,9 @@ class _LaneRows(Rows):
         metric, asked = self.metric, self.request.asked
         if metric.joined or asked is None or asked.turns is None or metric.layer.ranks.size:
             return bool(metric.joined)
-        expansion, order = asked.turns.expansion, self.structure.order
-
-        def find_ends() -> NDArray[np.bool_]:
-            begins, ends, entered = np.zeros((3, order.size), np.bool_)
-            begins[expansion.begin] = ends[expansion.end] = entered[expansion.indices] = True
-            # trips only end at the ones, and only begin at the others
-            return np.stack((ends & ~begins, begins & ~ends & ~entered))
 
         def build() -> bool:
-            sinks, departures = prepared.graph._shared("ends of trips", find_ends)[:, order]
+            sinks, departures = ends_of_trips(prepared, asked)
             return not (sinks[-1] or departures[-1]) and all(
                 _have_one_top(arcs.first, arcs.ends, left_out)
                 for arcs, left_out in ((metric.base.up, sinks), (metric.base.down, departures))

@@ -199,6 +199,8 @@ class DeviceMap:
         Potentials of the vertices, if the weights are between them.
     joined : bool
         Whether every vertex reaches every other.
+    joined_by_turns : bool or None
+        Whether those of a graph with turns do, in its expansion; None: not known yet.
     fits : bool
         Whether no sum, here or in a sweep, can leave the dtype.
     nbytes : int
@@ -231,6 +233,7 @@ class DeviceMap:
         self.between, self.shifts = maps.between[own], maps.shifts
         self.nbytes = tree.nbytes + maps.nbytes // maps.count
         self.joined = self.fits = False
+        self.joined_by_turns: bool | None = None
 
     def with_loan(self, loan: Loan) -> DeviceMap:
         """Return a copy that keeps its memory reserved, for a hierarchy to hold."""
@@ -334,7 +337,7 @@ class DeviceMaps:
             measured = noted[GREATEST] > self.most
             fits = ROUNDED_UP * (longest + far) < self.safe
             version.fits = bool(fits or not (measured or self.shifted))
-            version.joined = not words[APART]
+            version.joined, version.joined_by_turns = not words[APART], None
 
     def launch(self, work: Work, stream: Any) -> None:
         """Launch all kernels of `customize`, for the first maps."""

@@ -28,7 +28,7 @@ from sssp.order.structure import NO_SLOT, Structure, offsets
 from sssp.order.tree_partition import Bundles, make_bundles
 
 #: most rows of a bundle, by tier from below
-LIMITS = (4, 6) if SIMULATOR else (40, 56, 80, 112)
+LIMITS = (4, 6) if SIMULATOR else (40, 56, 80, 112, 160, 224)
 #: arcs of a group, in the lowest tier and in all others: there vertices have more of them; powers
 #: of two
 GROUPS = 2, 4

@@ -8,13 +8,15 @@ device.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numba import uint32
 from numpy.typing import NDArray
 
-from sssp.cuda.compiler import SIMULATOR, device_number, select
-from sssp.cuda.device_memory import device_graph
+from sssp.cuda.compiler import SIMULATOR, bind, cuda, device_number, kernel, select
+from sssp.cuda.device_memory import device_graph, on_host, upload
+from sssp.cuda.pool import THREADS
 from sssp.cuda.search_driver import solve_rows
 from sssp.cuda.sweep.device_maps import DeviceMap, device_map
 from sssp.cuda.sweep.lanes import FEW, LanesSearch
@@ -23,9 +25,18 @@ from sssp.cuda.sweep.sweep_outputs import Folded, SideBySide, Turned
 from sssp.cuda.sweep.sweep_trips import find_trips
 from sssp.engine.reductions import TOTAL, Reduction
 from sssp.engine.request import Answer, Request
-from sssp.kernels.dtypes import INT32, INT64
+from sssp.kernels.dtypes import INDEX, INT32, INT64
 from sssp.methods import Method
-from sssp.order.prepared_map import PreparedMap, search_graph, solve_by_sweeps, weigh_targets
+from sssp.order.prepared_map import (
+    PreparedMap,
+    ends_of_trips,
+    search_graph,
+    solve_by_sweeps,
+    weigh_targets,
+)
+
+if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
 
 #: part of the vertices up to which targets are selected; for targets that nobody has asked for
 #: before, so many distances of all vertices pay for it
@@ -50,22 +61,29 @@ def _sweep(
     hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
     """Answer by sweeps, except nearest sources and trips, on the current device."""
-    if request.width is not None and request.targets is None:
-        request = replace(request, targets=hierarchy.graph._first_vertices(request.width))
     if request.nearest:
         return search_graph(hierarchy, request, method, dtype)
     graph = hierarchy.graph.without_closed_arcs() if request.predecessors else hierarchy.graph
     number = device_number(request.device)
-    if request.target_offsets is not None:
-        return find_trips(device_map(hierarchy, dtype, number), hierarchy, request, method)
-
     there, trees = device_map(hierarchy, dtype, number), None
+    if request.target_offsets is not None:
+        return find_trips(there, hierarchy, request, method)
+
+    width = request.width if request.targets is None else None
+    whole = _is_whole(there, hierarchy, request)
+    if width is not None:
+        # (the first columns of all are cut off where rows stand side by side)
+        known = None if _stand_side_by_side(there, request, whole) else graph._first_vertices(width)
+        request = replace(request, width=None, targets=known)
     if request.predecessors and graph._least_inner_weight > 0:
         trees = device_graph(graph, number).arcs(graph, dtype, reverse=True)
     if _ends_at_targets(request):
         request = weigh_targets(request)
-    search = _search_for(there, request, trees)
-    return solve_rows(graph, request, method, dtype, lambda on_device: search)
+    search = _search_for(there, request, trees, whole)
+    answer = solve_rows(graph, request, method, dtype, lambda on_device: search)
+    if answer is not None and width is not None and request.targets is None:
+        answer.distances = answer.distances.cut(width)
+    return answer
 
 
 def _fits(hierarchy: PreparedMap, request: Request, dtype: np.dtype[Any]) -> bool:
@@ -76,10 +94,9 @@ def _fits(hierarchy: PreparedMap, request: Request, dtype: np.dtype[Any]) -> boo
 
 
 def _search_for(
-    on_device: DeviceMap, request: Request, trees: tuple[Any, ...] | None
+    on_device: DeviceMap, request: Request, trees: tuple[Any, ...] | None, whole: bool
 ) -> LanesSearch:
     """Choose the output of the lanes; with arcs for trees, if lanes are enough to find them."""
-    whole = _is_whole(on_device, request)
     if request.predecessors and (trees is None or request.targets is not None):
         return Turned(on_device, None, trees, direct=whole)
     if _ends_at_targets(request):
@@ -93,10 +110,7 @@ def _search_for(
         and _folds(on_device, request.reduction)
     ):
         return Folded(on_device, request.reduction)
-    if not _is_light(request):
-        return Turned(on_device, None, trees, direct=whole)
-    filled = request.rows > FEW and on_device.dtype != INT64
-    if request.output == "device" and request.reduction is None and whole and filled:
+    if _stand_side_by_side(on_device, request, whole):
         return SideBySide(on_device, request.rows, trees)
     return Turned(on_device, None, trees, direct=whole)
 
@@ -118,10 +132,10 @@ def _ends_at_targets(request: Request) -> bool:
     return request.reduction is None or request.targets.size > 0
 
 
-def _is_light(request: Request) -> bool:
-    """Return whether a request is for distances, or only their number, sum and maximum."""
-    reduction = request.reduction
-    return reduction is None or (reduction.vertex_weights is None and reduction.decay is None)
+def _stand_side_by_side(on_device: DeviceMap, request: Request, whole: bool) -> bool:
+    """Return whether the lanes of whole rows are the answer: many, and left on the device."""
+    filled = request.rows > FEW and on_device.dtype != INT64
+    return whole and filled and request.output == "device" and request.reduction is None
 
 
 def _folds(on_device: DeviceMap, reduction: Reduction) -> bool:
@@ -148,6 +162,79 @@ def _packed(on_device: DeviceMap, targets: NDArray[np.int64], rows: int) -> Pack
     return on_device.selected.of(tree.selections.of(tree, targets))
 
 
-def _is_whole(on_device: DeviceMap, request: Request) -> bool:
-    """Return whether lanes need no changes: no limit, no potentials, connected."""
-    return on_device.joined and not on_device.shifts.size and request.limit is None
+def _is_whole(on_device: DeviceMap, hierarchy: PreparedMap, request: Request) -> bool:
+    """Return whether lanes need no changes: no limit, no potentials, all that is asked reached."""
+    if on_device.shifts.size or request.limit is not None:
+        return False
+    asked, known = request.asked, request.width is not None and request.targets is None
+    if on_device.joined or not known or asked is None or asked.turns is None:
+        return on_device.joined
+    if on_device.joined_by_turns is None:
+        on_device.joined_by_turns = _are_joined(on_device, hierarchy, asked)
+    return on_device.joined_by_turns
+
+
+def _are_joined(on_device: DeviceMap, hierarchy: PreparedMap, asked: Graph) -> bool:
+    """Return whether every vertex of a graph with turns reaches every other, in the expansion."""
+    structure = hierarchy._structure
+    sinks, departures = ends_of_trips(hierarchy, asked)
+
+    def find_hidden() -> NDArray[np.int32] | None:
+        """Return the depth of each rank's parent if trips end there; None: or of higher ones."""
+        lower = np.repeat(np.arange(sinks.size), np.diff(structure.first))
+        above = sinks[structure.upper]
+        if (structure.parent[lower[above]] != structure.upper[above]).any():
+            return None
+        return np.where(sinks[structure.parent], structure.depth - 1, -1).astype(INDEX)
+
+    hidden = hierarchy.graph._shared("parents where trips end", find_hidden)
+    if hidden is None:
+        return False
+    tops = upload(np.zeros(2, INDEX))
+    _count_tops_kernel[-(-sinks.size // THREADS), THREADS](
+        *bind(
+            _count_tops_kernel, on_device.tree.arrays | on_device.kept._asdict(),
+            hidden=upload(hidden), sinks=upload(sinks), departures=upload(departures), tops=tops,
+        )
+    )  # fmt: skip
+    return bool((on_host(tops, cuda.default_stream()) == 1).all())
+
+
+@kernel
+def _count_tops_kernel(
+    sinks, departures, hidden, kept_first, up_stop, up_depths, down_stop, down_ends, tops
+):
+    """Count the ranks from which no kept arc leads up, and those to which none leads down.
+
+    Ends of trips do not count, nor do arcs to them from below: a thread a rank.
+
+    ========== ===== ====== =========================================================
+    argument   shape dtype  written by
+    ========== ===== ====== =========================================================
+    sinks      (n,)  bool   host: ranks where trips only end
+    departures (n,)  bool   host: ranks where trips only begin
+    hidden     (n,)  int32  host: the depth to which arcs up do not count, or -1
+    kept_first (n,)  uint32 host: where the kept arcs of every rank begin
+    up_stop    (n,)  uint32 customization: where those up from it end
+    up_depths  (c,)  int32  customization: depths that they lead to
+    down_stop  (n,)  uint32 customization: where those down to it end
+    down_ends  (c,)  int32  customization: ranks that they come from
+    tops       (2,)  int32  host: zeros; here
+    ========== ===== ====== =========================================================
+    """
+    rank = uint32(cuda.grid(1))
+    if rank >= sinks.size:
+        return
+    first = uint32(kept_first[rank])
+    is_top, arc = not sinks[rank], first
+    while arc < up_stop[rank]:
+        is_top = is_top and up_depths[arc] == hidden[rank]
+        arc = uint32(arc + 1)
+    if is_top:
+        cuda.atomic.add(tops, 0, 1)
+    is_top, arc = not departures[rank], first
+    while arc < down_stop[rank]:
+        is_top = is_top and departures[uint32(down_ends[arc])]
+        arc = uint32(arc + 1)
+    if is_top:
+        cuda.atomic.add(tops, 1, 1)
