@@ -16,7 +16,7 @@ import pytest
 
 import sssp
 from sssp.cpu import team
-from sssp.engine.workers import Pool
+from sssp.engine.workers import Pool, lend_pool
 from tests.compare import assert_same_array
 from tests.patience import PATIENCE, wait_until
 
@@ -234,3 +234,17 @@ except sssp.DeviceError as error:
     )
     assert "interrupted" in done.stdout
     assert "restart Python" in done.stdout
+
+
+def test_threads_are_lent_again_but_not_after_an_error() -> None:
+    with lend_pool(2) as first:
+        assert first.submit(int).result() == 0
+    with lend_pool(2) as again, lend_pool(2) as other:
+        assert again is first
+        assert other is not first
+    with pytest.raises(KeyboardInterrupt), lend_pool(2) as broken:
+        raise KeyboardInterrupt
+    with lend_pool(2) as one, lend_pool(2) as two:
+        assert broken not in (one, two)
+    with pytest.raises(RuntimeError, match="shutdown"):
+        broken.submit(int)

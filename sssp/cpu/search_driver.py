@@ -43,7 +43,7 @@ from sssp.engine.outputs import make_form
 from sssp.engine.overflow import OverflowTest
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Request
-from sssp.engine.workers import POLL_SECONDS, Pool
+from sssp.engine.workers import POLL_SECONDS, lend_pool
 from sssp.graph.arc_orders import ArcsByHead, arcs_by_head, unsigned_arcs
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
@@ -243,7 +243,7 @@ class Rows:
     def _work_in_threads(
         self, blocks: Iterator[range], threads: int, advance: Callable[[int], object]
     ) -> None:
-        with Pool(threads) as executor:
+        with lend_pool(threads) as executor:
             try:
                 futures = [executor.submit(self._work, blocks, advance) for _ in range(threads)]
                 # with a timeout, for else Ctrl-C is not heard on every system

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import ParamSpec, TypeVar
@@ -48,6 +49,31 @@ class Pool(ThreadPoolExecutor):
             super()._adjust_thread_count()
 
 
+_idle: dict[int, list[Pool]] = {}
+if hasattr(os, "register_at_fork"):  # (a child has none of the threads)
+    os.register_at_fork(after_in_child=_idle.clear)
+
+
+@contextmanager
+def lend_pool(threads: int) -> Iterator[Pool]:
+    """Lend a pool of threads that an earlier call has left, or make one.
+
+    To start threads takes longer than many calls. The borrower waits for what it submits;
+    after an exception what has not begun is cancelled, the rest is waited for, and the threads end.
+    """
+    pools = _idle.setdefault(threads, [])
+    try:
+        pool = pools.pop()
+    except IndexError:
+        pool = Pool(threads)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(cancel_futures=True)
+        raise
+    pools.append(pool)
+
+
 def ordered_map(work: Callable[[T], R], pieces: Iterable[T], threads: int) -> Iterator[R]:
     """Yield ``work(piece)`` for every piece in order, computed in several threads.
 
@@ -66,22 +92,18 @@ def ordered_map(work: Callable[[T], R], pieces: Iterable[T], threads: int) -> It
         yield from map(work, pieces)
         return
     left = iter(pieces)
-    with Pool(threads) as executor:
+    with lend_pool(threads) as executor:
         under_way: deque[Future[R]] = deque()
-        try:
-            for piece in islice(left, AHEAD * threads):
+        for piece in islice(left, AHEAD * threads):
+            under_way.append(executor.submit(work, piece))
+        while under_way:
+            # with a timeout, for else Ctrl-C is not heard on every system
+            while wait([under_way[0]], POLL_SECONDS).not_done:
+                pass
+            done = under_way.popleft()
+            for piece in islice(left, 1):
                 under_way.append(executor.submit(work, piece))
-            while under_way:
-                # with a timeout, for else Ctrl-C is not heard on every system
-                while wait([under_way[0]], POLL_SECONDS).not_done:
-                    pass
-                done = under_way.popleft()
-                for piece in islice(left, 1):
-                    under_way.append(executor.submit(work, piece))
-                yield done.result()
-        finally:
-            # Ctrl-C, or an exception: the others end after the piece in hand
-            executor.shutdown(wait=False, cancel_futures=True)
+            yield done.result()
 
 
 def map_over_devices(

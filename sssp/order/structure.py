@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from sssp.engine import thresholds
 from sssp.engine.reuse import Derived
-from sssp.engine.workers import POLL_SECONDS, Pool
+from sssp.engine.workers import POLL_SECONDS, Pool, lend_pool
 from sssp.graph.arc_orders import order_of_heads
 from sssp.graph.csr import arc_position, freeze
 from sssp.graph.graph import Graph
@@ -159,7 +159,7 @@ class Tasks(NamedTuple):
                 left = 0
                 change.notify_all()
 
-        with Pool(threads) as pool, Pool(threads) as executor:
+        with lend_pool(threads) as pool, lend_pool(threads) as executor:
             try:
                 for phase in phases:
                     ready.extend(task for task in phase if not waiting[task])

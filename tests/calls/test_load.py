@@ -243,7 +243,7 @@ def test_flows_are_those_of_trees_and_of_any_number_of_threads(
     town: sssp.Graph, demand: tuple[Array, Array, Array], by_trees: Array, monkeypatch: Any
 ) -> None:
     h = sssp.prepare(town)
-    monkeypatch.setattr(thresholds, "WORTH_A_THREAD", 1)
+    monkeypatch.setattr(thresholds, "FLOW_STEPS", 1)
     monkeypatch.setattr(thresholds, "CUSTOMIZED_ALONE", 1)
     one = sssp.load(h, demand, threads=1)
     np.testing.assert_allclose(one.flow, by_trees, rtol=1e-12)

@@ -19,7 +19,7 @@ import sssp
 from sssp.bench.papers.baselines import BaselineBellmanFord
 from sssp.cpu import search_driver as runner
 from sssp.engine import outputs as forms
-from sssp.engine.workers import Pool
+from sssp.engine.workers import lend_pool
 from sssp.methods import METHODS
 from tests import naive
 from tests.compare import assert_same
@@ -298,12 +298,11 @@ def test_only_so_many_threads_work_as_have_memory(monkeypatch: pytest.MonkeyPatc
     g = city(100)
     sizes = []
 
-    class Counted(Pool):
-        def __init__(self, threads: int) -> None:
-            sizes.append(threads)
-            super().__init__(threads)
+    def lend_counted(threads: int) -> Any:
+        sizes.append(threads)
+        return lend_pool(threads)
 
-    monkeypatch.setattr(runner, "Pool", Counted)
+    monkeypatch.setattr(runner, "lend_pool", lend_counted)
     expected = sssp.shortest_paths(g, range(10), method="dijkstra", threads=1).distances
     for workers in (1, 2, 3, 9):
         r = sssp.shortest_paths(

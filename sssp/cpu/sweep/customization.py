@@ -490,6 +490,7 @@ class _Customization:
     def __init__(self, structure: Structure, dtype: np.dtype[Any], threads: int) -> None:
         self.structure, self.tasks = structure, structure.tasks
         self.threads = structure.threads_for(threads)
+        self.parts = PARTS * self.threads if self.threads > 1 else 1
         self.dtype, self.inf, self.n = dtype, infinity(dtype), structure.order.size
         self.first, self.upper = structure.first.view(np.uint64), structure.upper.view(np.uint32)
         self.lower_first, self.lower = structure.lower_first.view(np.uint64), structure.lower
@@ -513,7 +514,7 @@ class _Customization:
 
         for _ in ordered_map(clear, self._pieces(), self.threads):
             pass
-        cuts = np.linspace(0, slots.size, PARTS * self.threads + 1).astype(int).tolist()
+        cuts = np.linspace(0, slots.size, self.parts + 1).astype(int).tolist()
         for _ in ordered_map(write, pairwise(cuts), self.threads):
             pass
 
@@ -577,7 +578,7 @@ class _Customization:
         middle = (low + high) // 2
         ends = self.lower[self.lower_first[middle] : self.lower_first[middle + 1], 1]
         ends = ends[ends < inside]
-        cuts = np.unique(ends[:: max(1, ends.size // (PARTS * self.threads))]).astype(np.uint64)
+        cuts = np.unique(ends[:: max(1, ends.size // self.parts)]).astype(np.uint64)
         parts = [
             pool.submit(self._run, _perfect_kernel, start, end, low, high)
             for start, end in pairwise([ZERO, *cuts, inside])
@@ -620,7 +621,7 @@ class _Customization:
     def _pieces(self) -> list[tuple[int, int]]:
         """Divide the ranks into ranges with about equally many arcs."""
         arcs = self.upper.size
-        pieces = max(PARTS * self.threads, arcs // MOST_AT_ONCE)
+        pieces = max(self.parts, arcs // MOST_AT_ONCE)
         even = np.arange(1, pieces) * arcs // pieces
         cuts = np.searchsorted(self.first, even.astype(np.uint64))
         return list(pairwise([0, *np.unique(cuts[(cuts > 0) & (cuts < self.n)]).tolist(), self.n]))

@@ -31,8 +31,8 @@ from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, infinity
 from sssp.order.prepared_map import PreparedMap
 from sssp.order.structure import NO_SLOT, Ancestors, Structure, find_ancestors, offsets
 
-#: blocks that are enough to spread over threads, and groups that one has at least
-BLOCKS, GROUPS = 32, 4
+#: blocks that are enough to spread over threads
+BLOCKS = 32
 #: a group sweeps for its own destinations if those of all groups are fewer than one in so many
 OWN_SHARE = 4
 FEWER_VOLUMES = "give fewer origins at a time, and add up the flows"
@@ -121,9 +121,10 @@ class SweptFlows:
         few = groups * self.ends.size // OWN_SHARE
         # whether all groups sweep for all destinations
         self.is_table = not demand.is_sparse or bool(demand.volumes.nnz >= few)
-        each = max(GROUPS, -(-groups // BLOCKS)) if self.is_table else 1
-        if self.is_table and 2 * s.upper.size * self.by_rank.size < thresholds.WORTH_A_THREAD:
-            each = max(1, groups)
+        # (the same blocks for any number of threads, because floats are added up in their order)
+        steps = 2 * s.upper.size * self.by_rank.size
+        blocks = min(BLOCKS, max(1, -(-steps // thresholds.FLOW_STEPS)))
+        each = max(1, -(-groups // blocks)) if self.is_table else 1
         self.parts = [range(low, min(low + each, groups)) for low in range(0, groups, each)]
         self.shared = None
         if self.is_table:
@@ -324,7 +325,7 @@ class SweptFlows:
         packed = weighed.pack(self._block(self._pieces(self.parts[0])[0]))
         arcs = packed.up_slots.size + packed.down_slots.size
         steps = arcs * self.by_rank.size
-        threads = min(self.threads, len(self.parts), 1 + steps // thresholds.WORTH_A_THREAD)
+        threads = min(self.threads, len(self.parts), max(1, -(-steps // thresholds.FLOW_STEPS)))
         places = packed.downs[0].size * (LANES * weighed.dtype.itemsize + 1)
         volumes = self.all_bytes if self.keeps else threads * self.group_bytes
         parts = {
