@@ -28,7 +28,11 @@ from sssp.order.structure import NO_SLOT, Structure, offsets
 from sssp.order.tree_partition import Bundles, make_bundles
 
 #: most rows of a bundle, by tier from below
-LIMITS = (4, 6) if SIMULATOR else (40, 56, 80, 112, 160, 224)
+LIMITS = (4, 6) if SIMULATOR else (40, 56, 80, 112)
+#: the next ones, of trees of which something remains between bundles and top: with costs of all
+#: turns New York has 394 levels then, and none with these, where one tree takes 0.33 ms, not 1.6;
+#: where nothing remains they only make the highest tiers slower
+WIDER = () if SIMULATOR else (160, 224)
 #: arcs of a group, in the lowest tier and in all others: there vertices have more of them; powers
 #: of two
 GROUPS = 2, 4
@@ -67,7 +71,7 @@ class DeviceTree(Arrays):
         super().__init__()
         # (the same on every device)
         self.bundles = bundles = structure.shared.get_or_build(
-            "bundles", lambda: make_bundles(structure, LIMITS, TOP)
+            "bundles", lambda: _cut_into_bundles(structure)
         )
         self.height, self.made = structure.height, Derived()
         depths = structure.depth[bundles.rank[: bundles.top]]
@@ -290,6 +294,12 @@ class Above(Arrays):
         }
         self.nbytes = sum(array.nbytes for array in own.values())
         self.arrays = tree.arrays | own | {"order": tree["places"]}
+
+
+def _cut_into_bundles(structure: Structure) -> Bundles:
+    """Cut the elimination tree, into wider bundles if levels would be left above them."""
+    bundles = make_bundles(structure, LIMITS, TOP)
+    return bundles if bundles.levels.size == 1 else make_bundles(structure, LIMITS + WIDER, TOP)
 
 
 def _chains(structure: Structure, bundles: Bundles) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

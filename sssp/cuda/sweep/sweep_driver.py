@@ -167,7 +167,9 @@ def _is_whole(on_device: DeviceMap, hierarchy: PreparedMap, request: Request) ->
     if on_device.shifts.size or request.limit is not None:
         return False
     asked, known = request.asked, request.width is not None and request.targets is None
-    if on_device.joined or not known or asked is None or asked.turns is None:
+    # (what is found here serves only rows that are left side by side)
+    left = known and request.output == "device" and request.rows > FEW
+    if on_device.joined or not left or asked is None or asked.turns is None:
         return on_device.joined
     if on_device.joined_by_turns is None:
         on_device.joined_by_turns = _are_joined(on_device, hierarchy, asked)
@@ -177,26 +179,25 @@ def _is_whole(on_device: DeviceMap, hierarchy: PreparedMap, request: Request) ->
 def _are_joined(on_device: DeviceMap, hierarchy: PreparedMap, asked: Graph) -> bool:
     """Return whether every vertex of a graph with turns reaches every other, in the expansion."""
     structure = hierarchy._structure
-    sinks, departures = ends_of_trips(hierarchy, asked)
 
-    def find_hidden() -> NDArray[np.int32] | None:
-        """Return the depth of each rank's parent if trips end there; None: or of higher ones."""
+    def find_ends() -> dict[str, Any] | None:
+        """Return what the kernel takes; None: an arc to an end comes from below its children."""
+        sinks, departures = ends_of_trips(hierarchy, asked)
         lower = np.repeat(np.arange(sinks.size), np.diff(structure.first))
         above = sinks[structure.upper]
         if (structure.parent[lower[above]] != structure.upper[above]).any():
             return None
-        return np.where(sinks[structure.parent], structure.depth - 1, -1).astype(INDEX)
+        hidden = np.where(sinks[structure.parent], structure.depth - 1, -1).astype(INDEX)
+        arrays = {"sinks": sinks, "departures": departures, "hidden": hidden}
+        return {name: upload(array) for name, array in arrays.items()}
 
-    hidden = hierarchy.graph._shared("parents where trips end", find_hidden)
-    if hidden is None:
+    tree = on_device.tree
+    ends = tree.made.get_or_build("ends of trips", find_ends)
+    if ends is None:
         return False
-    tops = upload(np.zeros(2, INDEX))
-    _count_tops_kernel[-(-sinks.size // THREADS), THREADS](
-        *bind(
-            _count_tops_kernel, on_device.tree.arrays | on_device.kept._asdict(),
-            hidden=upload(hidden), sinks=upload(sinks), departures=upload(departures), tops=tops,
-        )
-    )  # fmt: skip
+    tops, own = upload(np.zeros(2, INDEX)), tree.arrays | on_device.kept._asdict() | ends
+    count = _count_tops_kernel
+    count[-(-structure.order.size // THREADS), THREADS](*bind(count, own, tops=tops))
     return bool((on_host(tops, cuda.default_stream()) == 1).all())
 
 
