@@ -171,7 +171,7 @@ def ask_prepared(recorder: Recorder, dtype: np.dtype[Any]) -> None:
     with recorder.really():
         sssp.shortest_paths(sssp.prepare(small, threads=1), 0, targets=range(20), device="cuda")
         turned = sssp.prepare(small.with_turns(([0], [1], [1])), threads=1)
-        sssp.shortest_paths(turned, 0, output="device", device="cuda")
+        sssp.shortest_paths(turned, [0] * 33, output="device", device="cuda")
     if dtype.kind == "i":
         # lanes are turned, or are the answer where each vertex reaches each
         there_and_back = sssp.Graph.from_arcs([0, 1], [1, 0], [1, 1])
