@@ -48,7 +48,7 @@ DTYPES = "uint16", "int32", "float32", "int64", "float64"
 SIZES = 1000, 2500, 5000, 7500, 8192, 10_000, 32_768
 #: and of those that are closed
 CLOSED = 500, 1024, 2048, 5000, 10_000, 32_768, 100_000
-#: arcs a vertex of the graphs
+#: arcs per vertex of the graphs
 DEGREE = 4
 
 
@@ -235,7 +235,7 @@ def baseline_blocked(n: int) -> Figure:
 
 
 def closure(n: int, how: str, degree: float = DEGREE) -> Figure:
-    """Measure the closure of a random graph, nearly all ones from some two arcs a vertex on."""
+    """Measure the closure of a random graph, nearly all ones from some two arcs per vertex on."""
     graph = random_graph(n, degree)
     request = ClosureRequest(n, (graph.indptr, graph.indices), None, device="cuda:0")
     initial = transitive_closure.pack_matrix(request)

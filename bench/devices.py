@@ -41,7 +41,7 @@ MOST_JOBS = 100
 REACH = 20
 DENSE = (100, 300, 1000, 3000, 10_000)
 CLOSURES = (300, 1000, 3000, 10_000)
-#: arcs a vertex of the random graphs
+#: arcs per vertex of the random graphs
 DEGREES = (4, 30)
 #: entries of an answer, and steps of a dense method, beyond which few threads take too long
 ENTRIES_OF_FEW, STEPS_OF_FEW = 5e7, 3e10

@@ -46,7 +46,7 @@ METHODS = {
     "bellman-ford": (PINK, "D"),
 }
 
-#: bytes a second of memory of the H100 with 80 GB of HBM3, by NVIDIA's data sheet
+#: bytes per second of memory of the H100 with 80 GB of HBM3, by NVIDIA's data sheet
 BANDWIDTH = 3.35e12
 #: bytes of an entry of the matrices of the roofline
 WORD = 4

@@ -26,7 +26,7 @@ from bench.graphs import SEED
 from bench.listing import Listing, make_parser
 from sssp.apps.terminal.arguments import find_graph
 from sssp.bench.equilibria import FIXED
-from sssp.calls.load import Loader
+from sssp.calls.load_demand import Loader
 from sssp.datasets import find
 from sssp.engine.demand import as_demand
 

@@ -54,7 +54,7 @@ def _percolated_arcs_kernel(
 def percolated_grid(width: int, height: int, *, share: float = 0.62, seed: int = 1) -> sssp.Graph:
     """Return the largest component of a grid without some of its arcs.
 
-    It has few arcs a vertex (2.6), all both ways, and dead ends, as a road network has, but no
+    It has few arcs per vertex (2.6), all both ways, and dead ends, as a road network has, but no
     faster roads.
 
     `width` and `height` are the vertices of the grid, `share` is the probability of an arc to be
@@ -70,7 +70,7 @@ def percolated_grid(width: int, height: int, *, share: float = 0.62, seed: int =
 
 
 def random_graph(n: int, degree: float) -> sssp.Graph:
-    """Return a graph with `degree` arcs a vertex between random ends, less self-loops and twins."""
+    """Return a random graph with `degree` arcs per vertex, less self-loops and twins."""
     random = np.random.default_rng(SEED)
     tails, heads = random.integers(0, n, (2, int(degree * n)))
     return sssp.Graph.from_arcs(tails, heads, random.integers(1, GREATEST, tails.size), n=n)

@@ -56,7 +56,7 @@ class Run:
 
     def __init__(self, listing: Listing, folder: Path, nbytes: int) -> None:
         self.listing = listing
-        #: bytes a second that ``dd`` writes
+        #: bytes per second that ``dd`` writes
         self.rate = max(write_by_dd(folder, nbytes) for _ in range(2))
         self.add("dd", nbytes / self.rate, nbytes, nbytes)
 
@@ -163,7 +163,7 @@ def write_alone(run: Run, folder: Path, values: Any, columns: int, *, zstd: bool
 
 
 def write_by_dd(folder: Path, nbytes: int) -> float:
-    """Return the bytes a second that ``dd`` writes to the disk."""
+    """Return the bytes per second that ``dd`` writes to the disk."""
     file = folder / "dd"
     pieces = max(1, nbytes // DD_PIECE)
     command = ["dd", "if=/dev/zero", f"of={file}", f"bs={DD_PIECE}", f"count={pieces}"]

@@ -59,7 +59,7 @@ def _make_kernel(dtype: np.dtype[Any]) -> Any:
     def _product_kernel(
         out, out_start, out_stride, a, a_start, a_stride, b, b_start, b_stride, rows, columns, depth
     ):
-        """Lower a tile of `out` to the product of `a` and `b`, one thread block a tile.
+        """Lower a tile of `out` to the product of `a` and `b`, one thread block per tile.
 
         Start and stride of each tell which rectangle of the array it is; see `View`.
 

@@ -41,7 +41,7 @@ from sssp.cuda.sweep.device_maps import (
 from sssp.cuda.sweep.device_tree import DeviceTree
 from sssp.cuda.sweep.lanes import MOST_ROWS, LanesSearch
 from sssp.cuda.sweep.selection import Packed, pack_streams
-from sssp.cuda.sweep.transpose import TILE, TURNS, make_turn_kernel
+from sssp.cuda.sweep.transpose import TILE, TILE_ROWS, make_transpose_kernel
 from sssp.kernels.dtypes import INT32, largest_distance, unreached
 
 GRAPH = "USA-road-d.NY"
@@ -220,7 +220,7 @@ class Bench:
             there = replace(batch, stream=own)
             search.fill(there, scratch)
             if tails is not None:
-                search.find_tails(there, lanes, scratch.swept, turned=False)
+                search.find_tails(there, lanes, scratch.swept, transposed=False)
 
         launch(stream)
         stream.synchronize()
@@ -273,7 +273,7 @@ def _first_rows(
     )
     rows = cuda.device_array(shape, INT32)
     grid = -(-shape[1] // TILE), -(-shape[0] // TILE)
-    make_turn_kernel(INT32)[grid, (TILE, TURNS), batch.stream](
+    make_transpose_kernel(INT32)[grid, (TILE, TILE_ROWS), batch.stream](
         lanes, np.uint32(search.lanes(batch.rows)), *places, batch.bound, search.map.shifts,
         batch.sources, rows,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Readers and writers of ``.gr``, ``.co``, ``.ss`` and ``.p2p`` files.
+"""Read and write DIMACS ``.gr``, ``.co``, ``.ss``, ``.p2p`` files (parsed in `_records`).
 
 Sources: http://www.diag.uniroma1.it/challenge9/format.shtml
 """

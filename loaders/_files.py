@@ -1,4 +1,4 @@
-"""Files: decompression chosen by content, files of another kind, files written in one piece."""
+"""Open and decompress files, name kinds that are not read, and replace files atomically."""
 
 from __future__ import annotations
 

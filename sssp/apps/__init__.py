@@ -1,1 +1,1 @@
-"""Programs that stand on the public calls: command line, jobs, map page, NetworkX backend."""
+"""Programs built on the public calls: command line, jobs, map page, NetworkX backend."""

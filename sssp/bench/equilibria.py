@@ -18,7 +18,7 @@ import numpy as np
 import sssp
 from sssp.bench.harness import BenchTable
 from sssp.bench.report import REFUSALS, RIGHT, WRONG, Cell, explain
-from sssp.calls.road_problem import RoadProblem
+from sssp.calls.read_tntp import RoadProblem
 from sssp.datasets import PROBLEMS, find
 from sssp.engine.threads import default_threads
 from sssp.errors import MissingExtraError

@@ -371,7 +371,7 @@ MARKERS = "xsoD^vP"
 #: of the first device, the second and so on
 STROKES = ("-", "--", ":", "-.")
 
-#: vertices, and seconds a source
+#: vertices, and seconds per source
 Point = tuple[int, float]
 
 
@@ -413,7 +413,7 @@ def draw(report: BenchReport) -> Any:
 
 
 def _collect_lines(rows: Sequence[Measurement]) -> dict[tuple[str, str], list[Point]]:
-    """Collect seconds a source by method and device, in order of n."""
+    """Collect seconds per source by method and device, in order of n."""
     lines: dict[tuple[str, str], list[Point]] = defaultdict(list)
     for row in rows:
         if not row.skipped and row.verified is not False and row.n > 0 and row.sources > 0:

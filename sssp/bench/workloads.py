@@ -115,7 +115,7 @@ class Loader:
         return load(origin.name, partial(origin.load, coordinates), choose, file, jit_seconds)
 
     def _compile(self, origin: NamedGraph) -> float | None:
-        """Load a tiny graph once for each kind; return the seconds, or None if done before."""
+        """Load a tiny graph to compile its reader; return the seconds, None if done before."""
         built_in = origin.path is None
         if built_in in self._compiled:
             return None

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.calls.assignment_result import Assignment, Column
-from sssp.calls.load import Loader, onto_arcs
+from sssp.calls.load_demand import Loader, onto_arcs
 from sssp.cpu.frank_wolfe import LEAST_SHARE, conjugate_shares, find_step
 from sssp.cpu.tree_sums import flow_on_input
 from sssp.engine.check_arguments import as_count, as_network, as_vertices

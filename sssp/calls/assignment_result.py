@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sssp.calls.load import load, skim
+from sssp.calls.load_demand import load, skim
 from sssp.errors import import_extra
 from sssp.graph.check_arrays import number_array
 
@@ -146,7 +146,7 @@ class Assignment:
         Raises
         ------
         ValueError
-            No such class; not one value a row.
+            No such class; not one value per row.
         TypeError, VertexError
             As `sssp.skim` does.
         """
@@ -158,7 +158,7 @@ class Assignment:
         return skim(version, demand, columns[version._tree_graph.arc_origin], **options)
 
     def _version(self, name: str | None) -> Graph | Hierarchy:
-        """Return the network with the weights of a class, or of the only one."""
+        """Return the network with the weights of a user class, None for the only one."""
         if name is None and len(self._weights) == 1:
             (name,) = self._weights
         elif name not in self.by_class:

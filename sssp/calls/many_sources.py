@@ -1,4 +1,4 @@
-"""Many sources without the whole matrix: `reduce` to one number a source, or `iter_blocks`."""
+"""Many sources without the whole matrix: `reduce` to one number per source, or `iter_blocks`."""
 
 from __future__ import annotations
 
@@ -99,10 +99,10 @@ def reduce(
         ``networkx.closeness_centrality`` finds on the reversed graph, for distances from a vertex
         instead of to it.
 
-    Takes the time of `sssp.shortest_paths`, and memory for one row a thread. A GPU reduces where
-    it searches, and sends back some numbers a row. Floats are added up by groups of 64 vertices or
-    targets, in order, so that sums are the same on every device; only the exponentials and powers
-    of a decay may differ from those of a CPU in the last bit on a GPU.
+    Takes the time of `sssp.shortest_paths`, and memory for one row per thread. A GPU reduces where
+    it searches, and sends back some numbers per row. Floats are added up by groups of 64 vertices
+    or targets, in order, so that sums are the same on every device; only exponentials and powers of
+    a decay may differ from those of a CPU in the last bit on a GPU.
 
     Examples
     --------

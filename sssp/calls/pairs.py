@@ -1,4 +1,4 @@
-"""`pairs`: trips, each from its own source to its own target, also at every hour of departure."""
+"""`pairs` and `times_by_departure`: trips from one vertex to another, also by the hour."""
 
 from __future__ import annotations
 
@@ -114,15 +114,15 @@ def pairs(
     landmarks on the CPU (`sssp.cpu.search.a_star`), one search a trip, if there are enough of them
     to pay for the landmarks: 45 a thread, without a limit, on graphs of 4,096 vertices or more. On
     New York (264,000 vertices) A* takes a fifth of the time, and the landmarks as much as 25
-    searches to a target; they stay with the graph: 16 numbers a vertex.
+    searches to a target; they stay with the graph: 16 numbers per vertex.
 
     Distances on a prepared map are found by climbs from both ends that meet; on a GPU each trip
     counts for itself in `Trips.stats`, and up to a gigabyte there holds what climbs have found.
 
     Every answer is that of ``shortest_paths(g, source, targets=target, predecessors=True)``, to the
-    bit, whatever trips go with it. Memory: 80 bytes a trip while those of a source are brought
-    together, and its distance and path, some 30 bytes a vertex for every thread, and with paths the
-    arcs by head, which are kept.
+    bit, whatever trips go with it. Memory: 80 bytes per trip while those of a source are brought
+    together, and its distance and path, some 30 bytes per vertex for every thread, and with paths
+    the arcs by head, which are kept.
 
     Examples
     --------

@@ -53,7 +53,7 @@ def shortest_paths(
         an empty one (0, n). Duplicates are kept.
     targets : int, or array_like of int, shape (t,), optional
         Vertices of interest: the search stops when all are settled, and `distances` has one
-        column a target. Predecessors are kept as far as paths to the targets need them.
+        column per target. Predecessors are kept as far as paths to the targets need them.
     source_arcs : int, or array_like of int, shape (k,), optional
         In place of `sources`: arcs, as positions in ``graph.indices`` (`Graph.arcs`), after which
         to start. Their weights do not count, but the turns from them do (`Graph.with_turns`).
@@ -129,9 +129,9 @@ def shortest_paths(
     where every weight is an integer above 0 and every vertex reaches every other. Trees of its
     float weights, and integers that leave int64, are searched for on the graph.
 
-    O(m log m) time a source for ``dijkstra``, O(n m) for ``bellman-ford``; the other methods lie
+    O(m log m) time per source for ``dijkstra``, O(n m) for ``bellman-ford``; the other methods lie
     in between, and on road networks all but ``bellman-ford`` are close to O(n + m). Memory: the
-    answer, and some 20 to 60 bytes a vertex for every thread.
+    answer, and some 20 to 60 bytes per vertex for every thread.
 
     The same call gives the same distances and predecessors on every machine: among several
     shortest paths the tree takes the smallest tail at every vertex (`sssp.cpu.tree`).

@@ -1,4 +1,4 @@
-"""Serial reference searches to compare a result with, and the tree that calls promise.
+"""Serial reference searches, and trees with the documented rule for ties, to compare with.
 
 They share nothing with the solvers, so that a fault of one is not a fault of both.
 """

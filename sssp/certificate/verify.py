@@ -83,7 +83,7 @@ def verify(
 
     Notes
     -----
-    O(n + m) time a row and O(n) memory. A limited result is certified complete as well: no arc
+    O(n + m) time per row and O(n) memory. A limited result is certified complete as well: no arc
     leads to an unreached vertex within the limit. Rows with targets do not hold enough to be
     certified alone: they are found anew by Dijkstra's algorithm, certified, and compared, which
     takes longer (by Bellman-Ford if a weight is negative); their predecessors must be the tree

@@ -1,4 +1,4 @@
-"""Directions and step lengths of conjugate Frank-Wolfe methods.
+"""Directions and step lengths of bi-conjugate Frank-Wolfe, which `sssp.calls.assign` iterates.
 
 Source: Mitradjieva and Lindberg, The stiff is moving: conjugate direction Frank-Wolfe methods with
 applications to traffic assignment, Transportation Science 47 (2013). A target is a flow that a

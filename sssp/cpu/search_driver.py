@@ -142,7 +142,7 @@ def solve_rows(
 
 
 class Rows:
-    """One pass over all rows of a request in one dtype; subclasses find the rows.
+    """One run over all rows of a request in one dtype; subclasses compute the rows.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Rows solved on the CPU, in the interface that output forms read."""
+"""Solved rows on the CPU, and what output forms copy from them."""
 
 from __future__ import annotations
 

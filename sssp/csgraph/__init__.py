@@ -1,4 +1,4 @@
-"""A drop-in for the shortest paths of `scipy.sparse.csgraph`: the same answers, sooner.
+"""Drop-in replacements of `scipy.sparse.csgraph`: same results, faster.
 
 ::
 
@@ -318,7 +318,7 @@ def johnson(
 
 
 def _of_any_sign(method: Method, device: str, *asked: Any) -> Any:
-    """Search over weights of any sign; call SciPy if only its function gives the answer."""
+    """Search over weights of any sign; call SciPy's function if `search_rows` cannot."""
     csgraph, directed, indices, return_predecessors, unweighted = asked
     arcs = arcs_of(validate_csr(csgraph, directed), directed, unweighted)
     sources, shape = _sources_of(indices, arcs.n)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph._validation import validate_graph
 
 from sssp.calls.placement import matrix_work, place
-from sssp.cpu.small_rows import LARGEST, counts_kernel, dense_kernel, look_kernel
+from sssp.cpu.csgraph_kernels import LARGEST, counts_kernel, dense_kernel, look_kernel
 from sssp.csgraph.scipy_rows import SearchResult, as_floats, is_exact, with_null
 from sssp.engine.matrix_request import MatrixRequest, NegativeDiagonalError
 from sssp.engine.plan import Plan

@@ -25,7 +25,7 @@ from scipy.sparse.csgraph._validation import validate_graph
 
 from sssp.calls.johnson import johnson
 from sssp.calls.make_plan import make_plan
-from sssp.cpu import small_rows
+from sssp.cpu import csgraph_kernels as kernels
 from sssp.engine import thresholds
 from sssp.engine.device_names import named_device
 from sssp.engine.plan import Plan, run_placed
@@ -118,7 +118,7 @@ def arcs_of(matrix: Any, directed: bool, unweighted: bool) -> ScipyArcs:
     if not directed:
         firsts, heads = np.zeros_like(indptr), np.empty(2 * indices.size, INDEX)
         arcs = np.empty(heads.size, OFFSET)
-        small_rows.both_ways_kernel(seal(indptr), seal(indices), firsts, heads, arcs)
+        kernels.both_ways_kernel(seal(indptr), seal(indices), firsts, heads, arcs)
         indptr, indices, weights = firsts, heads, weights[arcs]
     return ScipyArcs(indptr, indices, weights, least)
 
@@ -151,7 +151,7 @@ def _to_exact(arcs: ScipyArcs) -> tuple[NDArray[Any], Extremes]:
     weights = arcs.weights
     if weights.dtype.kind == "f":
         narrow = np.empty(weights.size, INT32)
-        if small_rows.integers_kernel(seal(weights), narrow):
+        if kernels.integers_kernel(seal(weights), narrow):
             weights = narrow
     least = weights.min().item() if weights.size else 0
     greatest = weights.max().item() if weights.size else 0
@@ -160,7 +160,7 @@ def _to_exact(arcs: ScipyArcs) -> tuple[NDArray[Any], Extremes]:
     )
     dtype: np.dtype[Any] = FLOAT64
     if integral and is_exact(arcs.n, least, greatest):
-        dtype = INT32 if least >= -small_rows.LARGEST and greatest <= small_rows.LARGEST else INT64
+        dtype = INT32 if least >= -kernels.LARGEST and greatest <= kernels.LARGEST else INT64
     number = float if dtype == FLOAT64 else int
     extremes = Extremes(number(least), number(greatest), closed=0, idle=0)
     return weights.astype(dtype, copy=False), extremes
@@ -199,12 +199,12 @@ def as_floats(values: NDArray[Any], out: NDArray[np.float64], unit: int = 1) -> 
     if values.dtype.kind == "f":
         out[...] = values
         return
-    small_rows.floats_kernel(values.reshape(-1), unreached(values.dtype), unit, out.reshape(-1))
+    kernels.floats_kernel(values.reshape(-1), unreached(values.dtype), unit, out.reshape(-1))
 
 
 def with_null(vertices: NDArray[np.int32]) -> NDArray[np.int32]:
     """Replace our number for no vertex by SciPy's."""
-    small_rows.null_kernel(vertices.reshape(-1), NO_VERTEX)
+    kernels.null_kernel(vertices.reshape(-1), NO_VERTEX)
     return vertices
 
 
@@ -270,10 +270,10 @@ def _search_small(
     distances = np.empty(shape, FLOAT64)
     tails = np.empty(shape if predecessors else (0, arcs.n), INDEX)
     if arcs.least >= 0:
-        small_rows.rows_kernel(*parts, sources, min(limit, LONGEST), distances, tails, NO_VERTEX)
+        kernels.rows_kernel(*parts, sources, min(limit, LONGEST), distances, tails, NO_VERTEX)
     else:
         everywhere = np.arange(arcs.n if isinstance(negative, Johnson) else 0)
-        if not small_rows.rounds_kernel(
+        if not kernels.rounds_kernel(
             *parts, sources, everywhere, LONGEST, distances, tails, NO_VERTEX
         ):
             return None
@@ -326,9 +326,7 @@ def search_nearest(
         tails = np.empty((int(predecessors), arcs.n), INDEX)
         origin = np.empty(arcs.n if predecessors else 0, INDEX)
         asked = np.sort(sources), min(limit, LONGEST)
-        small_rows.nearest_kernel(
-            *_as_kernels_take(arcs), *asked, distances, tails, origin, NO_VERTEX
-        )
+        kernels.nearest_kernel(*_as_kernels_take(arcs), *asked, distances, tails, origin, NO_VERTEX)
     else:
         graph = graph_of(arcs)
         method = DeltaStepping()

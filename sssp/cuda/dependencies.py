@@ -1,4 +1,4 @@
-"""Brandes' dependencies on the device: shortest paths through each vertex, one block a row.
+"""Brandes' dependencies on the device: shortest paths through each vertex, one block per row.
 
 Brandes (2001), "A faster algorithm for betweenness centrality". As on the CPU
 (`sssp.cpu.dependencies`) only final distances are needed: the arcs that are tight make an acyclic

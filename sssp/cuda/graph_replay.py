@@ -1,4 +1,4 @@
-"""Record repeated launches as CUDA graphs, and replay them.
+"""Record repeated launches as CUDA graphs (`sssp.cuda.compiler.Recording`), and replay them.
 
 The key of a recording is derived from the arguments of the function that launches, all of them: it
 cannot be stale, whatever a launch depends on.

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numba import float64, int64
 
-from sssp.cuda import answer_memory, reduce
+from sssp.cuda import answer_memory, row_reductions
 from sssp.cuda.batch import CLIPPED_ROW, COUNTERS, Batch, Search
 from sssp.cuda.compiler import SIMULATOR, after, cuda, device_number, is_pinned, kernel, select
 from sssp.cuda.device.grid import blocks_at_once
@@ -213,7 +213,7 @@ class _Rows:
         request = self.request
         reduction, self.vertex_weights = request.reduction, None
         if reduction is not None and self.columns and reduction.vertex_weights is not None:
-            self.vertex_weights = reduce.on_device(reduction, self.dtype)
+            self.vertex_weights = row_reductions.on_device(reduction, self.dtype)
         lanes = self._take_lanes()
         if not self.on_host and not request.rows:
             self.form.reserve()
@@ -299,7 +299,7 @@ class _Rows:
             lane.form_scratch.weights = self.vertex_weights
         elif reduction is not None and lane.form_scratch.weights is None:
             plain = replace(reduction, vertex_weights=None)
-            lane.form_scratch.weights = reduce.on_device(plain, self.dtype)
+            lane.form_scratch.weights = row_reductions.on_device(plain, self.dtype)
         if self.finds_trees:
             lane.tree = allocate_tree(self.graph, request, self.size, self.dtype)
         targets = request.targets
@@ -471,7 +471,7 @@ def _launch(stream: Any, lane: _Lane, search: Search, batch: Batch) -> None:
 
 @kernel
 def _whole_kernel(distances, targets, unseen, suspects):
-    """Clear the overflow flag of rows with all targets reached, one block a row."""
+    """Clear the overflow flag of rows with all targets reached, one block per row."""
     row = cuda.blockIdx.x
     missing = cuda.shared.array(1, int64)
     if cuda.threadIdx.x == 0:

@@ -1,7 +1,7 @@
-"""Rows solved on a GPU, in the interface that output forms read.
+"""Solved rows on a GPU, and what output forms copy from them.
 
 Only what an answer holds leaves the device: columns of targets are gathered, reached vertices and
-paths compacted there, and a reduction sends back one number a row.
+paths compacted there, and a reduction sends back one number per row.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numba import int32, int64
 from numpy.typing import NDArray
 
-from sssp.cuda import reduce
+from sssp.cuda import row_reductions
 from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import SIMULATOR, cuda, kernel
 from sssp.cuda.device_memory import download, on_host
@@ -56,7 +56,7 @@ def _gather_kernel(distances, targets, columns):
 
 @kernel
 def _count_kernel(distances, unseen, counts):
-    """Count the reached vertices of a tile of a row, one block a tile."""
+    """Count the reached vertices of a tile of a row, one block per tile."""
     tile, row = cuda.blockIdx.x, cuda.blockIdx.y
     total = cuda.shared.array(1, int32)
     if cuda.threadIdx.x == 0:
@@ -125,7 +125,7 @@ def _compact_kernel(
 
 @kernel
 def _mark_paths_kernel(distances, unseen, targets, predecessors, marks):
-    """Copy the predecessors of every vertex on a path to a target, one thread a target.
+    """Copy the predecessors of every vertex on a path to a target, one thread per target.
 
     Who comes to a vertex first goes on from there.
 
@@ -203,7 +203,7 @@ class FormScratch:
         for name in ENTRIES & arrays.keys():
             arrays[name] = arrays[name].reshape(arrays[name].size)
         if request.reduction is not None:
-            arrays["words"] = reduce.Words.allocate(rows, request.reduction)
+            arrays["words"] = row_reductions.Words.allocate(rows, request.reduction)
         return cls(**arrays, weights=weights)
 
 
@@ -235,7 +235,9 @@ def form_bytes(n: int, request: Request, dtype: np.dtype[Any]) -> int:
     """Return the device bytes that the output form takes for a row."""
     arrays = _row_arrays(n, request, dtype).values()
     size = sum(entries * kind.itemsize for entries, kind in arrays)
-    return size + (reduce.row_bytes(request.reduction) if request.reduction is not None else 0)
+    return size + (
+        row_reductions.row_bytes(request.reduction) if request.reduction is not None else 0
+    )
 
 
 @dataclass
@@ -318,7 +320,7 @@ class DeviceRows:
             sums = [ordered_sums(row, batch.unseen, some, weights, decay) for row in rows]
             return np.array(sums)
         given = self.targeted, self.scratch.weights, self.scratch.words
-        found = reduce.reduce_rows(step, batch, *given)
+        found = row_reductions.reduce_rows(step, batch, *given)
         numbers: NDArray[Any] = on_host(found, batch.stream)[: batch.rows, : step.columns]
         if step.number == "one":
             numbers = (numbers[:, 0, 0] << 32) + numbers[:, 0, 1]

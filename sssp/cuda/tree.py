@@ -32,14 +32,14 @@ BLOCKS = 1 if SIMULATOR else 64
 HOPS = 8
 #: passes over the arcs that hand origins on, for one look from the host
 PASSES = 8
-#: int32 words a vertex that a row's tree takes: predecessors, hops, queue
+#: int32 words per vertex that a row's tree takes: predecessors, hops, queue
 ROW_WORDS = 3
 NONE = np.int32(np.iinfo(np.int32).max)
 
 
 @kernel
 def _finals_kernel(distances, targets, whole, bound, unseen, finals):
-    """Write the distance of the farthest target of a row, one block a row.
+    """Write the distance of the farthest target of a row, one block per row.
 
     Up to there the row is final; the bound if a target is unreached, or where there are none, or
     if the `whole` row is: over negative arcs a path may pass vertices farther away than its end.
@@ -121,7 +121,7 @@ def _fewest_arcs_kernel(
     indptr, indices, weights, sources, first_sources, finals, tolerances, distances, origin,
     has_origin, ties, every_row, predecessors, hops, queue,
 ):  # fmt: skip
-    """Search breadth-first over the tight arcs of a row, level by level, one block a row.
+    """Search breadth-first over the tight arcs of a row, level by level, one block per row.
 
     ============= =========== ======= ===============================================
     argument      shape       dtype   written by
@@ -266,7 +266,7 @@ def _spread_kernel(indptr, indices, weights, finals, tolerances, distances, orig
 
 @kernel
 def _tolerances_kernel(distances, finals, found, hops, with_hops, unseen, share, tolerances):
-    """Set a tolerance for rows in which some final vertex has no tight tail, one block a row.
+    """Set a tolerance for rows in which some final vertex has no tight tail, one block per row.
 
     A root, of no hops, has no predecessor.
 

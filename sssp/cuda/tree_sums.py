@@ -79,7 +79,7 @@ def _above_kernel(row_stride, vertex_stride, memory_rows, n, rows, predecessors,
 
 @kernel
 def _roots_kernel(sources, first_sources, row_stride, vertex_stride, above):
-    """Mark roots, to distinguish them from unreached entries, one thread a row.
+    """Mark roots, to distinguish them from unreached entries, one thread per row.
 
     ============= =========== ====== =====================================================
     argument      shape       dtype  written by

@@ -394,7 +394,7 @@ def road_like(n: SupportsIndex, seed: SupportsIndex = 0) -> Graph:
     happens to lie (351 to 511 for seeds 0 to 3).
 
     Time grows about linearly with `n` (a block of k vertices has some sqrt(k) on its sides to look
-    at): less than a second for n = 1,000,000 on one core. It takes about 190 bytes a vertex.
+    at): less than a second for n = 1,000,000 on one core. It takes about 190 bytes per vertex.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Trips that start after an arc or end on one, in place of a vertex.
+"""Trips that start at the end of an arc, or end along an arc, instead of at a vertex.
 
 After an arc is a vertex of the graph that is searched: the head, or with turns the copy of it that
 the arc leads to. On an arc is none: with turns several arcs of the expansion stand for it, behind

@@ -1,4 +1,4 @@
-"""Decays: factors of vertex weights by distance, and float sums in a fixed order of vertices.
+"""Distance-decay functions of vertex weights, and sums of floats in a fixed order of vertices.
 
 A sum of floats depends on its order, which is the same on every device: groups of `GROUP` places
 are added up, place by place, and then their sums. A place is a vertex of a whole row, or the

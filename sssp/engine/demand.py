@@ -100,7 +100,7 @@ class Demand:
         return slice(first, last), (rows, self.volumes.indices[first:last])
 
     def as_given(self, values: NDArray[Any]) -> Any:
-        """Bring one value an entry, or several, to the shape of the caller's volumes."""
+        """Bring one value per entry, or several, to the shape of the caller's volumes."""
         if self.trip_of is not None:
             given = np.empty_like(values)
             given[self.trip_of] = values

@@ -73,7 +73,7 @@ def carry(sums: Sequence[NDArray[Any]]) -> None:
 
 
 def join_parts(sums: Sequence[NDArray[Any]], what: str) -> NDArray[Any]:
-    """Return sums from the sums of their parts, which are overwritten.
+    """Combine sums of upper and lower 32-bit halves into int64 sums; overwrites them.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Output forms: how finished rows become the answer, once for all devices.
+"""Output forms (dense, sparse, trips, reduced): build the answer from solved rows of any device.
 
 Solvers hand over rows, one or several at a time. They lie where they were solved, on the host or
 on a GPU, and give away only what a form asks of them: columns, the reached vertices, the paths to
-the targets, or one number a row (`FinishedRows`). The form that stays on a GPU is
+the targets, or one number per row (`FinishedRows`). The form that stays on a GPU is
 `sssp.cuda.device_output`.
 """
 

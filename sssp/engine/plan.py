@@ -127,7 +127,7 @@ class Plan(NamedTuple, Generic[Q]):
         return whole
 
     def on_device(self, device: str, threads: int) -> Plan[Q]:
-        """Return the plan with one of several devices."""
+        """Return a copy of the plan that runs on one device."""
         request: Any = self.request
         own = replace(request, device=device, devices=(), threads=threads, progress=False)
         return self._replace(request=own)
@@ -177,7 +177,7 @@ def is_symmetric(request: Request, n: int, weights: WeightRange) -> bool:
 
 
 def run_placed(request: Q, answer: Callable[[Q], T]) -> T:
-    """Return ``answer(request)``; on the CPU if the GPU that the rule chose cannot do it."""
+    """Return ``answer(request)``; on the CPU if ``"auto"`` chose a GPU that fails."""
     if not request.by_rule:
         return answer(request)
     try:

@@ -1,4 +1,4 @@
-"""Reductions: each vertex of a row is mapped to a number, these are combined, and finished.
+"""Reductions of a row of distances to a number: eccentricity, sum, mean, count, weight, closeness.
 
 A reduction is written once, as a `Rule` in `REDUCTIONS`: steps, each of which maps every reached
 vertex to a number and combines these, and a function that makes the answer of their results. What
@@ -130,7 +130,7 @@ def _take_count(block: Block, counts: Array) -> Array:
 
 
 def _join(what: str, block: Block, totals: Array) -> Array:
-    """Return sums from their halves; raise `DistanceOverflowError` for one beyond int64."""
+    """Combine halves of integer sums; raise `DistanceOverflowError` beyond int64."""
     return totals if totals.ndim == 2 else join_parts([totals[..., 0], totals[..., 1]], what)
 
 
@@ -202,7 +202,7 @@ class Reduction:
 
     @property
     def rule(self) -> Rule:
-        """The rule with the reduction's name."""
+        """The entry of `REDUCTIONS` for this reduction."""
         return REDUCTIONS[self.what]
 
     @property

@@ -222,7 +222,7 @@ class Answer:
     origin : ndarray, shape (n,), int32, or None
         The winning source of every vertex, for nearest searches.
     stats : dict
-        Counters by name, each an int64 array with an entry a row.
+        Counters by name, each an int64 array with an entry per row.
     device : str
         Where it was found.
     walks : Walks or None

@@ -1,4 +1,4 @@
-"""All rules of choice: the thresholds of ``"auto"`` and of solvers, and where each comes from.
+"""The measured constants by which ``"auto"`` and the solvers choose methods, devices and ways.
 
 Each was measured; the comment says on what. `docs/choosing.md` lists them, and a test compares the
 two. Sizes that belong to one kernel, as those of its blocks and buffers, stand beside the kernel;
@@ -39,7 +39,7 @@ AROUND_PATHS = 8
 #: Seconds for the smallest row, with any number of threads, on 1,000 vertices.
 SECONDS_PER_ROW = 20e-6
 #: Least memory of a search on a GPU: arcs, a table of first arcs, one row with its piles. The
-#: prepared map of NY takes 89 bytes an arc.
+#: prepared map of NY takes 89 bytes per arc.
 BYTES_PER_VERTEX, BYTES_PER_ARC, BYTES_PER_PREPARED_ARC = 92, 12, 100
 
 # ---- Which method
@@ -56,7 +56,7 @@ PAIRS_PER_VERTEX, PAIRS_PER_ARC = 800, 100
 SHORT_VERTICES, SHORT_ARCS = 500, 64
 #: Vertices from which on a GPU closes a matrix by products of bits, if its tensor cores have them:
 #: on an H200 the sweep takes 0.20 ms for 1,024 and products 0.31, for 5,000 0.92 and 0.44, whole
-#: calls the same up to some 4,000. With half an arc a vertex it is 854 and 343 ms for 100,000.
+#: calls the same up to some 4,000. With half an arc per vertex it is 854 and 343 ms for 100,000.
 PRODUCTS_VERTICES = 4096
 #: Facilities for each nearest one wanted, up to which a search from each is faster than labels: on
 #: NY a search takes 12 ms on two cores, labels 0.2 s for each nearest one.
@@ -116,7 +116,7 @@ FLOW_STEPS = 1 << 21
 
 #: Bytes of distances in a block of `iter_blocks`.
 ITERATED_BYTES = 256 << 20
-#: Bytes of distances of `betweenness` before their paths are counted, and least rows a thread.
+#: Bytes of distances of `betweenness` before their paths are counted, and least rows per thread.
 COUNTED_BYTES, COUNTED_ROWS = 64 << 20, 4
 #: Bytes of distances that `nearest` merges at once.
 MERGED_BYTES = 256 << 20

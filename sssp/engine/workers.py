@@ -18,7 +18,7 @@ R = TypeVar("R")
 P = ParamSpec("P")
 #: seconds between two chances for Ctrl-C
 POLL_SECONDS = 0.2
-#: pieces a thread that are under way or wait for those before them
+#: pieces per thread that are under way or wait for those before them
 AHEAD = 2
 
 

@@ -1,4 +1,4 @@
-"""CSR arrays from a list of arcs, facts about them, and input rows; all in O(n + m).
+"""Build CSR arrays from lists of arcs; transpose them, find arcs, and map arcs to input rows.
 
 Two stable counting-sort passes, by head and then by tail, bring the arcs into order; parallel ones
 stand side by side then, and merge. Whoever calls has checked the arrays.
@@ -191,7 +191,7 @@ def reduce_arcs(
     -------
     dict
         Attributes of a `Graph` by name; ``row_arc`` is None if ``arc_origin`` tells as much: one
-        arc a row, one row an arc.
+        arc per row, one row per arc.
     """
     given = tails.size
     rows = None  # input row of every arc that is built in; None: its own place

@@ -125,7 +125,7 @@ class Graph:
     coordinates : ndarray of float64, shape (n, 2), or None
         Longitude and latitude of each vertex in degrees.
     input : dict of str to ndarray
-        What else is known of the input rows, as of `read_osm`: a value a row but where it says
+        What else is known of the input rows, as of `read_osm`: a value per row but where it says
         otherwise, ``g.input["name"][g.arc_origin]`` has one an arc. Empty for other graphs.
     about : dict
         Where the graph comes from, as of `read_osm`: whom to name, and what was left out.
@@ -157,7 +157,7 @@ class Graph:
     _change: Change | None  # what it was made by, from a graph of the same arcs
     _labels: Labels
     _make_weights: Callable[[], Array] | None  # None: the weights are there
-    _row_arc: Array | None  # None: one row an arc and one arc a row, so `arc_origin` tells
+    _row_arc: Array | None  # None: one row per arc and one arc per row, so `arc_origin` tells
     _derived: dict[str, Any]
     _structure: dict[str, Any]
     _lock: threading.RLock
@@ -344,7 +344,7 @@ class Graph:
         Parameters
         ----------
         edges : pandas.DataFrame or geopandas.GeoDataFrame, k rows
-            One row an arc.
+            One row per arc.
         tail, head : hashable, default "u" and "v"
             Columns of the ids, or levels of the index (as in OSMnx, whose index is u, v, key); a
             column goes before a level of its name. Ids are integers, strings or other hashable
@@ -1486,7 +1486,7 @@ class Graph:
         Returns
         -------
         geopandas.GeoDataFrame
-            One row an arc, in order of position; one row an edge of an undirected graph, whose
+            One row per arc, in order of position; one row per edge of an undirected graph, whose
             tail is then the smaller vertex. Closed arcs are not in it. Columns: ``arc``, its
             position in ``indices``; ``tail`` and ``head``, labels if the graph has some;
             ``weight``; ``geometry``. In degrees (EPSG:4326). ``values[gdf["arc"]]`` brings values

@@ -156,7 +156,7 @@ def require_degrees(coordinates: Array) -> Box:
 
 
 def metres_between(degrees: Array, starts: Array, ends: Array) -> Array:
-    """Return great-circle lengths between points, given all of them and which ones lie at ends."""
+    """Return the great-circle distances in metres from points `starts` to points `ends`."""
     places = _on_unit_sphere(*degrees.T)
     return _metres_of(np.linalg.norm(places[starts] - places[ends], axis=1))
 

@@ -47,17 +47,17 @@ class Expansion:
     ----------
     indptr, indices : ndarray
         Its arcs; vertices are arrivals and unsplit crossings, then copies, then departures.
-    arc_of, turn_of : ndarray of int32, an entry an arc
+    arc_of, turn_of : ndarray of int32, an entry per arc
         The arc of the user's graph that it ends with, and the turn that it begins with; or -1.
-    vertex_of : ndarray of int64, an entry a vertex
+    vertex_of : ndarray of int64, an entry per vertex
         The user's vertex.
     begin, end : ndarray of int64, shape (n,)
         Where trips from a vertex of the user begin, and where trips to it end.
     split : ndarray of bool, shape (n,)
         Which of the user's vertices have copies.
-    street : ndarray of int64, an entry a vertex
+    street : ndarray of int64, an entry per vertex
         The same number for the copies of both directions of a street, else numbers of their own.
-    after : ndarray of int64, an entry an arc of the user's graph, or None
+    after : ndarray of int64, an entry per arc of the user's graph, or None
         Where one is after an arc; a reversed one does not know.
     rows_come_first : bool
         Whether trips end at the first n vertices, in order; those of a reversed one do not.
@@ -519,7 +519,7 @@ def _read_table(naming: Naming, table: Any) -> tuple[tuple[Array, Array], Array,
 
 
 def _arc_names(naming: Naming, names: Any, what: str) -> Array:
-    """Check a column of input rows, or of positions of arcs."""
+    """Check the arcs in a column of a turn table (by row or position) and return them."""
     column = np.asarray(names)
     if column.size == 0:
         return NOTHING
@@ -609,7 +609,7 @@ def _usual_costs(naming: Naming, cost: Any, u_turns: float | None) -> tuple[Arra
 
 
 def _angles(graph: Any, into: Array, out: Array) -> Array:
-    """Return the angles of turns to the left in degrees, in (-180, 180]."""
+    """Return turning angles in degrees, in (-180, 180], positive to the left."""
     if graph.coordinates is None:
         raise ValueError(
             "cost= as a function of angles needs coordinates, which this graph lacks: give "

@@ -1,4 +1,4 @@
-"""Files of compiled code: one file an entry, written completely or not at all.
+"""Files of compiled code: one file per entry, written completely or not at all.
 
 They stand in ``SSSP_CACHE_DIR``, else in the user's folder for caches: in a folder for every place
 that the package is installed in, and there in one whose name is a stamp, taken over all sources

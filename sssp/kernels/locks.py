@@ -1,4 +1,4 @@
-"""Locks of long-lived objects that are free in a forked child."""
+"""Locks that are unlocked in a forked child process, even if the parent held them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elimination of vertices of low degree, with hardly any new arc: the first step of an order.
+"""The first step of computing an elimination order: vertices of low degree, with few new arcs.
 
 Trees are peeled from their leaves; then vertices of degree 2, then 3, go in rounds of vertices that
 are no neighbours. `sssp.order.nested_dissection` says what for.

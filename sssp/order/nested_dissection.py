@@ -25,8 +25,8 @@ sinks so that every search tries first what is nearest to them. Nearest minimum 
 however the flow was found; ties go by number; nothing asks for the number of threads. So a graph
 has one order.
 
-Memory: about 90 bytes a vertex of a road network. A piece owns a range of positions, from its first
-in the order to its last, and a range of arcs; its two parts take its place in a second set of
+Memory: about 90 bytes per vertex of a road network. A piece owns a range of positions, from its
+first in the order to its last, and a range of arcs; its two parts take its place in a second set of
 arrays, theirs in the first one again, and so on. So nothing is allocated on the way down.
 
 A kernel that may take longer than a few milliseconds reads ``stop``, one word that all threads

@@ -1,4 +1,4 @@
-"""The cut of an elimination tree into bundles of subtrees, one for each thread block of a GPU.
+"""Partition an elimination tree into bundles of subtrees, one per thread block of a GPU.
 
 A launch for every level of the tree would leave a GPU idle: there are hundreds of levels, and few
 vertices on most of them. So the tree is cut from below into tiers of *bundles*. A bundle is some

@@ -140,7 +140,7 @@ class NearestFacilities:
         >>> areas.facility.tolist(), (areas.to_crs(32632).area / 1e6).round(2).tolist()
         ([0, 2], [0.13, 0.07])
         """
-        from sssp.results.areas import Streets, service_areas
+        from sssp.results.isochrone_areas import Streets, service_areas
 
         g, (distances, nearest) = self.graph, self._searched or (self.distances, self.index)
         weights = None if self.method == BreadthFirst.name else g.weights

@@ -54,7 +54,7 @@ def trip_table(graph: Graph, sources: Array, targets: Array, distances: Array) -
 
 
 def _pair_table(sources: Any, targets: Any, distances: Array) -> Any:
-    """Return a row for every pair; the array of distances may be modified by the caller."""
+    """Return a table with a row per pair; may write NaN to `distances`."""
     reached = distances != unreached(distances.dtype)
     table = {
         "source": sources,

@@ -261,7 +261,7 @@ class ShortestPaths:
         Parameters
         ----------
         values : array_like, shape (m,)
-            A number an arc, at the arc's position in ``graph.indices``;
+            A number per arc, at the arc's position in ``graph.indices``;
             ``attribute[graph.arc_origin]`` brings an attribute of the input there. What stands
             at arcs that no path uses does not matter.
 
@@ -272,13 +272,13 @@ class ShortestPaths:
             the vertices that its predecessors store: O(n), or less if they are sparse.
 
             Of a result on a GPU the sums are found and stay there, a `DeviceArray`: O(n log p)
-            work a row for paths of p arcs, and 24 bytes an entry meanwhile. Floats are added up
+            work a row for paths of p arcs, and 24 bytes per entry meanwhile. Floats are added up
             in another order there, the same each time.
 
         Raises
         ------
         ValueError
-            The call did not ask for predecessors; not one value an arc; a value on a path that
+            The call did not ask for predecessors; not one value per arc; a value on a path that
             is NaN or infinite, for infinity is what unreached looks like.
         TypeError
             Values that are not numbers.
@@ -366,7 +366,7 @@ class ShortestPaths:
         return named(join_parts(loads, "volumes on a turn"))
 
     def _values_along(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return values for the arcs of the trees (overridden for graphs with turns)."""
+        """Map values of the user's arcs to the arcs of the trees."""
         return values
 
     def _loads_of_arcs(self, load: NDArray[Any]) -> NDArray[Any]:
@@ -438,7 +438,7 @@ class ShortestPaths:
             Wide: the distances; if some are missing, as floats with NaN (integers above 2**53 are
             then rounded).
 
-            The table has memory of its own: long, 8 bytes an entry for each label and 6 or 10 for
+            The table has memory of its own: long, 8 bytes per entry for each label and 6 or 10 for
             the rest. Rows of dense distances stand in order of ``distances.ravel()``, so that
             ``table["km"] = r.skim(km).ravel()`` adds a column.
 
@@ -690,7 +690,7 @@ class ShortestPaths:
         >>> (areas.to_crs(32632).area / 1e6).round(2).tolist()  # square kilometres
         [0.1, 0.15]
         """
-        from sssp.results.areas import Streets, isochrone_areas
+        from sssp.results.isochrone_areas import Streets, isochrone_areas
         from sssp.results.plots import check_limits
 
         row, _ = self._distances_to_all(row)
@@ -783,7 +783,7 @@ class ShortestPaths:
 
         Notes
         -----
-        A file takes some 18 bytes a vertex: 4.7 MB for New York.
+        A file takes some 18 bytes per vertex: 4.7 MB for New York.
         """
         # (by name, for pages ask for more shortest paths, and that is above results)
         page = import_module("sssp.apps.page.explore")
@@ -945,7 +945,7 @@ class ShortestPaths:
         return index % self.rows
 
     def _vertex(self, vertex: SupportsIndex) -> int:
-        """Check a vertex, and return it as an int; the error for a label says so."""
+        """Check a vertex and return it as an int; the error hints at labels if one was given."""
         g = self.graph
         try:
             index = row_access.as_index(vertex, "a vertex")

@@ -236,7 +236,7 @@ class Trips:
         Parameters
         ----------
         values : array_like, shape (m,)
-            A number an arc, at the arc's position in ``graph.indices``;
+            A number per arc, at the arc's position in ``graph.indices``;
             ``attribute[graph.arc_origin]`` brings an attribute of the input there. What stands at
             arcs that no path uses does not matter.
 
@@ -249,7 +249,7 @@ class Trips:
         Raises
         ------
         ValueError
-            The call did not ask for predecessors; not one value an arc; a value on a path that is
+            The call did not ask for predecessors; not one value per arc; a value on a path that is
             NaN or infinite, for infinity is what unreached looks like.
         TypeError
             Values that are not numbers.

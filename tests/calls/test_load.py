@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array
 
 import sssp
-from sssp.calls.load import Loader, onto_arcs
+from sssp.calls.load_demand import Loader, onto_arcs
 from sssp.engine import thresholds
 from sssp.engine.demand import as_demand
 from tests import naive

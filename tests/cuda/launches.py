@@ -173,7 +173,7 @@ def ask_prepared(recorder: Recorder, dtype: np.dtype[Any]) -> None:
         turned = sssp.prepare(small.with_turns(([0], [1], [1])), threads=1)
         sssp.shortest_paths(turned, [0] * 33, output="device", device="cuda")
     if dtype.kind == "i":
-        # lanes are turned, or are the answer where each vertex reaches each
+        # lanes are transposed, or are the answer where each vertex reaches each
         there_and_back = sssp.Graph.from_arcs([0, 1], [1, 0], [1, 1])
         for prepared in (h.with_weights(g.weights + 1), sssp.prepare(there_and_back)):
             for rows in ([0, 1], [0, 1] * 10):

@@ -3,7 +3,7 @@
 An .sssp file holds all of a graph, coordinates and labels too, and is read fastest. A .gr file
 (.gr.gz, .gr.xz, .gr.bz2) is the text of the DIMACS challenges: arcs with integer weights, whose
 vertices count from 1; coordinates go into a .co file of their own. A .csv or .parquet file has a
-row an arc: tail, head and weight, in labels. A .geojson or .gpkg file has a line an arc, for maps
+row per arc: tail, head and weight, in labels. A .geojson or .gpkg file has a line per arc, for maps
 (one an edge if the graph is undirected: oneway tells). All of these are read, too. Of parallel
 arcs the lightest is written; closed arcs and turns are kept in .sssp alone.
 
@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _read_arcs(path: Path) -> sssp.Graph:
-    """Read a graph from a table with a row an arc: tail, head and weight, in any case.
+    """Read a graph from a table with a row per arc: tail, head and weight, in any case.
 
     A line of a map has its ends for coordinates, and goes both ways unless its ``oneway`` is true.
 

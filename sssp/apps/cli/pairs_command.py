@@ -3,7 +3,7 @@
 A CSV or Parquet file has columns source and target (or origin and destination), with labels of
 vertices, or source_lon, source_lat, target_lon and target_lat, in degrees, all in any case; a
 DIMACS .p2p file will do. What is written has a
-row a trip, in the same order: all columns of the file, and distance, which is empty where no path
+row per trip, in the same order: all columns of the file, and distance, which is empty where no path
 leads there; for points also source and target, the vertices that were found. With --paths there is
 a column path, too: its vertices, with blanks between (in Parquet a list).
 
@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write a row a trip, and print a summary."""
+    """Write a row per trip, and print a summary."""
     output, unit = choose_output(options), arguments.take_unit(options)
     table = _read_trips(options.trips)
     added = [DISTANCE, *([PATH] if options.paths else [])]

@@ -1,10 +1,10 @@
 """Find the distances from many sources to many targets: an origin-destination table.
 
-Sources and targets come from files, one vertex or point a row, or from the command line; the table
-has them in that order, by their labels, or with --id by a column of the files. It is written block
-by block, so that it may be larger than memory. Every pair has a row: source, target and distance,
-which is empty where the target is not reached. With --wide every source has a row, and every target
-a column.
+Sources and targets come from files, one vertex or point per row, or from the command line; the
+table has them in that order, by their labels, or with --id by a column of the files. It is written
+block by block, so that it may be larger than memory. Every pair has a row: source, target and
+distance, which is empty where the target is not reached. With --wide every source has a row, and
+every target a column.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _list_columns(
     *,
     wide: bool,
 ) -> Iterator[dict[str, Any]]:
-    """Yield rows of source, target and distance, or if `wide` a row a source; count into `seen`."""
+    """Yield rows of source, target and distance, if `wide` a row per source; count into `seen`."""
     import numpy as np
 
     sources, targets = (

@@ -246,7 +246,7 @@ class Solved(NamedTuple):
     starts : ndarray, int64
         Where they start.
     values : dict of str to ndarray
-        Every field, a row a search.
+        Every field, a row per search.
     result : ShortestPaths or None
         What the values are of, and those of the blocks that were searched with this one; None:
         they are reduced.

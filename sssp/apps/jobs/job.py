@@ -1,4 +1,4 @@
-"""`run`: compute a table that is larger than memory, in blocks; planned first, and resumable."""
+"""`run`: compute a table larger than memory in blocks; resumable (see `manifest`)."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def run(
         As for `sssp.reduce`, with ``reduce="weight"``.
     form : {"long", "wide"}, optional
         Of Parquet: a row for every vertex that is reached (source, target, distance), or a row a
-        source and a column a target.
+        source and a column per target.
     compression : {"zstd", None}
     method, device, dtype, memory_limit
         As for `sssp.shortest_paths`; a list of devices, and ``"cuda:all"``, for ``on=None``.
@@ -260,7 +260,7 @@ def run(
     A table with fewer targets than sources, of integers and without skims, is searched from the
     targets, as `sssp.shortest_paths` does: a block then is some columns (not of wide Parquet).
 
-    Memory: in this process, beside the graph, a block a thread, and of a GPU what two calls find
+    Memory: in this process, beside the graph, a block per thread, and of a GPU what two calls find
     (128 MiB each) and what is being written of it; on an executor or a cluster less than that. The
     graph travels as the path of its file, or of a copy beside the table, which only this user may
     read; a worker compares the SHA-256 of what it reads.

@@ -380,7 +380,7 @@ class Manifest:
 
 
 def _names(table: Path, job: dict[str, Any]) -> Names:
-    """Return the names of the files of a job's table, as `names_in_store` does."""
+    """Return patterns of the names of a table's files, in the form of `names_in_store`."""
     if table.suffix != SUFFIX:
         return NAMES
     if job["reduce"] is None:

@@ -240,7 +240,7 @@ class LocalRunner(Runner):
 def _split_failed(
     done: Iterable[futures.Future[Any]],
 ) -> tuple[list[futures.Future[Any]], list[futures.Future[Any]]]:
-    """Divide futures into those with a result, which is kept, and those that failed."""
+    """Divide finished futures into those that succeeded and those that failed."""
     failed = [future for future in done if future.exception() is not None]
     return [future for future in done if future not in failed], failed
 

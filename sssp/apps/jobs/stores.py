@@ -9,7 +9,7 @@ library, and nothing waits for a lock.
 
 A folder has a part a block, for DuckDB, Polars and all that reads Parquet. A long table has a row
 for every vertex that a source reaches, with columns source, target and distance; a wide one a row a
-source and a column a target, empty where nothing is reached. Reduced rows are a number, or some,
+source and a column per target, empty where nothing is reached. Reduced rows are a number, or some,
 beside their source in either.
 """
 

@@ -37,7 +37,7 @@ GRAPH_HELP = (
     "porto.osm.pbf:foot or :bicycle,metres), the name of a graph in the folder SSSP_DATA, or "
     f"{BUILT_IN}:N for a built-in one of N vertices"
 )
-#: endings of files with a row or a line an arc
+#: endings of files with a row or a line per arc
 ARC_TABLES = {".csv", ".parquet", ".geojson", ".gpkg"}
 #: endings that a graph's name goes without
 SUFFIXES = {".gr", ".sssp", ".osm", ".pbf", ".gz", ".xz", ".bz2"} | ARC_TABLES
@@ -93,7 +93,7 @@ class NamedGraph:
 
     @property
     def is_table(self) -> bool:
-        """Whether it is a file with a row or a line an arc."""
+        """Whether it is a file with a row or a line per arc."""
         return self.path is not None and self.path.suffix.lower() in ARC_TABLES
 
     def load(self, coordinates: Path | None = None) -> sssp.Graph:

@@ -67,7 +67,7 @@ class Chosen:
 
 
 def add_vertices(parser: argparse.ArgumentParser, role: str, *, help: str) -> None:
-    """Declare ``--source V``, ``--source-at LON,LAT`` and ``--sources FILE``, or another role.
+    """Declare options ``--ROLE V``, ``--ROLE-at LON,LAT``, ``--ROLEs FILE`` of a role.
 
     All may be repeated and mixed; their order is kept.
     """

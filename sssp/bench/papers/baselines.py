@@ -62,7 +62,7 @@ class BaselineBlockedFloydWarshall(BaselineMatrix):
 
 @dataclass(frozen=True)
 class BaselineSquaring(BaselineMatrix):
-    """Repeated squaring as Xiao et al. (2023) have it, a CUDA thread an entry; a baseline.
+    """Repeated squaring as Xiao et al. (2023) have it, a CUDA thread per entry; a baseline.
 
     `block` is the side of a tile: 4, 8, 16 or 32.
     """
@@ -78,7 +78,7 @@ class BaselineSquaring(BaselineMatrix):
 
 @dataclass(frozen=True)
 class BaselineClosure(BaselineSquaring):
-    """Boolean squaring as Xiao et al. (2021) have it, a CUDA thread an entry; a baseline."""
+    """Boolean squaring as Xiao et al. (2021) have it, a CUDA thread per entry; a baseline."""
 
     name: ClassVar[str] = "baseline-closure"
     task: ClassVar[str] = "closure"

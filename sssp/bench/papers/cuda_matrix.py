@@ -1,7 +1,7 @@
 """The dense CUDA kernels of papers, to measure against; `auto` never chooses one.
 
 - **Floyd-Warshall, plain**: a launch for every vertex k, a thread for every entry of the matrix.
-- **Floyd-Warshall, blocked**: three kernels a round of 32 vertices, with 1,024 threads that each
+- **Floyd-Warshall, blocked**: three kernels per round of 32 vertices, with 1,024 threads that each
   have one entry of a tile in shared memory.
 - **Squaring**: Xiao et al., "All-source pair shortest path parallel algorithm based on GPU
   acceleration" (2023). A thread has an entry of a B x B tile of the product. The tile's row band
@@ -31,7 +31,7 @@ from sssp.engine.memory import check_memory
 from sssp.engine.request import Answer
 from sssp.kernels.dtypes import infinity
 
-#: side of a block of blocked Floyd-Warshall, with a thread an entry
+#: side of a block of blocked Floyd-Warshall, with a thread per entry
 SIDE = 4 if SIMULATOR else 32
 #: threads along the rows and columns of the plain one's blocks
 WIDE, HIGH = (4, 4) if SIMULATOR else (32, 8)
@@ -73,7 +73,7 @@ def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
 
     @kernel
     def _diagonal_kernel(matrix, n, first, flags):
-        """Close the diagonal block from vertex `first` on, one thread an entry."""
+        """Close the diagonal block from vertex `first` on, one thread per entry."""
         if flags[NEGATIVE] != 0:
             return
         tile = cuda.shared.array((SIDE, SIDE), number)
@@ -148,7 +148,7 @@ def _make_square_kernel(dtype: np.dtype[Any], side: int) -> Any:
 
     @kernel
     def _square_kernel(before, after, n, flags):
-        """Square a matrix, one thread an entry of `after`."""
+        """Square a matrix, one thread per entry of `after`."""
         if flags[NEGATIVE] != 0:
             return
         starts = cuda.shared.array((side, side), number)

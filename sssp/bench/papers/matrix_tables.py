@@ -87,7 +87,7 @@ class Spec:
     #: vertices of its lines, ascending
     sizes: tuple[int, ...]
     contenders: tuple[Column, ...]
-    #: "matrix": all pairs of a complete graph; "closure" of a graph with `DEGREE` arcs a vertex
+    #: "matrix": all pairs of a complete graph; "closure" of a graph with `DEGREE` arcs per vertex
     task: str
 
 
@@ -208,7 +208,7 @@ def _solve(contender: Column, matrix: Matrix, threads: int | None) -> Any:
 def _make_matrix(task: str, n: int, seed: int) -> Matrix:
     """Make a complete graph with random whole weights.
 
-    For a closure: a random boolean matrix with `DEGREE` arcs a vertex, less those drawn twice.
+    For a closure: a random boolean matrix with `DEGREE` arcs per vertex, less those drawn twice.
     """
     random = np.random.default_rng(seed)
     if task == "closure":

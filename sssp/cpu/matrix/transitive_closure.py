@@ -8,7 +8,7 @@ rows those are is looked up, eight vertices at a time, in tables of all 256 unio
 transitive closure of a directed graph", 1970): n^3 / 512 steps on words that vector units take
 eight at a time.
 
-The sweep first finds out, in one word a row, what the 64 vertices reach through one another;
+The sweep first finds out, in one word per row, what the 64 vertices reach through one another;
 each row is then completed by that in its own word before it is looked up, so that tables of the
 rows as they were suffice.
 """

@@ -14,7 +14,7 @@ outward as everywhere, are the least once the search goes on for what all roundi
 amount to.
 
 The landmarks lie far apart: each is the vertex farthest from those before. They belong to a graph
-and a dtype, are found by 18 searches when they are first asked for, take 16 numbers a vertex, and
+and a dtype, are found by 18 searches when they are first asked for, take 16 numbers per vertex, and
 are kept.
 """
 

@@ -6,7 +6,7 @@ K. Asanovic and D. Patterson, "The GAP benchmark suite", 2015): on a road networ
 expanded twice, and a bucket costs O(1) where a heap costs O(log n).
 
 A bucket is a doubly linked list through the vertices themselves. A vertex stands in at most one, so
-memory is three words a vertex, and moving it costs O(1). The number of a bucket is
+memory is three words per vertex, and moving it costs O(1). The number of a bucket is
 ``int(distance * scale)``. Whatever the rounding, it never decreases as distances grow, and that is
 all that the search needs. `BUCKETS` buckets cover a window of distances; one more list holds the
 vertices beyond it. After its last bucket the window jumps to the least distance beyond, so that

@@ -1,4 +1,4 @@
-"""Flows and skims on a prepared map by sweeps, without a tree for any origin.
+"""Flows and skims on a prepared map by sweeps, without building shortest-path trees.
 
 After the climbs and the sweep of `LANES` origins (`sssp.cpu.sweep.sweeps`) the same places are
 passed the other way, from below. What arrives at a place goes over the arc that gave it its
@@ -222,7 +222,7 @@ def _descend_kernel(ups, climbs, down_flow, on_arc):
 
 @njit
 def _sweep_group(sources, ups, downs, inf, scratch):
-    """Climb from some sources and sweep, one lane a source."""
+    """Climb from some sources and sweep, one lane per source."""
     _climb_kernel(sources, ups, inf, scratch)
     order, (_, _, is_open, block, _, _) = np.arange(np.int32(downs[0].size)), scratch
     sweep_lanes_kernel(downs[2], order, is_open, block.reshape(-1), WIDE, WIDE, inf)

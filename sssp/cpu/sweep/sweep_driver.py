@@ -115,7 +115,7 @@ def _goes_back(graph: Graph, request: Request, farthest: Any) -> bool:
 def _stays_near(
     prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> bool:
-    """Sweep the first row to see whether the limit ends rows long before all vertices."""
+    """Sweep one row to test whether the limit confines it to a small share of the vertices."""
     if request.limit is None or (request.targets is not None and request.width is None):
         return False
     probe = Request(sources=request.sources[:1], limit=request.limit, output="sparse")

@@ -140,7 +140,7 @@ def solve_trips(
 ) -> Answer:
     """Find the distances of trips, grouped by source, or the entries of a table.
 
-    O(arcs to ancestors) time a source and a target, `LANES` at a time, and O(depth) a trip.
+    O(arcs to ancestors) time per source and target, `LANES` at a time, and O(depth) a trip.
     """
     assert request.targets is not None
     vertices, offsets = request.targets, request.target_offsets

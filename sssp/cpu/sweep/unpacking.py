@@ -1,4 +1,4 @@
-"""Flows of shortcuts passed to the graph's arcs (paths come from tight arcs: `sssp.cpu.tree`).
+"""Unpack flows: pass the flow on every shortcut down to arcs of the graph.
 
 A chordal arc whose basic weight is that of an arc of the graph is passed over that arc. Every other
 one has a triangle below it whose two sides add up to its weight, to the bit, for that sum made it

@@ -1,4 +1,4 @@
-"""Bits of numbers: integers in the same order as the numbers, for atomic minima."""
+"""Reinterpret floats as integers that sort in the same order, so that atomics find minima."""
 
 from __future__ import annotations
 

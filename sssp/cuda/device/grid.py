@@ -1,4 +1,4 @@
-"""The threads that work on a row: one block, or all blocks of a grid, with a barrier.
+"""Thread numbers and barriers for one row: by one block, or by the whole grid.
 
 What threads count in one turn, they read in the next, and the turn after that must find zero. With
 three slots the one that is cleared is read by nobody and counted in by nobody, so that a turn takes

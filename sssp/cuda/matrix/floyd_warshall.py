@@ -1,4 +1,4 @@
-"""Blocked Floyd-Warshall on the GPU: three kernels a round, in place.
+"""Blocked Floyd-Warshall on the GPU: three kernels per round, in place.
 
 The twin of `sssp.cpu.matrix.floyd_warshall`. A round takes a block of vertices as intermediate
 ones:
@@ -183,7 +183,7 @@ def _make_tiles_kernel(
     @kernel_with(max_registers=65536 // (2 * THREADS))
     @no_type_check
     def _tiles_kernel(matrix, tails, n, first, phase, flags):
-        """Lower a tile by the product of two tiles in the closed block's cross, one block a tile.
+        """Lower a tile by the product of two tiles in the closed block's cross, one block per tile.
 
         ======== ============ ====== ================================================
         argument shape        dtype  written by

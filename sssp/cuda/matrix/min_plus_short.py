@@ -147,7 +147,7 @@ def _product(out, old, start, stride, a, a_start, b, b_start, rows, words, pairs
 @kernel_with(max_registers=65536 // (2 * THREADS))
 @no_type_check
 def _product_kernel(out, old, a, b, n, flags):
-    """Compute a tile of the product of two matrices, one thread block a tile.
+    """Compute a tile of the product of two matrices, one thread block per tile.
 
     ======== ============ ====== ========================================
     argument shape        dtype  written by
@@ -250,7 +250,7 @@ def _close_kernel(matrix, n, first):
 @kernel_with(max_registers=65536 // (2 * THREADS))
 @no_type_check
 def _tiles_kernel(matrix, n, first, cross):
-    """Lower a tile through the closed block, in its row or column or elsewhere, one block a tile.
+    """Lower a tile through the closed block, in its row or column or elsewhere, one block per tile.
 
     The block has `TILE` columns, half of those of a tile: what stands beside it in a tile is found
     once more, and nothing of it falls.

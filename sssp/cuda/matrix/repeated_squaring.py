@@ -38,7 +38,7 @@ def _make_kernel(dtype: np.dtype[Any], *, with_tails: bool = False) -> Any:
     @kernel_with(max_registers=65536 // (2 * THREADS))
     @no_type_check
     def _squaring_kernel(before, after, tails, after_tails, n, flags):
-        """Compute a tile of the square, one thread block a tile.
+        """Compute a tile of the square, one thread block per tile.
 
         =========== ======== ====== =========================================
         argument    shape    dtype  written by

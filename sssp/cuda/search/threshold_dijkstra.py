@@ -1,4 +1,4 @@
-"""Threshold-batched Dijkstra on the GPU: one thread block a source.
+"""Threshold-batched Dijkstra on the GPU: one thread block per source.
 
 "Research on GPU-based optimisation of the SSSP algorithm" (2022), sections 3.1 and 4.1, after
 A. Crauser, K. Mehlhorn, U. Meyer and P. Sanders, "A parallelization of Dijkstra's shortest path
@@ -16,7 +16,7 @@ A. a thread takes over vertices that were reached in the phase before, if it has
    vertex it owns it finds the least useful arc; the block reduces the settling threshold;
 B. of the open vertices at or below it a thread settles and relaxes its own; a vertex reached for
    the first time joins the arrivals. The arcs beyond the lightest of all vertices just settled
-   are relaxed after one more barrier, `GROUP` threads a vertex.
+   are relaxed after one more barrier, `GROUP` threads per vertex.
 
 Distances that fall during B do not count before the next phase: what B compares is what A read.
 Counts and minima rotate through three slots, so that a slot can be cleared while nobody looks.
@@ -779,7 +779,7 @@ class _ThresholdSearch(Search):
 def solve(
     graph: Graph, request: Request, method: ThresholdDijkstra, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer `request` in phases, one thread block a source.
+    """Answer `request` in phases, one thread block per source.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ New weights:
 Answers:
 
 - `sweep_driver` chooses how; `lanes` launches kernels that find rows side by side: `climb`, then
-  `sweeps`, or `small_batch` for a few sources;
+  `sweeps`, or `small_batch_sweep` for a few sources;
 - `sweep_outputs` makes the answer of a call, by `transpose` (rows), `sweep_trees` (predecessors)
   and `lane_sums` (reductions); `selection` sweeps for targets alone; `sweep_trips` finds single
   distances;

@@ -53,7 +53,7 @@ def placed_arcs_kernel(
     start, ranks, places, depth, bundles, levels, bundle_first, boundary_first, boundary, first,
     upper, arcs_first, heads, depths, rows,
 ):  # fmt: skip
-    """Sort the chordal arcs by place of the tail; write the rows of their ends, a thread a place.
+    """Sort the chordal arcs by place of the tail; write the rows of their ends, a thread per place.
 
     ============== ============ ====== =========================================================
     argument       shape        dtype  written by
@@ -189,7 +189,7 @@ def triangles_kernel(
     start, bundles, places, bundle_first, boundary_first, arcs_first, heads, rows, triangles_first,
     legs, thirds,
 ):  # fmt: skip
-    """List the triangles whose lowest vertex is a member of a bundle, one thread a member.
+    """List the triangles whose lowest vertex is a member of a bundle, one thread per member.
 
     =============== =========== ====== ===========================================================
     argument        shape       dtype  written by
@@ -233,7 +233,7 @@ def triangles_kernel(
 
 @kernel
 def placed_givers_kernel(slots, ranks, places, first, arcs_first, givers):
-    """Write which arc of the graph each chordal arc gets its weight from, one thread an arc.
+    """Write which arc of the graph each chordal arc gets its weight from, one thread per arc.
 
     ========== ======== ====== ==================================================
     argument   shape    dtype  written by

@@ -1,4 +1,4 @@
-"""The basic pass of a customization on a GPU: lower arcs by their lower triangles.
+"""The basic pass of a customization on a GPU: relax each arc over its lower triangles.
 
 `sssp.cuda.sweep.customization` says how, and what happens after it.
 """
@@ -261,7 +261,7 @@ def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _basic_level_kernel(first_place, places, arcs_first, heads, weights, found):
-        """Relax arcs through vertices of one depth, several blocks a vertex and set.
+        """Relax arcs through vertices of one depth, several blocks per vertex and set.
 
         =========== ========== ====== =========================================
         argument    shape      dtype  written by
@@ -312,7 +312,7 @@ def make_to_top_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _to_top_kernel(places, arcs_first, heads, weights, size, matrix, found):
-        """Write the arcs between top vertices into the matrix, one block a place and set.
+        """Write the arcs between top vertices into the matrix, one block per place and set.
 
         ========== ================ ====== =========================================
         argument   shape            dtype  written by

@@ -1,4 +1,4 @@
-"""The upward search (climb) from a source to the top of a hierarchy, on a GPU, and across the top.
+"""The upward search (climb) from a source on a GPU, and its distances to the top by a dense matrix.
 
 A thread block climbs along one path of the elimination tree; the arcs of the next vertices on the
 path are loaded ahead. From where it enters the top, one step over a dense matrix finds the

@@ -1,4 +1,4 @@
-"""Kernels of flows on a prepared map, by sweeps without a tree for any origin, on a GPU.
+"""Flows on a prepared map by sweeps on a GPU, without building shortest-path trees.
 
 The twin of `sssp.cpu.sweep.flows` and `sssp.cpu.sweep.unpacking`, with the same rule for paths of
 the same length. Everything goes by depth in the elimination tree, one launch a depth, all origins
@@ -55,7 +55,7 @@ def make_number_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _number_kernel(place_ranks, arcs_first, first, placed, weights, triangles):
-        """Copy weights of chordal arcs from the order of places to slots, a thread a vertex.
+        """Copy weights of chordal arcs from the order of places to slots, a thread per vertex.
 
         =========== ======== ====== ===========================================
         argument    shape    dtype  written by
@@ -87,7 +87,7 @@ def make_streets_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _streets_kernel(slots, arc_weights, weights, triangles):
-        """Mark slots that weigh what an arc of the graph weighs, a thread an arc.
+        """Mark slots that weigh what an arc of the graph weighs, a thread per arc.
 
         =========== ====== ====== ==============================================================
         argument    shape  dtype  written by
@@ -215,7 +215,7 @@ def make_seed_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _seed_kernel(span, volumes, rows, columns, spots, lanes, distances, flow, lost, trip):
-        """Add the volume of every trip to the flow of its lane at its end, a thread a trip.
+        """Add the volume of every trip to the flow of its lane at its end, a thread per trip.
 
         ========= ============== ======= =====================================================
         argument  shape          dtype   written by
@@ -269,7 +269,7 @@ def make_descent_kernel(dtype: np.dtype[Any]) -> Any:
         first_spot, ranks, size, depth, first, head_spots, weights, source_ranks, ways, lanes,
         distances,
     ):  # fmt: skip
-        """Find the distances of vertices of one depth, a block a vertex and some lanes.
+        """Find the distances of vertices of one depth, a block per vertex and some lanes.
 
         The arcs of a vertex are shared by as many slices as a block has rows of threads, a power
         of two.
@@ -405,7 +405,7 @@ def make_gather_kernel(dtype: np.dtype[Any]) -> Any:
 
 @kernel
 def descend_kernel(tails, depth, via, down_flow, on_slot):
-    """Pass flows back along the climbs to the origins, one thread an origin.
+    """Pass flows back along the climbs to the origins, one thread per origin.
 
     ========= =============== ======= =====================================================
     argument  shape           dtype   written by
@@ -433,7 +433,7 @@ def descend_kernel(tails, depth, via, down_flow, on_slot):
 def hand_on_kernel(low, high, level_first, ranks, first, triangles, on_slot):
     """Pass the flow of shortcuts to the sides of their triangles, one or several levels a block.
 
-    Some threads a vertex.
+    Some threads per vertex.
 
     =========== ============= ======= =======================================================
     argument    shape         dtype   written by
@@ -475,7 +475,7 @@ def hand_on_kernel(low, high, level_first, ranks, first, triangles, on_slot):
 
 @kernel
 def collect_kernel(slots, on_slot, flow):
-    """Collect the flows of the graph's arcs, a thread an arc.
+    """Collect the flows of the graph's arcs, a thread per arc.
 
     ======== ====== ======= ==========================================================
     argument shape  dtype   written by

@@ -75,7 +75,7 @@ def make_fold_kernel(dtype: np.dtype[Any], *, weighs: bool = False) -> Any:
 
 @kernel
 def place_kernel(values, vertices, placed):
-    """Write the value of each of some vertices (or other indices), one thread an entry."""
+    """Write the value of each of some vertices (or other indices), one thread per entry."""
     place = cuda.grid(1)
     if place < placed.size:
         placed[place] = values[vertices[place]]
@@ -83,7 +83,7 @@ def place_kernel(values, vertices, placed):
 
 @kernel
 def total_kernel(totals, words):
-    """Combine the slots of every lane in the first one: one thread a lane and a number."""
+    """Combine the slots of every lane in the first one: one thread per lane and number."""
     lane, word = cuda.grid(1), cuda.blockIdx.y
     if lane < words.shape[1]:
         found = int64(0)

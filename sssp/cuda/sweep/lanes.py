@@ -20,15 +20,15 @@ from sssp.cuda.sweep.device_maps import DeviceMap
 from sssp.cuda.sweep.device_tree import Above, DeviceTree
 from sssp.cuda.sweep.lane_sums import LANES, SLICES, SLOTS, make_fold_kernel
 from sssp.cuda.sweep.selection import Packed, Selection
-from sssp.cuda.sweep.small_batch import few_bytes, make_few_kernel
+from sssp.cuda.sweep.small_batch_sweep import few_bytes, make_few_kernel
 from sssp.cuda.sweep.sweep_trees import make_tails_kernel
 from sssp.cuda.sweep.sweeps import LEVEL_THREADS, make_level_kernel, make_sweep_kernel, shared_bytes
-from sssp.cuda.sweep.transpose import TILE, TURNS
+from sssp.cuda.sweep.transpose import TILE, TILE_ROWS
 from sssp.kernels.dtypes import INDEX
 
 #: most lanes of a block in the lowest tier, which has bundles enough, and in the others
 MOST_TOGETHER, FEW_TOGETHER = 4 * LANES, 2 * LANES
-#: up to so many rows a thread block sweeps a bundle by depth, a thread an arc
+#: up to so many rows a thread block sweeps a bundle by depth, a thread per arc
 FEW = 4 if SIMULATOR else 32
 #: threads of such a block in the lowest tier, and in the others, whose levels are wider
 FEW_THREADS = (4, 4) if SIMULATOR else (32, 128)
@@ -155,7 +155,7 @@ class LanesSearch(Search):
     def launch(self, batch: Batch, scratch: Any) -> None:
         """Compute the distances and counters of a batch."""
         self.fill(batch, scratch)
-        self.hand_over(batch, scratch)
+        self.write_rows(batch, scratch)
 
     @property
     def replay_key(self) -> Any:
@@ -166,7 +166,7 @@ class LanesSearch(Search):
         """Fill the lanes of a batch, and reduce them if requested."""
         self.fill_lanes(batch, scratch, self.lanes(batch.rows), scratch.swept)
 
-    def hand_over(self, batch: Batch, scratch: Any) -> None:
+    def write_rows(self, batch: Batch, scratch: Any) -> None:
         """Transpose the swept lanes (by vertex) into rows (by source)."""
 
     def fill_lanes(
@@ -205,7 +205,7 @@ class LanesSearch(Search):
             self._sweep_many(batch, arrays, totals)
 
     def _sweep_few(self, width: int, arrays: dict[str, Any], stream: Any) -> None:
-        """Sweep bundles for a few lanes, one thread an arc."""
+        """Sweep bundles for a few lanes, one thread per arc."""
         sweep = make_few_kernel(self.dtype)
         for low, high, room, group, lowest in self.pieces.passes:
             arcs = FEW_GROUPS * group * room
@@ -232,7 +232,7 @@ class LanesSearch(Search):
         return next((few for few in fitting if bundles * width // few <= most), fitting[-1])
 
     def _sweep_many(self, batch: Batch, arrays: dict[str, Any], totals: Any) -> None:
-        """Sweep bundles for many lanes, one thread a lane."""
+        """Sweep bundles for many lanes, one thread per lane."""
         width, stream, folds = self.lanes(batch.rows), batch.stream, totals is not None
         if folds:
             above = self.pieces["vertices"][: self.tree.bundles.start]
@@ -265,11 +265,11 @@ class LanesSearch(Search):
             places, lanes, batch.bound, swept, self.values, totals
         )
 
-    def find_tails(self, batch: Batch, lanes: int, swept: Any, *, turned: bool) -> None:
+    def find_tails(self, batch: Batch, lanes: int, swept: Any, *, transposed: bool) -> None:
         """Find predecessors from lanes, written as lanes or as rows."""
         tails = batch.tails.reshape(batch.tails.size)
         grid = -(-self.n // TILE), -(-batch.rows // TILE)
-        make_tails_kernel(self.dtype, turned=turned)[grid, (TILE, TURNS), batch.stream](
+        make_tails_kernel(self.dtype, transposed=transposed)[grid, (TILE, TILE_ROWS), batch.stream](
             *self.trees, batch.bound, np.uint32(lanes), np.uint32(batch.rows), swept, tails
         )
 

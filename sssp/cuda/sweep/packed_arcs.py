@@ -1,4 +1,4 @@
-"""Streams: the downward arcs to a bundle's members in memory, in the order that a block reads.
+"""Arc streams: the downward arcs of each bundle, packed in the order in which a block reads them.
 
 Arcs of a member follow each other, in groups of equal size; arcs that only fill up their group come
 from a row that is beyond all others. With the weight of an arc goes a word: the *row* of the vertex

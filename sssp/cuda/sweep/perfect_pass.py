@@ -1,4 +1,4 @@
-"""The perfect pass of a customization on a GPU: lower arcs by triangles over higher vertices.
+"""The perfect pass of a customization on a GPU: relax each arc over its other triangles.
 
 Arcs that have fallen are shortcuts that nobody needs; the others are packed for sweeps, up and
 down. `sssp.cuda.sweep.customization` says how, and what happened before.
@@ -93,7 +93,7 @@ def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
     ):  # fmt: skip
         """Give the arcs of the top their distances in the matrix, and pack them.
 
-        A block a place and set.
+        A block per place and set.
 
         ============ ================ ====== =======================================================
         argument     shape            dtype  written by
@@ -609,7 +609,7 @@ def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
     def _perfect_level_kernel(first_place, places, arcs_first, heads, weights, perfect):
         """Relax arcs of vertices of one depth through higher vertices.
 
-        Some blocks a vertex and set, a warp an arc.
+        Some blocks per vertex and set, a warp per arc.
 
         =========== ======== ====== =========================================
         argument    shape    dtype  written by
@@ -661,7 +661,7 @@ def make_lengths_level_kernel(dtype: np.dtype[Any]) -> Any:
     def _lengths_level_kernel(
         first_place, most, ranks, arcs_first, heads, weights, perfect, lengths, found
     ):
-        """Find the longest paths over kept arcs, if needed, one block a vertex and set.
+        """Find the longest paths over kept arcs, if needed, one block per vertex and set.
 
         =========== ========== ======= ===============================================
         argument    shape      dtype   written by
@@ -717,7 +717,7 @@ def make_pack_levels_kernel(dtype: np.dtype[Any]) -> Any:
         first_place, last_place, ranks, depth, arcs_first, heads, weights, perfect, found,
         up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
     ):  # fmt: skip
-        """Pack the kept arcs of vertices on levels, one warp a vertex and set.
+        """Pack the kept arcs of vertices on levels, one warp per vertex and set.
 
         ============ ========== ====== ===================================================
         argument     shape      dtype  written by

@@ -55,7 +55,7 @@ _serials = count(1)
 
 @kernel
 def _mark_above_kernel(targets, rank_of, places, chain, leap, top, marks):
-    """Mark targets and their ancestors below the top, one block a target, chain by chain.
+    """Mark targets and their ancestors below the top, one block per target, chain by chain.
 
     ======== ====== ====== =========================================
     argument shape  dtype  written by
@@ -136,7 +136,7 @@ def _flag_boundary(
 def _count_kernel(
     marks, lowest_tier, group, lowest_group, bundle_first, boundary_first, arcs_first, rows, counts
 ):
-    """Count the selected rows (members and boundary) of a bundle, one block a bundle.
+    """Count the selected rows (members and boundary) of a bundle, one block per bundle.
 
     ============== ======== ====== ====================================================
     argument       shape    dtype  written by
@@ -295,7 +295,7 @@ def make_pack_kernel(dtype: np.dtype[Any]) -> Any:
         chosen, lowest_tier, group, lowest_group, room, renumbered_first, renumbered, stream_first,
         stream_stop, stream, own_first, own_stream_first, own_stream_stop, own_stream,
     ):  # fmt: skip
-        """Copy the groups of arcs to selected members, one block a bundle.
+        """Copy the groups of arcs to selected members, one block per bundle.
 
         ================ ======== ====== ==================================================
         argument         shape    dtype  written by

@@ -21,7 +21,7 @@ from sssp.cuda.search_driver import solve_rows
 from sssp.cuda.sweep.device_maps import DeviceMap, device_map
 from sssp.cuda.sweep.lanes import FEW, LanesSearch
 from sssp.cuda.sweep.selection import Packed
-from sssp.cuda.sweep.sweep_outputs import Folded, SideBySide, Turned
+from sssp.cuda.sweep.sweep_outputs import Folded, SideBySide, Transposed
 from sssp.cuda.sweep.sweep_trips import find_trips
 from sssp.engine.reductions import TOTAL, Reduction
 from sssp.engine.request import Answer, Request
@@ -98,7 +98,7 @@ def _search_for(
 ) -> LanesSearch:
     """Choose the output of the lanes; with arcs for trees, if lanes are enough to find them."""
     if request.predecessors and (trees is None or request.targets is not None):
-        return Turned(on_device, None, trees, direct=whole)
+        return Transposed(on_device, None, trees, direct=whole)
     if _ends_at_targets(request):
         assert request.targets is not None
         return _targets_search(
@@ -112,7 +112,7 @@ def _search_for(
         return Folded(on_device, request.reduction)
     if _stand_side_by_side(on_device, request, whole):
         return SideBySide(on_device, request.rows, trees)
-    return Turned(on_device, None, trees, direct=whole)
+    return Transposed(on_device, None, trees, direct=whole)
 
 
 def _targets_search(on_device: DeviceMap, request: Request, packed: Packed | None) -> LanesSearch:
@@ -121,7 +121,7 @@ def _targets_search(on_device: DeviceMap, request: Request, packed: Packed | Non
     reduction = request.reduction
     if reduction is not None and packed is not None and _folds(on_device, reduction):
         return Folded(on_device, reduction, packed)
-    return Turned(on_device, request.targets, packed=packed)
+    return Transposed(on_device, request.targets, packed=packed)
 
 
 def _ends_at_targets(request: Request) -> bool:
@@ -207,7 +207,7 @@ def _count_tops_kernel(
 ):
     """Count the ranks from which no kept arc leads up, and those to which none leads down.
 
-    Ends of trips do not count, nor do arcs to them from below: a thread a rank.
+    Ends of trips do not count, nor do arcs to them from below: a thread per rank.
 
     ========== ===== ====== =========================================================
     argument   shape dtype  written by

@@ -18,12 +18,17 @@ from sssp.cuda.sweep.device_tree import Above
 from sssp.cuda.sweep.lane_sums import SLOTS, place_kernel, total_kernel
 from sssp.cuda.sweep.lanes import LanesSearch, whole_lanes
 from sssp.cuda.sweep.selection import Packed
-from sssp.cuda.sweep.transpose import TILE, TURNS, make_few_turn_kernel, make_turn_kernel
+from sssp.cuda.sweep.transpose import (
+    TILE,
+    TILE_ROWS,
+    make_few_transpose_kernel,
+    make_transpose_kernel,
+)
 from sssp.engine.reductions import Reduction, Step, least_number
 from sssp.kernels.dtypes import INT64
 
 
-class Turned(LanesSearch):
+class Transposed(LanesSearch):
     """Lanes are transposed into rows, of all vertices or of the targets."""
 
     def __init__(
@@ -50,7 +55,7 @@ class Turned(LanesSearch):
         swept = batch.distances.reshape(self.n) if self.is_row(batch.rows) else scratch.swept
         self.fill_lanes(batch, scratch, self.lanes(batch.rows), swept)
 
-    def hand_over(self, batch: Batch, scratch: Any) -> None:
+    def write_rows(self, batch: Batch, scratch: Any) -> None:
         """Transpose the lanes, and find trees from them."""
         columns = self.n if self.columns is None else self.columns
         if not columns or self.is_row(batch.rows):
@@ -59,8 +64,8 @@ class Turned(LanesSearch):
         wanted = self.wanted, self.places_wanted
         if self.columns is not None and self.packed is None:
             wanted = batch.targets, batch.targets
-        turn, grid, block = self._turn(columns, batch.rows)
-        turn[grid, block, batch.stream](
+        transpose, grid, block = self._transpose_launch(columns, batch.rows)
+        transpose[grid, block, batch.stream](
             scratch.swept,
             np.uint32(lanes),
             *wanted,
@@ -70,14 +75,14 @@ class Turned(LanesSearch):
             batch.distances,
         )
         if self.finds_trees:
-            self.find_tails(batch, lanes, scratch.swept, turned=True)
+            self.find_tails(batch, lanes, scratch.swept, transposed=True)
 
-    def _turn(self, columns: int, rows: int) -> tuple[Any, Any, Any]:
+    def _transpose_launch(self, columns: int, rows: int) -> tuple[Any, Any, Any]:
         """Return the transposing kernel, with grid and block of its launch."""
         if rows <= self.few:
-            return make_few_turn_kernel(self.dtype), -(-columns // THREADS), THREADS
+            return make_few_transpose_kernel(self.dtype), -(-columns // THREADS), THREADS
         grid = -(-columns // TILE), -(-rows // TILE)
-        return make_turn_kernel(self.dtype), grid, (TILE, TURNS)
+        return make_transpose_kernel(self.dtype), grid, (TILE, TILE_ROWS)
 
 
 class SideBySide(LanesSearch):
@@ -100,7 +105,7 @@ class SideBySide(LanesSearch):
         assert self.pitch is not None
         self.fill_lanes(batch, scratch, self.pitch, batch.distances)
         if self.finds_trees and self.n:
-            self.find_tails(batch, self.pitch, batch.distances, turned=False)
+            self.find_tails(batch, self.pitch, batch.distances, transposed=False)
 
 
 class Folded(LanesSearch):

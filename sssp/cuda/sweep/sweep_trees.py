@@ -1,4 +1,4 @@
-"""Trees of rows swept side by side, on a GPU.
+"""Shortest-path trees from the distances of a sweep in lanes, on a GPU.
 
 Where integers are above 0 no two vertices of the same distance are joined by a tight arc, so the
 smallest tail among the tight arcs makes a tree (`sssp.cpu.tree`). The arcs that lead to a vertex
@@ -15,17 +15,17 @@ import numpy as np
 from numba import from_dtype, int32, uint32, uint64
 
 from sssp.cuda.compiler import cuda, kernel
-from sssp.cuda.sweep.transpose import PITCH, TILE, TURNS
+from sssp.cuda.sweep.transpose import PITCH, TILE, TILE_ROWS
 
 
 @cache
-def make_tails_kernel(dtype: np.dtype[Any], *, turned: bool) -> Any:
+def make_tails_kernel(dtype: np.dtype[Any], *, transposed: bool) -> Any:
     """Return the kernel that finds predecessors, written as lanes or as rows."""
     number = from_dtype(dtype)
 
     @kernel
     def _tails_kernel(indptr, tails, weights, bound, lanes, rows, distances, predecessors):
-        """Find the smallest tight tail of every vertex, one block a tile of vertices and lanes.
+        """Find the smallest tight tail of every vertex, one block per tile of vertices and lanes.
 
         ============ ================== ====== ==============================================
         argument     shape              dtype  written by
@@ -37,7 +37,7 @@ def make_tails_kernel(dtype: np.dtype[Any], *, turned: bool) -> Any:
         lanes        scalar             uint32 host: between neighbours in a row
         rows         scalar             uint32 host
         distances    (n * lanes,)       number the sweep
-        predecessors as turned          int32  here: of rows, or of lanes; -1 for none
+        predecessors as transposed          int32  here: of rows, or of lanes; -1 for none
         ============ ================== ====== ==============================================
         """
         tile = cuda.shared.array((TILE, PITCH), int32)
@@ -60,17 +60,17 @@ def make_tails_kernel(dtype: np.dtype[Any], *, turned: bool) -> Any:
                         found, arc = tail, stop
                     else:
                         arc = uint32(arc + 1)
-                if not turned:
+                if not transposed:
                     predecessors[place] = found
             tile[i, x] = found
-            i = uint32(i + TURNS)
-        if turned:
+            i = uint32(i + TILE_ROWS)
+        if transposed:
             cuda.syncthreads()
             i = y
             while i < TILE:
                 row, column = uint32(first_row + i), uint32(first + x)
                 if row < rows and column < n:
                     predecessors[uint64(row) * uint64(n) + uint64(column)] = tile[x, i]
-                i = uint32(i + TURNS)
+                i = uint32(i + TILE_ROWS)
 
     return _tails_kernel

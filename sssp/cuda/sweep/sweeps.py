@@ -114,7 +114,7 @@ def make_level_kernel(dtype: np.dtype[Any]) -> Any:
         first_place, ranks, order, size, depth, kept_first, down_stop, down_ends,
         down_weights, source_ranks, ways, lanes, distances,
     ):  # fmt: skip
-        """Sweep vertices of one depth, one block a vertex and some lanes, the arcs in slices.
+        """Sweep vertices of one depth, one block per vertex and some lanes, the arcs in slices.
 
         There are as many slices as a block has rows of threads, a power of two.
 
@@ -292,7 +292,7 @@ def make_sweep_kernel(
         vertices, ranks, size, depth, stream_first, stream_stop, stream, source_ranks, ways, lanes,
         distances, bound, values, totals,
     ):  # fmt: skip
-        """Sweep bundles: one block a bundle and some lanes, one thread a lane.
+        """Sweep bundles: one block per bundle and some lanes, one thread per lane.
 
         ================= ================== ====== ===========================================
         argument          shape              dtype  written by

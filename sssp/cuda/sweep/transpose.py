@@ -11,12 +11,12 @@ from numba import from_dtype, uint32, uint64
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
 from sssp.kernels.dtypes import infinity, unreached
 
-#: rows, and columns, of a tile that is turned
+#: rows, and columns, of a tile that is transposed
 TILE = 2 if SIMULATOR else 32
 #: entries between its rows: no two of a column share a bank
 PITCH = TILE + 1
 #: rows of a tile that a thread turns one by one
-TURNS = 1 if SIMULATOR else 8
+TILE_ROWS = 1 if SIMULATOR else 8
 
 
 @cache
@@ -39,13 +39,13 @@ def _make_as_distance(dtype: np.dtype[Any]) -> Any:
 
 
 @cache
-def make_turn_kernel(dtype: np.dtype[Any]) -> Any:
+def make_transpose_kernel(dtype: np.dtype[Any]) -> Any:
     """Return the kernel that transposes lanes into rows."""
     number, as_distance = from_dtype(dtype), _make_as_distance(dtype)
 
     @kernel
-    def _turn_kernel(swept, lanes, wanted, places, bound, shifts, sources, distances):
-        """Copy lanes to rows, one block a tile; distances above the limit become unreached.
+    def _transpose_kernel(swept, lanes, wanted, places, bound, shifts, sources, distances):
+        """Copy lanes to rows, one block per tile; distances above the limit become unreached.
 
         ========= =============== ====== ============================================
         argument  shape           dtype  written by
@@ -74,26 +74,26 @@ def make_turn_kernel(dtype: np.dtype[Any]) -> Any:
                     vertex, place = uint64(wanted[column]), uint64(places[column])
                 found = swept[place * uint64(lanes) + uint64(row)]
                 tile[i, x] = as_distance(found, bound, shifts, vertex, sources, row)
-            i = uint32(i + TURNS)
+            i = uint32(i + TILE_ROWS)
         cuda.syncthreads()
         i = y
         while i < TILE:
             row, column = uint32(first_row + i), uint32(first + x)
             if row < rows and column < columns:
                 distances[row, column] = tile[x, i]
-            i = uint32(i + TURNS)
+            i = uint32(i + TILE_ROWS)
 
-    return _turn_kernel
+    return _transpose_kernel
 
 
 @cache
-def make_few_turn_kernel(dtype: np.dtype[Any]) -> Any:
+def make_few_transpose_kernel(dtype: np.dtype[Any]) -> Any:
     """Return the kernel that transposes a few lanes into rows."""
     as_distance = _make_as_distance(dtype)
 
     @kernel
-    def _few_turn_kernel(swept, lanes, wanted, places, bound, shifts, sources, distances):
-        """Copy lanes to rows, one thread a column; distances above the limit become unreached.
+    def _few_transpose_kernel(swept, lanes, wanted, places, bound, shifts, sources, distances):
+        """Copy lanes to rows, one thread per column; distances above the limit become unreached.
 
         ========= =============== ====== ============================================
         argument  shape           dtype  written by
@@ -119,4 +119,4 @@ def make_few_turn_kernel(dtype: np.dtype[Any]) -> Any:
             found = swept[place * uint64(lanes) + uint64(row)]
             distances[row, column] = as_distance(found, bound, shifts, vertex, sources, row)
 
-    return _few_turn_kernel
+    return _few_transpose_kernel

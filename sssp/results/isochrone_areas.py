@@ -1,4 +1,4 @@
-"""Areas within reach: all points near the reached parts of streets.
+"""Isochrone and service areas: polygons of all points near the reached parts of streets.
 
 A buffer of every street, joined by GEOS, takes a minute for a city. Here the distances from the
 streets are found on the points of a grid, a sixth of the width apart, and the boundary is drawn

@@ -1,4 +1,4 @@
-"""A sweep over bundles for a few lanes on a GPU: one thread an arc, instead of one a lane.
+"""A sweep over bundles for a few lanes on a GPU: one thread per arc instead of one per lane.
 
 The twin for few of `sssp.cuda.sweep.sweeps`. A thread block sweeps a bundle by depth: threads
 relax the arcs into the vertices of one depth, an arc each, and meet before the next. They take the
@@ -103,7 +103,7 @@ def make_few_kernel(dtype: np.dtype[Any]) -> Any:
         highest, vertices, ranks, size, depth, stream_first, stream_stop, stream, source_ranks,
         ways, lanes, distances,
     ):  # fmt: skip
-        """Sweep bundles: one block a bundle and a few lanes, one thread an arc and lane.
+        """Sweep bundles: one block per bundle and a few lanes, one thread per arc and lane.
 
         The arcs into the vertices of a level stand together in the stream, in order of level. Every
         thread looks at the next arc of its own, and relaxes it when its level has come.

@@ -1,9 +1,9 @@
-"""Reductions of the rows of a batch on the device.
+"""Reductions of finished rows on a GPU: counts, sums and greatest distances, for `sssp.reduce`.
 
 What is exact in any order (counts, greatest distances, sums of integers) is folded: every block of
-a row folds its share of the vertices into two words, then one thread a row folds those of the
+a row folds its share of the vertices into two words, then one thread per row folds those of the
 blocks. Integers are summed in two halves, which cannot overflow. Floats are added in the order of
-`sssp.engine.decay`: one block a row brings them, a thread adds up a group of them, and one thread
+`sssp.engine.decay`: one block per row brings them, a thread adds up a group of them, and one thread
 the sums of groups. Exponentials and powers may differ from those of a CPU in the last bit.
 """
 
@@ -113,7 +113,7 @@ def _make_kernels(step: str, combine: str, integral: bool, targeted: bool) -> tu
 
     @kernel
     def _fold_blocks_kernel(found, column, totals):
-        """Combine the results of a row's blocks, one thread a row.
+        """Combine the results of a row's blocks, one thread per row.
 
         ========= ================= ====== =======================
         argument  shape             dtype  written by

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sssp
 from sssp.graph.drawing import street_arcs
-from sssp.results import areas as areas_module
+from sssp.results import isochrone_areas as areas_module
 
 shapely = pytest.importorskip("shapely")
 pytest.importorskip("geopandas")

@@ -128,7 +128,7 @@ def load(
     than a graph. A GPU adds floats in any order: their last bits may differ from call to call.
 
     On a prepared map: O(arcs above the destinations) for every 16 origins, and O(triangles) once;
-    16 numbers a vertex that is swept for every thread, and a few for every chordal arc. The sweep
+    16 numbers per vertex that is swept for every thread, and a few for every chordal arc. The sweep
     of PHAST (Delling, Goldberg, Nowatzyk and Werneck 2011) is passed backward; see
     `sssp.cpu.sweep.flows`.
 
@@ -181,7 +181,7 @@ def skim(
     demand : tuple or DataFrame
         As of `load`, whose paths these are; ``(origins, destinations)`` is the whole table.
     values : array_like, shape (m,) or (m, c)
-        A number an arc, or c of them, at its position in ``graph.indices``;
+        A number per arc, or c of them, at its position in ``graph.indices``;
         ``attribute[graph.arc_origin]`` brings an attribute of the input there. Or a Series of
         pandas by own ids, tail and head. What stands at arcs that no path uses does not matter.
     device, threads, memory_limit, progress
@@ -197,7 +197,7 @@ def skim(
     Raises
     ------
     ValueError
-        Not one value an arc; a value on a path that is NaN or infinite.
+        Not one value per arc; a value on a path that is NaN or infinite.
     DistanceOverflowError
         Integers so large that n of them may reach 2**53; floats whose sum may leave float64.
     SSSPError, TypeError
