@@ -14,7 +14,7 @@ graph_replay = pytest.importorskip("sssp.cuda.graph_replay", exc_type=sssp.Missi
 
 from sssp.cuda.compiler import cuda, device_number  # noqa: E402
 from sssp.cuda.sweep.device_maps import device_map  # noqa: E402
-from sssp.cuda.sweep.sweep_outputs import Turned  # noqa: E402
+from sssp.cuda.sweep.sweep_outputs import Transposed  # noqa: E402
 
 pytestmark = pytest.mark.gpu
 
@@ -90,11 +90,11 @@ def test_what_launches_sees_its_arguments_alone(launches: Any) -> None:
 def test_the_key_of_a_search_has_all_that_it_holds(device: str) -> None:
     h = sssp.prepare(sssp.road_like(60, seed=1))
     on_device = device_map(h, np.dtype(np.int32), device_number(device))
-    search = Turned(on_device, None)
+    search = Transposed(on_device, None)
     key = search.replay_key
-    assert Turned(on_device, None).replay_key == key
+    assert Transposed(on_device, None).replay_key == key
     other = cuda.to_device(np.zeros(5, np.int64))
     for name, value in vars(search).items():
-        changed = Turned(on_device, None)
+        changed = Transposed(on_device, None)
         setattr(changed, name, other if value is not other else None)
         assert changed.replay_key != key, name
