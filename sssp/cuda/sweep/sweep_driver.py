@@ -71,10 +71,10 @@ def _sweep(
 
     width = request.width if request.targets is None else None
     whole = _is_whole(there, hierarchy, request)
-    if width is not None:
-        # (the first columns of all are cut off where rows stand side by side)
-        known = None if _stand_side_by_side(there, request, whole) else graph._first_vertices(width)
-        request = replace(request, width=None, targets=known)
+    if width is not None and _stand_side_by_side(there, request, whole):
+        request = replace(request, width=None)  # (all stand there: the first columns are cut off)
+    elif width is not None:
+        request = replace(request, targets=graph._first_vertices(width))
     if request.predecessors and graph._least_inner_weight > 0:
         trees = device_graph(graph, number).arcs(graph, dtype, reverse=True)
     if _ends_at_targets(request):
