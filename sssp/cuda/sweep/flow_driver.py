@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cuda import answer_memory
-from sssp.cuda.compiler import SIMULATOR, bind, select
+from sssp.cuda.compiler import SIMULATOR, bind, cuda, select
 from sssp.cuda.device.grid import blocks_at_once
-from sssp.cuda.device_memory import available_bytes, download, move, on_host, upload
+from sssp.cuda.device_memory import available_bytes, download, fetch, move, upload
 from sssp.cuda.graph_replay import Launches
 from sssp.cuda.pool import THREADS, Shelf, blocks_for, current_pool, device_array, fill
-from sssp.cuda.sweep.customization import GREATEST
+from sssp.cuda.sweep.customization import GREATEST, WORDS
 from sssp.cuda.sweep.device_maps import basic_weights, tree_of
 from sssp.cuda.sweep.device_tree import DeviceTree
 from sssp.cuda.sweep.flows import (
@@ -31,9 +31,9 @@ from sssp.cuda.sweep.flows import (
     VERTEX_THREADS,
     collect_kernel,
     descend_kernel,
+    gather_kernel,
     hand_on_kernel,
     make_descent_kernel,
-    make_gather_kernel,
     make_number_kernel,
     make_seed_kernel,
     make_streets_kernel,
@@ -137,11 +137,10 @@ class SweptFlows:
                     move(scratch.all_spans[batch], scratch["span"], stream)
                     scratch.launches.do(_load_batch, stream, scratch)
                     advance(stop - begin)
-            scratch.launches.do(_unpack, stream, scratch)
+            scratch.launches.do(_unpack, stream, scratch, maps.found)
             flow = answer_memory.empty(scratch["arc_flow"].shape, FLOAT64)
-            found = scratch["lost"], scratch["trip"], maps.found
-            lost, trip, noted = (on_host(array, stream) for array in found)
             download(scratch["arc_flow"], flow, stream)
+            lost, trip, noted = (array.copy() for array in scratch.noted)
         shelf.leave(key, scratch.nbytes, scratch)
         if noted.view(FLOAT32)[0, GREATEST] > maps.most:
             return None
@@ -195,7 +194,7 @@ class _Scratch(Arrays):
         _, self.all_levels = _sort_by_depth(structure, np.arange(structure.order.size, dtype=INDEX))
         self.degrees = _mean_degrees(structure, ranks, self.levels)
         arcs, height, origins = structure.upper.size, max(1, structure.height), demand.origins.size
-        lane = ranks.size * (dtype.itemsize + 8) + height * (dtype.itemsize + 12) + 4
+        lane = ranks.size * (dtype.itemsize + 10) + height * (dtype.itemsize + 12) + 4
         fixed = 2 * arcs * (dtype.itemsize + 16) + 12 * demand.entries.size + 12 * self.slots.size
         room = available_bytes(memory_limit, tree.nbytes)
         parts = {"the map": tree.nbytes, "the volumes": fixed, "some origins": LANES * lane}
@@ -211,6 +210,7 @@ class _Scratch(Arrays):
             "triangles": (2 * arcs, np.uint64),
             "on_slot": (2 * arcs, FLOAT64),
             "distances": (ranks.size * lanes, dtype),
+            "choices": (ranks.size * lanes, np.uint16),
             "flow": (ranks.size * lanes, FLOAT64),
             "sources": (lanes, INDEX),
             "span": (3, INT64),
@@ -233,6 +233,9 @@ class _Scratch(Arrays):
             "head_spots": upload(spots[structure.upper]),
         }
         self.nbytes = sum(array.nbytes for array in own.values())
+        #: lost, trip, and what maps have found, on the host
+        noted = (1, FLOAT64), (1, INT64), ((1, WORDS), INDEX)
+        self.noted = [cuda.pinned_array(shape, kind) for shape, kind in noted]
         self.arrays = tree.arrays | shared | own
         self.arrays |= {"lanes": np.uint32(lanes), "place_ranks": tree["ranks"]}
 
@@ -315,7 +318,7 @@ def _load_batch(stream: Any, scratch: _Scratch) -> None:
     arrays, dtype, lanes = scratch.arrays, scratch.dtype, scratch.lanes
     fill(arrays["flow"], 0.0, stream)
     climb, sweep = make_ways_kernel(dtype), make_descent_kernel(dtype)
-    seed, gather = make_seed_kernel(dtype), make_gather_kernel(dtype)
+    seed = make_seed_kernel(dtype)
     climb[lanes, CLIMB_THREADS, stream](*bind(climb, arrays))
     levels = [
         (low, high, _slices(degree, (high - low) * lanes))
@@ -336,7 +339,7 @@ def _load_batch(stream: Any, scratch: _Scratch) -> None:
     trips = arrays["volumes"].size
     seed[blocks_for(trips), THREADS, stream](*bind(seed, arrays))
     for level in reversed(levels):
-        launch(gather, *level)
+        launch(gather_kernel, *level[:2], 1)
     descend_kernel[-(-lanes // THREADS), THREADS, stream](*bind(descend_kernel, arrays))
 
 
@@ -351,8 +354,8 @@ def _slices(degree: float, rows: int) -> int:
     return slices
 
 
-def _unpack(stream: Any, scratch: _Scratch) -> None:
-    """Pass the flows of the slots to the graph's arcs."""
+def _unpack(stream: Any, scratch: _Scratch, found: Any) -> None:
+    """Pass the flows of the slots to the graph's arcs; copy to the host what is noted."""
     arrays = scratch.arrays | {"ranks": scratch["ranks_by_depth"]}
     sizes, low, height = np.diff(scratch.all_levels), 0, len(scratch.all_levels) - 1
     while low < height:
@@ -367,3 +370,5 @@ def _unpack(stream: Any, scratch: _Scratch) -> None:
         low = high
     blocks = -(-max(1, arrays["slots"].size) // THREADS)
     collect_kernel[blocks, THREADS, stream](*bind(collect_kernel, arrays, flow=arrays["arc_flow"]))
+    for array, noted in zip((arrays["lost"], arrays["trip"], found), scratch.noted, strict=True):
+        fetch(array, noted, stream)

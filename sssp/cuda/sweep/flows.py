@@ -267,7 +267,7 @@ def make_descent_kernel(dtype: np.dtype[Any]) -> Any:
     @kernel
     def _descent_kernel(
         first_spot, ranks, size, depth, first, head_spots, weights, source_ranks, ways, lanes,
-        distances,
+        distances, choices,
     ):  # fmt: skip
         """Find the distances of vertices of one depth, a block per vertex and some lanes.
 
@@ -288,119 +288,92 @@ def make_descent_kernel(dtype: np.dtype[Any]) -> Any:
         ways         (lanes, height) number `_ways_kernel`
         lanes        scalar          uint32 host
         distances    (s * lanes,)    number what is less deep; here: of this depth
+        choices      (s * lanes,)    uint16 here: 1 + which arc gives them, the first; 0: the climb
         ============ =============== ====== =================================================
         """
         best = cuda.shared.array(LEVEL_THREADS, number)
+        giver = cuda.shared.array(LEVEL_THREADS, uint32)
         lane_here, slice_here = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
         together, slices = uint32(cuda.blockDim.x), uint32(cuda.blockDim.y)
         own, arcs = uint32(slice_here * together + lane_here), uint32(head_spots.size)
         lane = uint64(cuda.blockIdx.y * together + lane_here)
         spot = uint32(first_spot + cuda.blockIdx.x)
-        rank, least = uint32(ranks[spot]), number(inf)
+        rank, least, choice = uint32(ranks[spot]), number(inf), uint32(0)
         if slice_here == 0 and has_passed(source_ranks[lane], rank, size):
             least = ways[lane, depth[rank]]
-        arc, stop = uint32(first[rank] + slice_here), uint32(first[uint32(rank + 1)])
+        before, stop = uint32(first[rank] - 1), uint32(first[uint32(rank + 1)])
+        arc = uint32(first[rank] + slice_here)
         while arc < stop:
             for i in range(AHEAD):  # (at once, for they come from far)
                 ahead = min(uint32(arc + uint32(i) * slices), uint32(stop - 1))
                 end = uint64(uint32(head_spots[ahead])) * uint64(lanes) + lane
-                least = min(number(distances[end] + weights[uint32(arcs + ahead)]), least)
+                way = number(distances[end] + weights[uint32(arcs + ahead)])
+                if way < least:
+                    least, choice = way, uint32(ahead - before)
             arc = uint32(arc + AHEAD * slices)
-        best[own] = least
+        best[own], giver[own] = least, choice
         half = uint32(slices >> uint32(1))
         while half > 0:
             cuda.syncthreads()
-            if slice_here < half:
-                least = min(best[uint32(own + half * together)], least)
-                best[own] = least
+            other = uint32(own + half * together)
+            if slice_here < half and (
+                best[other] < least or (best[other] == least and giver[other] < choice)
+            ):
+                least, choice = best[other], giver[other]
+                best[own], giver[own] = least, choice
             half = uint32(half >> uint32(1))
         if slice_here == 0:
-            distances[uint64(spot) * uint64(lanes) + lane] = least
+            here = uint64(spot) * uint64(lanes) + lane
+            distances[here], choices[here] = least, choice
 
     return _descent_kernel
 
 
-@cache
-def make_gather_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that passes the flows of one depth upward."""
-    number = from_dtype(dtype)
+@kernel
+def gather_kernel(
+    first_spot, ranks, depth, first, head_spots, lanes, choices, flow, down_flow, on_slot
+):
+    """Pass the flow of each vertex of one depth up its arc or to its climb, a thread per lane.
 
-    @kernel
-    def _gather_kernel(
-        first_spot, ranks, size, depth, first, head_spots, weights, source_ranks, ways, lanes,
-        distances, flow, down_flow, on_slot,
-    ):  # fmt: skip
-        """Pass the flow of each vertex up a tight arc or to its climb; grid: `_descent_kernel`.
-
-        ============ =============== ======= ================================================
-        argument     shape           dtype   written by
-        ============ =============== ======= ================================================
-        first_spot   scalar          uint32  host: of the level
-        ranks        (s,)            int32   host: of spots
-        size         (n,)            int32   host: of the subtrees of ranks
-        depth        (n,)            int32   host: of ranks
-        first        (n + 1,)        uint32  host: where the chordal arcs of every rank begin
-        head_spots   (c,)            int32   host: of the heads of these
-        weights      (2 c,)          number  `_number_kernel`
-        source_ranks (lanes,)        int32   `_ways_kernel`
-        ways         (lanes, height) number  `_ways_kernel`
-        lanes        scalar          uint32  host
-        distances    (s * lanes,)    number  `_descent_kernel`
-        flow         (s * lanes,)    float64 what is deeper; here: of what is above
-        down_flow    (height, lanes) float64 host: zeros; here: what goes down the climb
-        on_slot      (2 c,)          float64 added to: flows down
-        ============ =============== ======= ================================================
-        """
-        chosen = cuda.shared.array(LEVEL_THREADS, uint32)
-        lane_here, slice_here = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
-        together, slices = uint32(cuda.blockDim.x), uint32(cuda.blockDim.y)
-        own, arcs = uint32(slice_here * together + lane_here), uint32(head_spots.size)
-        lane = uint64(cuda.blockIdx.y * together + lane_here)
-        spot = uint32(first_spot + cuda.blockIdx.x)
-        here, rank = uint64(spot) * uint64(lanes) + lane, uint32(ranks[spot])
-        volume, at = flow[here], distances[here]
-        stop = uint32(first[uint32(rank + 1)])
-        arc, found = uint32(first[rank] + slice_here), stop
-        if volume == 0:
-            arc = stop
-        elif has_passed(source_ranks[lane], rank, size) and ways[lane, depth[rank]] == at:
-            arc = stop
-            if slice_here == 0:
-                down_flow[depth[rank], lane] = volume
-            volume = 0.0
-        while arc < found:
-            for i in range(AHEAD):
-                ahead = min(uint32(arc + uint32(i) * slices), uint32(stop - 1))
-                end = uint64(uint32(head_spots[ahead])) * uint64(lanes) + lane
-                if number(distances[end] + weights[uint32(arcs + ahead)]) == at:
-                    found = min(ahead, found)
-            arc = uint32(arc + AHEAD * slices)
-        chosen[own] = found
-        half = uint32(slices >> uint32(1))
-        while half > 0:
-            cuda.syncthreads()
-            if slice_here < half:
-                found = min(chosen[uint32(own + half * together)], found)
-                chosen[own] = found
-            half = uint32(half >> uint32(1))
-        goes = slice_here == 0 and volume != 0 and found < stop
-        if goes:
-            end = uint64(uint32(head_spots[found])) * uint64(lanes) + lane
-            cuda.atomic.add(flow, end, volume)
-        # (most lanes of a warp take the same arc: one addition for all of these)
-        threads, in_warp = min(WARP, int32(together * slices)), int32(own % WARP)
+    ========== =============== ======= ==================================================
+    argument   shape           dtype   written by
+    ========== =============== ======= ==================================================
+    first_spot scalar          uint32  host: of the level
+    ranks      (s,)            int32   host: of spots
+    depth      (n,)            int32   host: of ranks
+    first      (n + 1,)        uint32  host: where the chordal arcs of every rank begin
+    head_spots (c,)            int32   host: of the heads of these
+    lanes      scalar          uint32  host
+    choices    (s * lanes,)    uint16  `_descent_kernel`
+    flow       (s * lanes,)    float64 what is deeper; here: of what is above
+    down_flow  (height, lanes) float64 host: zeros; here: what goes down the climb
+    on_slot    (2 c,)          float64 added to: flows down
+    ========== =============== ======= ==================================================
+    """
+    thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
+    lane, arcs = uint64(cuda.blockIdx.y * threads + thread), uint32(head_spots.size)
+    spot = uint32(first_spot + cuda.blockIdx.x)
+    here, rank = uint64(spot) * uint64(lanes) + lane, uint32(ranks[spot])
+    volume, choice = flow[here], uint32(choices[here])
+    found = uint32(first[rank] + choice - 1)
+    goes = volume != 0 and choice != 0
+    if goes:
+        end = uint64(uint32(head_spots[found])) * uint64(lanes) + lane
+        cuda.atomic.add(flow, end, volume)
+    elif volume != 0:
+        down_flow[depth[rank], lane] = volume
+    # (most lanes of a warp take the same arc: one addition for all of these)
+    in_group, in_warp = min(WARP, int32(threads)), int32(thread % WARP)
+    goers = ballot(goes)
+    while goers != 0:
+        leader = uint32(cuda.ffs(goers) - 1)
+        arc = uint32(from_lane(int32(found), leader))
+        joins = goes and found == arc
+        total = sum_of_warp(volume if joins else 0.0, in_warp, in_group)
+        if in_warp == 0:
+            cuda.atomic.add(on_slot, uint32(arcs + arc), total)
+        goes = goes and not joins
         goers = ballot(goes)
-        while goers != 0:
-            leader = uint32(cuda.ffs(goers) - 1)
-            arc = uint32(from_lane(int32(found), leader))
-            joins = goes and found == arc
-            total = sum_of_warp(volume if joins else 0.0, in_warp, threads)
-            if in_warp == 0:
-                cuda.atomic.add(on_slot, uint32(arcs + arc), total)
-            goes = goes and not joins
-            goers = ballot(goes)
-
-    return _gather_kernel
 
 
 @kernel
