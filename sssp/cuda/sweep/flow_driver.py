@@ -55,6 +55,9 @@ MOST_LANES = 2048
 TOGETHER = 4 * LANES
 #: arcs of a vertex for each slice of a block
 ARCS_A_SLICE = AHEAD
+#: vertices of a level up to which flows are passed on by its threads in turn, and those of its
+#: neighbours
+MOST_IN_TURN = 2
 #: vertices of a level that one block takes, with others before and after it
 SMALL_LEVEL = 2 if SIMULATOR else 32
 #: threads of a level that keep a multiprocessor busy
@@ -263,9 +266,11 @@ def _upload_ranks(structure: Structure) -> dict[str, Any]:
     """Upload what flows need to know of ranks and chordal arcs besides the tree."""
     everyone: NDArray[np.int32] = np.arange(structure.order.size, dtype=INDEX)
     ranks, levels = _sort_by_depth(structure, everyone)
+    tails = np.repeat(everyone, np.diff(structure.first))
     return {
         "parent": upload(structure.parent),
-        "tails": upload(np.repeat(everyone, np.diff(structure.first))),
+        "tails": upload(tails),
+        "tail_depths": upload(structure.depth[tails]),
         "ranks_by_depth": upload(ranks),
         "level_first": upload(np.array(levels, np.uint32)),
     }
@@ -326,21 +331,37 @@ def _load_batch(stream: Any, scratch: _Scratch) -> None:
         if high > low
     ]
 
-    def launch(kernel: Any, low: int, high: int, slices: int) -> None:
-        together = min(TOGETHER, LEVEL_THREADS // slices)
-        while lanes % together:
-            together //= 2
-        kernel[(high - low, lanes // together), (together, slices), stream](
-            *bind(kernel, arrays, first_spot=np.uint32(low))
-        )
+    def together(slices: int) -> int:
+        """Return the lanes of a block: a divisor of all."""
+        most = min(TOGETHER, LEVEL_THREADS // slices)
+        while lanes % most:
+            most //= 2
+        return most
 
-    for level in levels:
-        launch(sweep, *level)
+    for low, high, slices in levels:
+        grid, block = (high - low, lanes // together(slices)), (together(slices), slices)
+        sweep[grid, block, stream](*bind(sweep, arrays, first_spot=np.uint32(low)))
     trips = arrays["volumes"].size
     seed[blocks_for(trips), THREADS, stream](*bind(seed, arrays))
-    for level in reversed(levels):
-        launch(gather_kernel, *level[:2], 1)
+    blocks = lanes // together(1)
+    for low, high, in_turn in _join_small(levels):
+        width, first, spots = (1, high - 1, high - low) if in_turn else (high - low, low, 1)
+        gather_kernel[(width, blocks), together(1), stream](
+            *bind(gather_kernel, arrays, first_spot=np.uint32(first), in_turn=np.uint32(spots))
+        )
     descend_kernel[-(-lanes // THREADS), THREADS, stream](*bind(descend_kernel, arrays))
+
+
+def _join_small(levels: list[tuple[int, int, int]]) -> list[tuple[int, int, bool]]:
+    """Return the levels from the deepest, small neighbours joined, and which are taken in turn."""
+    runs: list[tuple[int, int, bool]] = []
+    for low, high, _ in reversed(levels):
+        is_small = high - low <= MOST_IN_TURN
+        if is_small and runs and runs[-1][2]:
+            runs[-1] = low, runs[-1][1], True
+        else:
+            runs.append((low, high, is_small))
+    return runs
 
 
 def _slices(degree: float, rows: int) -> int:

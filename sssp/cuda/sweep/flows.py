@@ -331,14 +331,17 @@ def make_descent_kernel(dtype: np.dtype[Any]) -> Any:
 
 @kernel
 def gather_kernel(
-    first_spot, ranks, depth, first, head_spots, lanes, choices, flow, down_flow, on_slot
+    first_spot, in_turn, ranks, depth, first, head_spots, lanes, choices, flow, down_flow, on_slot
 ):
     """Pass the flow of each vertex of one depth up its arc or to its climb, a thread per lane.
+
+    Or of some depths, from the last vertex on: lanes do not wait for each other.
 
     ========== =============== ======= ==================================================
     argument   shape           dtype   written by
     ========== =============== ======= ==================================================
-    first_spot scalar          uint32  host: of the level
+    first_spot scalar          uint32  host: of the level; of some, the last
+    in_turn    scalar          uint32  host: how many spots a block takes, one by one
     ranks      (s,)            int32   host: of spots
     depth      (n,)            int32   host: of ranks
     first      (n + 1,)        uint32  host: where the chordal arcs of every rank begin
@@ -352,54 +355,55 @@ def gather_kernel(
     """
     thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
     lane, arcs = uint64(cuda.blockIdx.y * threads + thread), uint32(head_spots.size)
-    spot = uint32(first_spot + cuda.blockIdx.x)
-    here, rank = uint64(spot) * uint64(lanes) + lane, uint32(ranks[spot])
-    volume, choice = flow[here], uint32(choices[here])
-    found = uint32(first[rank] + choice - 1)
-    goes = volume != 0 and choice != 0
-    if goes:
-        end = uint64(uint32(head_spots[found])) * uint64(lanes) + lane
-        cuda.atomic.add(flow, end, volume)
-    elif volume != 0:
-        down_flow[depth[rank], lane] = volume
-    # (most lanes of a warp take the same arc: one addition for all of these)
     in_group, in_warp = min(WARP, int32(threads)), int32(thread % WARP)
-    goers = ballot(goes)
-    while goers != 0:
-        leader = uint32(cuda.ffs(goers) - 1)
-        arc = uint32(from_lane(int32(found), leader))
-        joins = goes and found == arc
-        total = sum_of_warp(volume if joins else 0.0, in_warp, in_group)
-        if in_warp == 0:
-            cuda.atomic.add(on_slot, uint32(arcs + arc), total)
-        goes = goes and not joins
+    passed = uint32(0)
+    while passed < in_turn:
+        spot = uint32(first_spot + cuda.blockIdx.x - passed)
+        here, rank = uint64(spot) * uint64(lanes) + lane, uint32(ranks[spot])
+        volume, choice = flow[here], uint32(choices[here])
+        found = uint32(first[rank] + choice - 1)
+        goes = volume != 0 and choice != 0
+        if goes:
+            end = uint64(uint32(head_spots[found])) * uint64(lanes) + lane
+            cuda.atomic.add(flow, end, volume)
+        elif volume != 0:
+            down_flow[depth[rank], lane] = volume
+        # (most lanes of a warp take the same arc: one addition for all of these)
         goers = ballot(goes)
+        while goers != 0:
+            leader = uint32(cuda.ffs(goers) - 1)
+            arc = uint32(from_lane(int32(found), leader))
+            joins = goes and found == arc
+            total = sum_of_warp(volume if joins else 0.0, in_warp, in_group)
+            if in_warp == 0:
+                cuda.atomic.add(on_slot, uint32(arcs + arc), total)
+            goes = goes and not joins
+            goers = ballot(goes)
+        passed = uint32(passed + 1)
 
 
 @kernel
-def descend_kernel(tails, depth, via, down_flow, on_slot):
+def descend_kernel(tail_depths, via, down_flow, on_slot):
     """Pass flows back along the climbs to the origins, one thread per origin.
 
-    ========= =============== ======= =====================================================
-    argument  shape           dtype   written by
-    ========= =============== ======= =====================================================
-    tails     (c,)            int32   host: the rank that every chordal arc leaves
-    depth     (n,)            int32   host: of ranks
-    via       (height, lanes) int32   `_ways_kernel`
-    down_flow (height, lanes) float64 `_gather_kernel`; zeros afterwards
-    on_slot   (2 c,)          float64 added to: flows up
-    ========= =============== ======= =====================================================
+    =========== =============== ======= =======================================================
+    argument    shape           dtype   written by
+    =========== =============== ======= =======================================================
+    tail_depths (c,)            int32   host: the depth of the rank that each chordal arc leaves
+    via         (height, lanes) int32   `_ways_kernel`
+    down_flow   (height, lanes) float64 `gather_kernel`; zeros afterwards
+    on_slot     (2 c,)          float64 added to: flows up
+    =========== =============== ======= =======================================================
     """
     lane = cuda.grid(1)
     if lane < down_flow.shape[1]:
         for i in range(down_flow.shape[0]):
-            volume = down_flow[i, lane]
+            volume, arc = down_flow[i, lane], via[i, lane]  # (both at once, for they are far)
             if volume != 0:
                 down_flow[i, lane] = 0.0
-                arc = via[i, lane]
                 if arc >= 0:
+                    down_flow[tail_depths[arc], lane] += volume
                     cuda.atomic.add(on_slot, arc, volume)
-                    down_flow[depth[tails[arc]], lane] += volume
 
 
 @kernel
