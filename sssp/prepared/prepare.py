@@ -138,9 +138,17 @@ def _streets_of(searched: Graph, expansion: Expansion) -> Graph:
     Its separators are cuts through streets, as in Buchhold, Wagner, Zeitz and Zuendorf,
     "Customizable contraction hierarchies with turn costs" (ATMOS 2020).
     """
-    numbers = _numbers_of_streets(expansion)
-    ends = numbers[searched.tails], numbers[searched.indices]
-    return Graph.from_arcs(*ends, np.ones(searched.m, INDEX), int(numbers.max(initial=-1)) + 1)
+    numbers, leads = _numbers_of_streets(expansion), _leads_on(searched)
+    # (ends of trips come first in any order, and would make streets that meet look dearer to cut)
+    inner = leads[searched.tails] & leads[searched.indices]
+    ends = numbers[searched.tails[inner]], numbers[searched.indices[inner]]
+    return Graph.from_arcs(*ends, np.ones(ends[0].size, INDEX), int(numbers.max(initial=-1)) + 1)
+
+
+def _leads_on(searched: Graph) -> NDArray[np.bool_]:
+    """Return which vertices have arcs in and arcs out."""
+    leads: NDArray[np.bool_] = np.bincount(searched.indices, minlength=searched.n) > 0
+    return leads & (np.diff(searched.indptr) > 0)
 
 
 def _order_of_streets(
@@ -149,9 +157,8 @@ def _order_of_streets(
     """Return the order of an expansion from that of its streets; dead ends come first."""
     rank = np.empty(order.size, np.int64)
     rank[order] = np.arange(order.size)
-    leads = np.bincount(searched.indices, minlength=searched.n) > 0
-    leads &= np.diff(searched.indptr) > 0
-    return np.lexsort((rank[_numbers_of_streets(expansion)], leads)).astype(INDEX)
+    numbers = _numbers_of_streets(expansion)
+    return np.lexsort((rank[numbers], _leads_on(searched))).astype(INDEX)
 
 
 def read_hierarchy(

@@ -292,11 +292,13 @@ class _LaneRows(Rows):
             request.limit is not None or not self._is_joined(prepared)
         )
         # (no wider than a worker's share, because a block is written in whole pages)
-        share = -(-request.rows // (LANES * request.threads))
+        share = max(1, -(-request.rows // (LANES * request.threads)))
         held = self.form.nbytes + self.counts.nbytes + self.request.nbytes + self.shared_bytes
         room = request.memory_limit - held - prepared.n * dtype.itemsize - self.places
         most = min(thresholds.MOST_LANES // LANES, thresholds.LANES_BYTES // group)
-        self.together = max(1, min(most, share, room // group)) * LANES
+        blocks = -(-share // max(1, min(most, room // group)))
+        # (all about as wide: a narrow one takes nearly as long)
+        self.together = -(-share // blocks) * LANES
 
     def _heights(self) -> NDArray[Any] | None:
         """Return the potential of every swept vertex, if weights are reduced by potentials."""
