@@ -107,6 +107,31 @@ def _branches_kernel(indptr, tails, weights, targets, distances, unseen, predece
 
 
 @njit
+def branches_kernel(by_head, targets, block, unseen, predecessors, counts, vertices, tails):
+    """Find the paths to the targets in every lane of a swept block, shape (n, lanes).
+
+    Write for each lane how many vertices are on them, these, ascending, and their predecessors;
+    return the number of all. `predecessors` is -1 everywhere, and again on return.
+    """
+    size = 0
+    for lane in range(counts.size):
+        own, row = vertices[size:], block[:, lane]
+        counts[lane] = count = _branches_kernel(
+            *by_head, targets, row, unseen, predecessors, own
+        )
+        place = 0
+        for vertex in range(predecessors.size):
+            if place == count:
+                break
+            if predecessors[vertex] != -1:
+                own[place], tails[size + place] = vertex, max(predecessors[vertex], -1)
+                predecessors[vertex] = -1
+                place += 1
+        size += count
+    return size
+
+
+@njit
 def _is_tight(start, weight, end, tolerance):
     candidate = type(end)(start + weight)
     return candidate == end or (tolerance > 0 and abs(candidate - end) <= tolerance)

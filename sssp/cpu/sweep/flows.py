@@ -209,15 +209,18 @@ def _gather_kernel(low, high, targets, volumes, downs, inf, scratch, on_arc, los
 def _descend_kernel(ups, climbs, down_flow, on_arc):
     """Pass flows back along each climb to its source, adding them to arcs; zeros `down_flow`."""
     tail_depths, via = ups[-1], climbs[2]
+    if on_arc.size == 0:  # (all climbs end where they begin)
+        down_flow[:] = 0.0
+        return
     for depth in range(down_flow.shape[0]):
+        own, arcs = down_flow[depth], via[depth]
         for lane in range(LANES):
-            volume = down_flow[depth, lane]
-            if volume != 0:
-                down_flow[depth, lane] = 0.0
-                arc = via[depth, lane]
-                if arc >= 0:
-                    on_arc[arc] += volume
-                    down_flow[tail_depths[arc], lane] += volume
+            # (without a branch, which nobody could predict: the end of a climb adds 0 to some arc)
+            volume = own[lane] if arcs[lane] >= 0 else 0.0
+            arc = np.uint64(max(arcs[lane], 0))
+            own[lane] = 0.0
+            on_arc[arc] += volume
+            down_flow[np.uint64(tail_depths[arc]), lane] += volume
 
 
 @njit

@@ -3,6 +3,7 @@
 - Single distances (trips, small tables): two climbs that meet (`sssp.cpu.sweep.sweep_trips`).
 - Paths to a few targets: from their ends, sweeping only what they touch (`trips_kernel`,
   `paths_kernel`).
+- Paths to many targets: in lanes, and walked back row by row (`sssp.cpu.tree.branches_kernel`).
 - One or two rows, rows with a tree, and rows that a limit keeps short: one sweep each. Trees are
   found from the distances as those of searches (`sssp.cpu.search_driver`), so they are the same.
 - All other rows: in lanes, many sources a sweep. A dense answer over all vertices is made in place,
@@ -29,7 +30,7 @@ from sssp.cpu.solved_rows import HostRows, list_reached
 from sssp.cpu.sweep import sweeps
 from sssp.cpu.sweep.sweep_trips import solve_trips
 from sssp.cpu.sweep.sweeps import LANES, Selection, ancestors_of, lanes_memory, select_arcs
-from sssp.cpu.tree import may_tie, reset
+from sssp.cpu.tree import branches_kernel, may_tie, reset
 from sssp.engine import thresholds
 from sssp.engine.decay import ordered_sums_of_lanes
 from sssp.engine.memory import check_memory
@@ -75,6 +76,8 @@ def _solve(
         return solve_trips(*question)
     if request.wants_tree or request.nearest or request.predecessors:
         backward = _goes_back(prepared.graph, request, request.bound(dtype))
+        if not backward and _sweeps_for_paths(prepared, request, dtype):
+            return _LanePaths(*question).run()
         rows = _TripRows if backward and request.target_offsets is not None else _SweptRows
         return rows(*question, backward=backward).run()
     if request.targets is not None and request.reduction is None and request.width is None:
@@ -110,6 +113,18 @@ def _goes_back(graph: Graph, request: Request, farthest: Any) -> bool:
     sources = 1 if request.target_offsets is None else max(1, request.rows)
     are_few = request.targets.size <= thresholds.BACKWARD * graph.n * sources
     return request.predecessors and are_few and not may_tie(graph, farthest, farthest.dtype)
+
+
+def _sweeps_for_paths(prepared: PreparedMap, request: Request, dtype: np.dtype[Any]) -> bool:
+    """Return whether to find paths to targets in lanes: many rows, no ties, room for a block."""
+    if request.targets is None or request.target_offsets is not None or request.nearest:
+        return False
+    odd = request.fewest_arcs or request.limit is not None or request.width is not None
+    if odd or request.reduction is not None or request.rows <= thresholds.SINGLE_ROWS:
+        return False
+    room = min(thresholds.LANES_BYTES, request.memory_limit // 4) // request.threads
+    fits = prepared.n * LANES * (dtype.itemsize + 2 * INDEX.itemsize) <= room
+    return fits and not may_tie(prepared.graph, request.bound(dtype), dtype)
 
 
 def _stays_near(
@@ -154,7 +169,7 @@ class _SweptRows(SingleRows):
         sources = structure.rank[self.sources_of(rows.start)]
         shifts = self.metric.potentials
         heights = 0 if shifts is None else shifts[self.sources_of(rows.start)]
-        shift = np.max(heights)
+        shift = 0 if shifts is None else np.max(heights)
         if self.request.nearest:
             # (the potential of a source shortens its distances, relative to the highest source)
             climbed[sources] = shift - heights
@@ -315,12 +330,7 @@ class _LaneRows(Rows):
         targets, width = self.request.targets, self.request.width
         if targets is None and (width is None or self.memory is not None):
             columns = np.arange(prepared.n if self.memory is None else 0)
-            order = self.structure.order
-
-            def build() -> Selection:
-                return Selection(order, order, self.metric.down_to_vertices(order))
-
-            return prepared._cached(f"all vertices, {self.dtype.char}", build), columns
+            return self._select_all(prepared), columns
         ranks = self.structure.rank[: width if targets is None else None]
         ranks = ranks if targets is None else ranks[targets]
         limit, advice = self.request.memory_limit, self.request.advice
@@ -336,6 +346,14 @@ class _LaneRows(Rows):
         kept = width is not None
         selection = prepared._cached(f"known, {self.dtype.char}", select) if kept else select()
         return selection, selection.places[ranks].astype(INT64)
+
+    def _select_all(self, prepared: PreparedMap) -> Selection:
+        order = self.structure.order
+
+        def build() -> Selection:
+            return Selection(order, order, self.metric.down_to_vertices(order))
+
+        return prepared._cached(f"all vertices, {self.dtype.char}", build)
 
     def _is_joined(self, prepared: PreparedMap) -> bool:
         """Return whether every vertex that a user knows reaches every other."""
@@ -384,8 +402,18 @@ class _LaneRows(Rows):
 
     def solve(self, rows: range, scratch: tuple[NDArray[Any], ...]) -> None:
         """Sweep for some rows."""
+        start, block = self.sweep(rows, *scratch), scratch[-1]
+        if self.answer is None:
+            self.form.take(SweptLanes(rows, block, start, self.bound, self.columns))
+        else:
+            kept = self.answer, rows.start, len(rows)
+            _copy_lanes_kernel(block, start, self.columns, self.bound, self.unseen, *kept)
+
+    def sweep(
+        self, rows: range, distances: NDArray[Any], is_open: NDArray[Any], block: NDArray[Any]
+    ) -> int:
+        """Write the distances of some rows to lanes; return their first lane."""
         selection, parent = self.selection, self.structure.parent
-        distances, is_open, block = scratch
         start = 0 if self.memory is None else rows.start
         lanes = -(-len(rows) // LANES) * LANES
         ranks = self.structure.rank[self.request.sources[rows.start : rows.stop]]
@@ -406,11 +434,44 @@ class _LaneRows(Rows):
         if self.metric.potentials is not None:
             starts = self.metric.potentials[self.request.sources[rows.start : rows.stop]]
             sweeps.shift_kernel(block, start, self.heights, starts, self.unseen)
-        if self.answer is None:
-            self.form.take(SweptLanes(rows, block, start, self.bound, self.columns))
-        else:
-            kept = self.answer, rows.start, len(rows)
-            _copy_lanes_kernel(block, start, self.columns, self.bound, self.unseen, *kept)
+        return start
+
+
+class _LanePaths(_LaneRows):
+    """Rows with paths to targets, a group of lanes at a time; all vertices are swept."""
+
+    def __init__(
+        self, prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
+    ) -> None:
+        super().__init__(prepared, request, method, dtype)
+        self.together = min(self.together, LANES)
+        self.by_head = arcs_by_head(prepared.graph.without_closed_arcs(), dtype)
+
+    def _select(self, prepared: PreparedMap) -> tuple[Selection, NDArray[np.int64]]:
+        assert self.request.targets is not None
+        return self._select_all(prepared), self.request.targets
+
+    @property
+    def worker_bytes(self) -> int:
+        """Bytes of a worker's scratch, and of the vertices on paths to targets."""
+        return super().worker_bytes + (1 + 2 * self.together) * self.graph.n * INDEX.itemsize
+
+    def lease(self) -> tuple[NDArray[Any], ...]:
+        """Return scratch for a worker, and room for predecessors and paths."""
+        vertices, tails = np.empty((2, self.together * self.graph.n), INDEX)
+        return *super().lease(), np.full(self.graph.n, -1, INDEX), vertices, tails
+
+    def solve(self, rows: range, scratch: tuple[NDArray[Any], ...]) -> None:
+        """Sweep for some rows, and walk back from their targets."""
+        *swept, predecessors, vertices, tails = scratch
+        self.sweep(rows, *swept)
+        counts, block = np.empty(len(rows), INT64), swept[-1]
+        size = branches_kernel(
+            tuple(self.by_head), self.columns, block, self.unseen, predecessors, counts, vertices,
+            tails,
+        )  # fmt: skip
+        branches = Entries(counts, vertices[:size].copy(), None, tails[:size].copy())
+        self.form.take(SweptLanes(rows, block, 0, self.bound, self.columns, branches))
 
 
 @njit
@@ -518,16 +579,24 @@ class SweptLanes:
         Greater distances count as unreached; rows that are copied as a whole hold the sentinel.
     columns : ndarray, int64
         The places of the requested vertices, in the request's order, as that of vertex weights.
+    branches : Entries, optional
+        The vertices on the paths to them, with their predecessors.
     """
 
     origin: NDArray[np.int32] | None = None
     walks: Walks | None = None
 
     def __init__(
-        self, rows: range, block: NDArray[Any], start: int, bound: Any, columns: NDArray[np.int64]
+        self,
+        rows: range,
+        block: NDArray[Any],
+        start: int,
+        bound: Any,
+        columns: NDArray[np.int64],
+        branches: Entries | None = None,
     ) -> None:
         self.rows, self._block, self._start = rows, block, start
-        self._bound, self._columns = bound, columns
+        self._bound, self._columns, self._branches = bound, columns, branches
 
     def copy_distances(self, out: NDArray[Any]) -> None:
         """Write the columns that the request wants."""
@@ -544,8 +613,9 @@ class SweptLanes:
         raise AssertionError
 
     def paths(self) -> Entries:
-        """Never called: rows with trees are not swept side by side."""
-        raise AssertionError
+        """Return the vertices on the paths to the targets with their predecessors."""
+        assert self._branches is not None
+        return self._branches
 
     def list_reached(self, *, tails: bool) -> Entries:
         """Return the reached vertices with their distances."""
