@@ -116,9 +116,7 @@ def branches_kernel(by_head, targets, block, unseen, predecessors, counts, verti
     size = 0
     for lane in range(counts.size):
         own, row = vertices[size:], block[:, lane]
-        counts[lane] = count = _branches_kernel(
-            *by_head, targets, row, unseen, predecessors, own
-        )
+        counts[lane] = count = _branches_kernel(*by_head, targets, row, unseen, predecessors, own)
         place = 0
         for vertex in range(predecessors.size):
             if place == count:
