@@ -50,7 +50,7 @@ def _cost_at(conical, free, capacity, alpha, beta, flow):
 
 @njit
 def _column_kernel(conical, free, capacity, alpha, beta, fixed, flow, what, out):
-    """Write cost, slope or integral of every row.
+    """Write each link's cost, slope of the cost, or its integral up to the flow, as `what` says.
 
     ============================ ========================= =============================
     argument                     shape, dtype              who writes

@@ -107,29 +107,6 @@ def _branches_kernel(indptr, tails, weights, targets, distances, unseen, predece
 
 
 @njit
-def branches_kernel(by_head, targets, block, unseen, predecessors, counts, vertices, tails):
-    """Find the paths to the targets in every lane of a swept block, shape (n, lanes).
-
-    Write for each lane how many vertices are on them, these, ascending, and their predecessors;
-    return the number of all. `predecessors` is -1 everywhere, and again on return.
-    """
-    size = 0
-    for lane in range(counts.size):
-        own, row = vertices[size:], block[:, lane]
-        counts[lane] = count = _branches_kernel(*by_head, targets, row, unseen, predecessors, own)
-        place = 0
-        for vertex in range(predecessors.size):
-            if place == count:
-                break
-            if predecessors[vertex] != -1:
-                own[place], tails[size + place] = vertex, max(predecessors[vertex], -1)
-                predecessors[vertex] = -1
-                place += 1
-        size += count
-    return size
-
-
-@njit
 def _is_tight(start, weight, end, tolerance):
     candidate = type(end)(start + weight)
     return candidate == end or (tolerance > 0 and abs(candidate - end) <= tolerance)
@@ -221,8 +198,10 @@ def may_tie(graph: Graph, farthest: Any, dtype: np.dtype[Any]) -> bool:
 
 @njit
 def _cut_kernel(predecessors, vertices, tails):
-    """Move the predecessors of some vertices to `tails`; many vertices are put in order first."""
-    if vertices.size * MANY > predecessors.size:
+    """Sort all vertices that have predecessors, and move these to `tails`; they become -1."""
+    if vertices.size * MANY <= predecessors.size:
+        vertices.sort()
+    else:
         place = 0
         for vertex in range(predecessors.size):
             if predecessors[vertex] != -1:
@@ -233,6 +212,22 @@ def _cut_kernel(predecessors, vertices, tails):
         predecessors[vertices[i]] = -1
 
 
+@njit
+def branches_kernel(by_head, targets, block, unseen, predecessors, counts, vertices, tails):
+    """Find the paths to the targets in every lane of a swept block, shape (n, lanes).
+
+    Write for each lane how many vertices are on them, these, ascending, and their predecessors;
+    return the number of all. `predecessors` is -1 everywhere, and again on return.
+    """
+    size = 0
+    for lane in range(counts.size):
+        row, start = block[:, lane], size
+        size += _branches_kernel(*by_head, targets, row, unseen, predecessors, vertices[start:])
+        counts[lane] = size - start
+        _cut_kernel(predecessors, vertices[start:size], tails[start:size])
+    return size
+
+
 def branches_of(
     vertices: NDArray[np.int32], predecessors: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -240,9 +235,7 @@ def branches_of(
 
     They are all that have some, but for the source, whose predecessor is -2.
     """
-    are_few = vertices.size * MANY <= predecessors.size
-    vertices = np.sort(vertices) if are_few else vertices.copy()
-    tails = np.empty_like(vertices)
+    vertices, tails = vertices.copy(), np.empty_like(vertices)
     _cut_kernel(predecessors, vertices, tails)
     return vertices, tails
 

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sssp
+from sssp.cpu.sweep.sweep_driver import _LanePaths
 from sssp.engine import thresholds
 from sssp.methods import Sweep
 from tests import naive
@@ -76,6 +77,41 @@ def test_paths_to_targets_are_those_of_whole_rows(monkeypatch: pytest.MonkeyPatc
 
     drawn = questions(networks(SMALL_INTEGERS.map(lambda weight: weight + 1)))
     draw_and_ask("cpu", drawn.map(in_own_numbers), check, 150)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.8])
+def test_paths_of_many_rows_are_walked_back_from_lanes(
+    share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few and many targets, twice and in any order, some of them unreached, over closed arcs."""
+    monkeypatch.setattr("sssp.engine.thresholds.BACKWARD", 0.0)
+    whole = sssp.road_like(400, seed=3)
+    random = np.random.default_rng(5)
+    alone = np.flatnonzero((whole.tails == 7) | (whole.indices == 7))
+    closed = np.concatenate((alone, random.choice(whole.m, whole.m // 8, replace=False)))
+    g = whole.without_arcs(np.unique(whole.arc_origin[closed]))
+    h = sssp.prepare(g)
+    sources = random.integers(0, g.n, 37)
+    targets = np.append(random.integers(0, g.n, int(share * g.n)), (7, sources[0], sources[0]))
+    blocks: list[int] = []
+    swept = _LanePaths.solve
+
+    def solve(self: _LanePaths, rows: range, scratch: Any) -> None:
+        blocks.append(len(rows))
+        swept(self, rows, scratch)
+
+    monkeypatch.setattr(_LanePaths, "solve", solve)
+    for threads in (1, 3):
+        asked = {"targets": targets, "predecessors": True, "threads": threads}
+        found = sssp.shortest_paths(h, sources, **asked)
+        expected = sssp.shortest_paths(g, sources, **asked)
+        assert sum(blocks) == sources.size
+        blocks.clear()
+        np.testing.assert_array_equal(found.distances, expected.distances)
+        for part in ("indptr", "indices", "data"):
+            ours, theirs = (getattr(r.predecessors, part) for r in (found, expected))
+            np.testing.assert_array_equal(ours, theirs)
+        assert not found.reached.all()
 
 
 @every_device

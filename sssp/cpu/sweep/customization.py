@@ -622,8 +622,6 @@ class _Customization:
         """Divide the ranks into ranges with about equally many arcs."""
         arcs = self.upper.size
         pieces = max(self.parts, arcs // MOST_AT_ONCE)
-        if pieces == 1:
-            return [(0, self.n)]
         even = np.arange(1, pieces) * arcs // pieces
         cuts = np.searchsorted(self.first, even.astype(np.uint64))
         return list(pairwise([0, *np.unique(cuts[(cuts > 0) & (cuts < self.n)]).tolist(), self.n]))

@@ -215,7 +215,7 @@ def _descend_kernel(ups, climbs, down_flow, on_arc):
     for depth in range(down_flow.shape[0]):
         own, arcs = down_flow[depth], via[depth]
         for lane in range(LANES):
-            # (without a branch, which nobody could predict: the end of a climb adds 0 to some arc)
+            # (without a branch, which is hard to predict: the end of a climb adds 0 to some arc)
             volume = own[lane] if arcs[lane] >= 0 else 0.0
             arc = np.uint64(max(arcs[lane], 0))
             own[lane] = 0.0

@@ -117,10 +117,10 @@ def _goes_back(graph: Graph, request: Request, farthest: Any) -> bool:
 
 def _sweeps_for_paths(prepared: PreparedMap, request: Request, dtype: np.dtype[Any]) -> bool:
     """Return whether to find paths to targets in lanes: many rows, no ties, room for a block."""
-    if request.targets is None or request.target_offsets is not None or request.nearest:
+    if request.targets is None or not request.wants_tree or request.nearest:
         return False
-    odd = request.fewest_arcs or request.limit is not None or request.width is not None
-    if odd or request.reduction is not None or request.rows <= thresholds.SINGLE_ROWS:
+    few = request.rows <= thresholds.SINGLE_ROWS
+    if few or request.fewest_arcs or request.limit is not None:
         return False
     room = min(thresholds.LANES_BYTES, request.memory_limit // 4) // request.threads
     fits = prepared.n * LANES * (dtype.itemsize + 2 * INDEX.itemsize) <= room

@@ -288,7 +288,7 @@ def _sort_by_depth(
 def _mean_degrees(
     structure: Structure, ranks: NDArray[np.int32], levels: list[int]
 ) -> NDArray[np.float64]:
-    """Return the mean number of chordal arcs of the vertices of each level."""
+    """Return for each depth the mean number of chordal arcs up from its vertices."""
     passed = np.concatenate(([0], np.cumsum(np.diff(structure.first)[ranks])))[levels]
     return np.diff(passed) / np.maximum(1, np.diff(levels))
 
@@ -339,14 +339,16 @@ def _load_batch(stream: Any, scratch: _Scratch) -> None:
         return most
 
     for low, high, slices in levels:
-        grid, block = (high - low, lanes // together(slices)), (together(slices), slices)
-        sweep[grid, block, stream](*bind(sweep, arrays, first_spot=np.uint32(low)))
+        width = together(slices)
+        sweep[(high - low, lanes // width), (width, slices), stream](
+            *bind(sweep, arrays, first_spot=np.uint32(low))
+        )
     trips = arrays["volumes"].size
     seed[blocks_for(trips), THREADS, stream](*bind(seed, arrays))
-    blocks = lanes // together(1)
+    width = together(1)
     for low, high, in_turn in _join_small(levels):
-        width, first, spots = (1, high - 1, high - low) if in_turn else (high - low, low, 1)
-        gather_kernel[(width, blocks), together(1), stream](
+        blocks, first, spots = (1, high - 1, high - low) if in_turn else (high - low, low, 1)
+        gather_kernel[(blocks, lanes // width), width, stream](
             *bind(gather_kernel, arrays, first_spot=np.uint32(first), in_turn=np.uint32(spots))
         )
     descend_kernel[-(-lanes // THREADS), THREADS, stream](*bind(descend_kernel, arrays))
@@ -376,7 +378,7 @@ def _slices(degree: float, rows: int) -> int:
 
 
 def _unpack(stream: Any, scratch: _Scratch, found: Any) -> None:
-    """Pass the flows of the slots to the graph's arcs; copy to the host what is noted."""
+    """Pass flows of slots to the graph's arcs; copy lost volume and other notes to the host."""
     arrays = scratch.arrays | {"ranks": scratch["ranks_by_depth"]}
     sizes, low, height = np.diff(scratch.all_levels), 0, len(scratch.all_levels) - 1
     while low < height:
