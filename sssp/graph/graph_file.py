@@ -140,7 +140,7 @@ def unpack(
 
 
 def _unpack_input(path: str | PathLike[str], arrays: dict[str, Array]) -> dict[str, Array]:
-    """Return the input columns; texts as objects, each stored once."""
+    """Return the input columns; text columns hold Python strings, equal ones shared."""
     columns = {}
     for key in filter(lambda key: key.startswith(_INPUT), arrays):
         name, column = key.removeprefix(_INPUT), arrays[key]

@@ -962,7 +962,7 @@ class ShortestPaths:
 def _skim(
     trees: TreeSums, rows: range, values: Sequence[NDArray[Any]], sums: NDArray[Any]
 ) -> tuple[int, int] | None:
-    """Call `TreeSums.skim` on the values or, if sums might leave int64, on their halves."""
+    """Sum values along tree paths; upper and lower 32 bits apart if they are given so."""
     if len(values) == 1:
         return trees.skim(rows, values[0], sums)
     parts = [np.empty_like(sums) for _ in values]

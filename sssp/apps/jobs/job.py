@@ -501,7 +501,7 @@ class _Job:
         )
 
     def _labels(self) -> dict[str, Array]:
-        """Return the labels of rows and columns."""
+        """Return the labels of sources and, unless rows are reduced, of targets."""
         labels = {"source": self._label(self.distinct)}
         if self.asked.what is None:
             targets = np.arange(self.network.n) if self.targets is None else self.targets

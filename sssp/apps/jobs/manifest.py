@@ -207,7 +207,7 @@ class Manifest:
                 _open.discard(stream)
 
     def add(self, stream: BinaryIO, blocks: Iterable[tuple[int | None, list[Piece]]]) -> None:
-        """Record finished blocks, or `FRAME`; wait for the disk once."""
+        """Append a line per finished block (`FRAME`: labels and metadata); flush to disk once."""
         self._append(stream, *({"block": block, "files": pieces} for block, pieces in blocks))
 
     def _append(self, stream: BinaryIO, *entries: Any) -> None:
@@ -312,7 +312,7 @@ class Manifest:
         return framed, done
 
     def check(self, blocks: int) -> int:
-        """Read the frame and all finished blocks, compare checksums; return the number of bytes.
+        """Read labels and finished blocks, compare checksums; return the number of bytes.
 
         Parameters
         ----------

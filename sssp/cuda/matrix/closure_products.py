@@ -86,7 +86,7 @@ def _swap_blocks(x, lane, distance, low):
 
 @part
 def _transpose(reach, pitch, first, depth, panel, panel_pitch):
-    """Transpose `depth` rows from `first` on into the panel, with all blocks of the grid."""
+    """Write the transposed bits of `depth` rows from `first` on to `panel`, by the whole grid."""
     tile = cuda.shared.array(0, uint32, alignment=16)
     thread = uint32(cuda.threadIdx.x)
     lane, warp = uint32(thread % WARP), uint32(thread // WARP)

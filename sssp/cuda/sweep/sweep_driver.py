@@ -181,7 +181,7 @@ def _are_joined(on_device: DeviceMap, hierarchy: PreparedMap, asked: Graph) -> b
     structure = hierarchy._structure
 
     def find_ends() -> dict[str, Any] | None:
-        """Return what the kernel takes; None: an arc to an end comes from below its children."""
+        """Return marks of ends by rank; None if arcs to one come from ranks below its children."""
         sinks, departures = ends_of_trips(hierarchy, asked)
         lower = np.repeat(np.arange(sinks.size), np.diff(structure.first))
         above = sinks[structure.upper]
