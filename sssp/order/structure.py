@@ -104,6 +104,12 @@ class Tasks(NamedTuple):
         """
         subtrees, chains = range(self.subtrees), range(self.subtrees, len(self.ranges))
         phases = (chains[::-1], subtrees) if downward else (subtrees, chains)
+        ranges: list[tuple[int, int]] = [(low, high) for low, high in self.ranges.tolist()]
+        if threads == 1 or len(ranges) <= 1:
+            scratch = make_scratch()
+            for task in (task for phase in phases for task in phase):
+                work(*ranges[task], scratch)
+            return
         #: the tasks that may start when a task is done
         after: list[list[int]] = [[] for _ in self.ranges]
         for chain in chains[::-1]:
@@ -112,12 +118,6 @@ class Tasks(NamedTuple):
                 after[above].append(chain)
             elif above >= 0:
                 after[chain].append(above)
-        ranges: list[tuple[int, int]] = [(low, high) for low, high in self.ranges.tolist()]
-        if threads == 1 or len(ranges) <= 1:
-            scratch = make_scratch()
-            for task in (task for phase in phases for task in phase):
-                work(*ranges[task], scratch)
-            return
         waiting = [0] * len(ranges)
         for task in (task for following in after for task in following):
             waiting[task] += 1
