@@ -26,7 +26,7 @@ from sssp.engine.check_arguments import (
     refuse_both,
 )
 from sssp.engine.device_names import named_device
-from sssp.engine.memory import FEWER_TRIPS, check_memory
+from sssp.engine.memory import FEWER_TRIPS, check_memory, physical_memory
 from sssp.engine.narrow import convert_into, narrow
 from sssp.engine.network import open_part, reversed_graph
 from sssp.engine.outputs import join_walks
@@ -486,9 +486,16 @@ def _run(plan: Plan[Request]) -> Answer | None:
         return plan.run()
     rows = plan._replace(request=replace(request, predecessors=False, outward=True))
     answer = rows.run()
-    if answer is not None:
+    if answer is None:
+        return None
+    if plan.network._methods is not None:  # (a prepared map has them by the climbs of the trips)
+        there = plan.on_device("cpu", request.threads)
+        there.request.memory_limit = physical_memory()
+        found = there.run()
+        answer.walks = None if found is None else found.walks
+    else:
         answer.walks = _find_walks(rows, answer.distances)
-    return None if answer is None or answer.walks is None else answer
+    return None if answer.walks is None else answer
 
 
 def _find_walks(plan: Plan[Request], lengths: NDArray[Any]) -> Walks | None:
