@@ -154,19 +154,10 @@ def all_pairs(
                 "'repeated-squaring'"
             )
         plan = make_plan(
-            graph,
-            np.arange(graph.n),
-            method=chosen,
-            device=device,
-            predecessors=predecessors,
-            dtype=INT32 if asked == INT16 else dtype,
-            output=_check_output(output),
-            threads=threads,
-            memory_limit=memory_limit,
-            stream=stream,
-            progress=progress,
-            advice=NO_MATRIX,
-        )
+            graph, np.arange(graph.n), method=chosen, device=device, predecessors=predecessors,
+            dtype=INT32 if asked == INT16 else dtype, output=_check_output(output), threads=threads,
+            memory_limit=memory_limit, stream=stream, progress=progress, advice=NO_MATRIX,
+        )  # fmt: skip
         result = solve_plan(plan)
         if asked == INT16:
             result.distances = narrow(result.distances, INT16)

@@ -103,15 +103,9 @@ def betweenness(
     refuse_negative(network, Dijkstra())
     refuse_several(device)
     plan = make_plan(
-        network,
-        np.arange(network.n) if sources is None else sources,
-        method=method,
-        device=device,
-        threads=threads,
-        memory_limit=memory_limit,
-        progress=progress,
-        advice=FEWER_SOURCES,
-    )
+        network, np.arange(network.n) if sources is None else sources, method=method, device=device,
+        threads=threads, memory_limit=memory_limit, progress=progress, advice=FEWER_SOURCES,
+    )  # fmt: skip
     plan.request.outward = True
 
     def add_up(request: Request) -> NDArray[np.float64]:

@@ -115,19 +115,9 @@ def reduce(
     [100.0, 140.0, 40.0]
     """
     plan = make_reduction_plan(
-        g,
-        sources,
-        what,
-        vertex_weights,
-        decay,
-        limit=limit,
-        targets=targets,
-        method=method,
-        device=device,
-        threads=threads,
-        memory_limit=memory_limit,
-        progress=progress,
-    )
+        g, sources, what, vertex_weights, decay, limit=limit, targets=targets, method=method,
+        device=device, threads=threads, memory_limit=memory_limit, progress=progress,
+    )  # fmt: skip
     values = run_plan(plan).distances
     if not plan.request.single:
         return values
@@ -213,21 +203,10 @@ def iter_blocks(
     [(64, 100), (36, 100)]
     """
     plan = make_plan(
-        g,
-        sources,
-        targets=targets,
-        limit=limit,
-        method=method,
-        device=device,
-        predecessors=predecessors,
-        dtype=dtype,
-        output=output,
-        threads=threads,
-        memory_limit=memory_limit,
-        stream=stream,
-        progress=progress,
-        advice=SMALLER_BLOCKS,
-    )
+        g, sources, targets=targets, limit=limit, method=method, device=device,
+        predecessors=predecessors, dtype=dtype, output=output, threads=threads,
+        memory_limit=memory_limit, stream=stream, progress=progress, advice=SMALLER_BLOCKS,
+    )  # fmt: skip
     if plan.request.single:
         raise TypeError("iter_blocks takes a row of sources; for one call sssp.shortest_paths")
     if block_size is None:
