@@ -123,15 +123,16 @@ def make_plan(
         request.out = _as_matrix(out, request, asked.n)
     if network is not asked:
         _ask_expansion(request, asked._tree_graph)
-    transposed = None
-    if from_either_end and request.targets is not None and _is_shorter(network, chosen, request):
-        transposed = _transpose(request)
+    turned = from_either_end and _is_shorter(network, chosen, request)
     work = None
     if device == "auto" and request.rows * (network.n + network.m) > thresholds.NOT_ESTIMATED:
-        work = _estimate(network, chosen, transposed or request, weights)
+        work = _estimate(network, chosen, _transpose(request) if turned else request, weights)
     place(request, device, chosen, work, stream=stream, memory_limit=memory_limit)
     plan = Plan(network, request, chosen)
-    return plan if transposed is None else _from_targets(plan, network)
+    if not turned:
+        return plan
+    from_targets = Plan(reversed_graph(open_part(network)), _transpose(request), chosen)
+    return plan._replace(transposed=from_targets)
 
 
 def make_request(
@@ -230,20 +231,14 @@ def _ask_ends(
 
 def _is_shorter(network: Graph, method: Method, request: Request) -> bool:
     """Return whether fewer searches, from the targets, give the same distances."""
-    assert request.targets is not None
     return (
-        request.targets.size < request.sources.size
+        request.targets is not None
+        and request.targets.size < request.sources.size
         and not request.single
         and not request.wants_tree
         and request.output == "host"
         and is_symmetric(request, network.n, weights_of(network, method))
     )
-
-
-def _from_targets(plan: Plan[Request], network: Graph) -> Plan[Request]:
-    """Return the plan that answers a request by searches from its targets."""
-    back = Plan(reversed_graph(open_part(network)), _transpose(plan.request), plan.method)
-    return plan._replace(transposed=back)
 
 
 def _transpose(request: Request) -> Request:

@@ -1566,9 +1566,9 @@ class Graph:
         not become sharper by zooming in. O(n + m) time: a second for a city, some ten
         for 24 million vertices.
         """
-        from sssp.graph.drawing import draw_network
+        from sssp.graph.drawing import Style, draw_network
 
-        return draw_network(self, ax, extent, color, linewidth, title, self._credit(credit))
+        return draw_network(self, Style(ax, extent, color, linewidth, "", title, credit))
 
     def plot_flows(
         self,
@@ -1613,10 +1613,10 @@ class Graph:
         TypeError
             Flows that are not numbers.
         """
-        from sssp.graph.drawing import draw_flows
+        from sssp.graph.drawing import Style, draw_flows
 
-        texts = title, self._credit(credit)
-        return draw_flows(self, flow, ax, extent, cmap, max_width, unit, *texts)
+        style = Style(ax, extent, cmap, max_width, unit, title, credit)
+        return draw_flows(self, flow, style)
 
     def _credit(self, given: str | None) -> str:
         """Return whose data this is, as given or else as the file says."""

@@ -570,7 +570,8 @@ class ShortestPaths:
         UnreachableError, VertexError, TypeError
             As `path`.
         """
-        from sssp.results.plots import Style, draw_distances
+        from sssp.graph.drawing import Style
+        from sssp.results.plots import draw_distances
 
         row, distances = self._distances_to_all(row)
         path = None if path_to is None else self.path(path_to, row)
@@ -622,7 +623,8 @@ class ShortestPaths:
         VertexError, TypeError
             No such row; limits that are not numbers.
         """
-        from sssp.results.plots import Style, check_limits, draw_isochrones
+        from sssp.graph.drawing import Style
+        from sssp.results.plots import check_limits, draw_isochrones
 
         row, distances = self._distances_to_all(row)
         bands = check_limits(limits, self.limit)
