@@ -37,7 +37,7 @@ from sssp.engine.workers import ordered_map
 from sssp.errors import NegativeWeightError
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.check_arrays import is_real
-from sssp.graph.csr import spread
+from sssp.graph.csr import offsets, spread
 from sssp.graph.graph import Graph
 from sssp.graph.weights import closed_weight
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, unreached
@@ -265,7 +265,7 @@ def alternatives(
     ratio = np.divide(lengths, shortest, out=np.ones(pair.size), where=shortest > 0)
     sizes = [route.vertices.size for route in chosen]
     walks = Walks(
-        np.append(0, np.cumsum(sizes, dtype=INT64)),
+        offsets(np.array(sizes, INT64)),
         np.concatenate([np.empty(0, INDEX), *(route.vertices for route in chosen)]).astype(INDEX),
     )
     if turns is not None:

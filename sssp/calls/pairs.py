@@ -34,7 +34,7 @@ from sssp.engine.plan import Plan, is_symmetric, merge_answers, run_placed, weig
 from sssp.engine.request import Answer, Request, Walks
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.check_arrays import arc_column, as_flag
-from sssp.graph.csr import spread
+from sssp.graph.csr import offsets, spread
 from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, largest_distance, unreached
 from sssp.methods import METHODS, TRIP_METHODS, AStar, Method, is_auto
 from sssp.results.trip_results import Trips
@@ -279,7 +279,7 @@ class _Groups(NamedTuple):
         counts = np.diff(self.offsets)
         return self._replace(
             sources=self.sources[chosen],
-            offsets=np.concatenate(([0], np.cumsum(counts[chosen]))),
+            offsets=offsets(counts[chosen]),
             targets=self.targets[np.repeat(chosen, counts)],
         )
 
@@ -460,7 +460,7 @@ def _lengthen(
 ) -> Walks:
     """Return a path for each trip, that of `walk_of` and one more vertex; none where none is."""
     counts = np.where(is_there, np.diff(walks.firsts)[walk_of], 0)
-    firsts = np.concatenate([[0], np.cumsum(counts + is_there)])
+    firsts = offsets(counts + is_there)
     vertices = np.empty(firsts[-1], INDEX)
     is_last = np.zeros(firsts[-1], np.bool_)
     is_last[firsts[1:][is_there] - 1] = True
@@ -472,7 +472,7 @@ def _lengthen(
 def user_walks(expansion: Expansion, walks: Walks) -> Walks:
     """Return paths over an expansion as those over the user's vertices."""
     stays = expansion.are_steps(walks.vertices)
-    before = np.concatenate([[0], np.cumsum(stays)])
+    before = offsets(stays)
     vertices = expansion.vertex_of[walks.vertices[stays]].astype(INDEX)
     return Walks(before[walks.firsts], vertices)
 

@@ -31,6 +31,11 @@ def is_sparse(matrix: Any) -> bool:
     return issparse is not None and bool(issparse(matrix))
 
 
+def is_on_device(array: Any) -> bool:
+    """Return whether an array of any library is on a CUDA device."""
+    return hasattr(array, "__cuda_array_interface__")
+
+
 def is_integer(value: Any) -> bool:
     """Return whether a value is an integer of any type, but not a boolean or a time span."""
     return isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64)

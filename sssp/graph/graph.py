@@ -38,7 +38,6 @@ from sssp.graph.labels import (
     as_labels,
     label_hint,
     lookup_of,
-    take_labels,
 )
 from sssp.graph.sphere import HOW_TO_LOCATE, Sphere, points_of
 from sssp.graph.turns import Naming, Turns, make_turns
@@ -1045,7 +1044,8 @@ class Graph:
         fields["indptr"] = np.append(fields["indptr"][:-1][inside], np.count_nonzero(kept))
         fields["indices"] = number[fields["indices"]]
         coordinates = None if self.coordinates is None else self.coordinates[vertices]
-        labels = take_labels(self._labels, vertices)
+        own = vertices if self.labels is None else self.labels[vertices]
+        labels = as_labels(own, vertices.size)
         made = self._replace(turns=None, **fields, coordinates=coordinates, labels=labels)
         return self._carry_turns(made, np.where(kept, np.cumsum(kept) - 1, -1))
 

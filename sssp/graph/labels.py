@@ -67,17 +67,6 @@ def as_labels(labels: Any, n: int) -> Labels:
     return array
 
 
-def take_labels(labels: Labels, vertices: Array) -> Labels:
-    """Return the labels of some vertices; without labels, the vertex numbers."""
-    if labels is None:
-        chosen = vertices.astype(np.int64)
-    elif isinstance(labels, range):
-        chosen = vertices.astype(np.int64) + labels.start
-    else:
-        chosen = labels[vertices]
-    return as_labels(chosen, vertices.size)
-
-
 def lookup_of(labels: Labels, n: int) -> Lookup:
     """Return the lookup from labels to vertices."""
     if labels is None:

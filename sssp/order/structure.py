@@ -30,6 +30,7 @@ from sssp.engine.reuse import Derived
 from sssp.engine.workers import POLL_SECONDS, Pool, lend_pool
 from sssp.graph.arc_orders import order_of_heads
 from sssp.graph.csr import arc_position, freeze
+from sssp.graph.csr import offsets as offsets  # sweeps take it from here
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, OFFSET
 from sssp.kernels.jit import njit
@@ -188,7 +189,7 @@ def make_tasks(
     """
     n = parent.size
     limit = max(SMALLEST, n // PIECES)
-    costs = np.concatenate(([0], np.cumsum(counts * counts // 2, dtype=np.int64)))
+    costs = offsets(counts * counts // 2)
     small = size <= limit
     low_parent = parent >= 0
     inside = np.zeros(n, np.bool_)
@@ -635,13 +636,6 @@ def slots_of(structure: Structure, graph: Graph) -> NDArray[np.uint32]:
     slots, arcs = np.empty(graph.m, np.uint32), (graph.indptr, graph.indices)
     _slots_kernel(*arcs, structure.rank, structure.first, structure.upper, slots)
     return freeze(slots)
-
-
-def offsets(counts: NDArray[Any]) -> NDArray[np.int64]:
-    """Return from the sizes of some lists where each begins, and where the last ends."""
-    begins = np.zeros(counts.size + 1, OFFSET)
-    np.cumsum(counts, out=begins[1:])
-    return begins
 
 
 class Ancestors(NamedTuple):

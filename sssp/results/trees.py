@@ -17,7 +17,7 @@ from sssp.engine.request import Answer, Request
 from sssp.engine.threads import default_threads
 from sssp.engine.workers import ordered_map
 from sssp.errors import UnreachableError, VertexError
-from sssp.graph.check_arrays import as_flag, is_sparse
+from sssp.graph.check_arrays import as_flag, is_on_device, is_sparse
 from sssp.graph.frames import arc_lines
 from sssp.graph.labels import label_hint
 from sssp.kernels.dtypes import FLOAT64, INT64, unreached
@@ -150,7 +150,7 @@ class ShortestPaths:
         host.__dict__.update(self.__dict__)
         for name in ("distances", "predecessors", "origin"):
             array = getattr(self, name)
-            setattr(host, name, array.to_host() if _is_on_device(array) else array)
+            setattr(host, name, array.to_host() if is_on_device(array) else array)
         return host
 
     @property
@@ -511,8 +511,7 @@ class ShortestPaths:
             vertices = np.arange(self.graph.n)
             tails = row_access.dense_row(self.predecessors, row, self.rows, -1)
         if self.targets is None:
-            missing = unreached(self.distances.dtype)
-            distances = row_access.dense_row(self.distances, row, self.rows, missing)[vertices]
+            distances = self._distances_of(row)[vertices]
         else:
             weights = self._weights_of_distances()
             distances = frames.tree_lengths(self.graph, tails, vertices, weights)
@@ -803,8 +802,12 @@ class ShortestPaths:
                 "this call asked for targets alone, so nothing is known of the other vertices: "
                 "omit targets=, or give a limit instead"
             )
+        return index, self._distances_of(index)
+
+    def _distances_of(self, row: int) -> NDArray[Any]:
+        """Return the distances of a row in all its columns, contiguous."""
         missing = unreached(self.distances.dtype)
-        return index, row_access.dense_row(self.distances, index, self.rows, missing)
+        return row_access.dense_row(self.distances, row, self.rows, missing)
 
     def _searched_distances(self, row: int) -> NDArray[Any]:
         """Return the distances of a row to all vertices of the graph that was searched."""
@@ -822,7 +825,7 @@ class ShortestPaths:
 
     @property
     def _on_device(self) -> bool:
-        return _is_on_device(self.distances)
+        return is_on_device(self.distances)
 
     def _require_host(self) -> None:
         if self._on_device:
@@ -850,7 +853,7 @@ class ShortestPaths:
 
     def _load_there(self, volumes: Any) -> NDArray[Any]:
         """Load on the device of the trees if possible, else on the host."""
-        there = _is_on_device(volumes)
+        there = is_on_device(volumes)
         flows = volumes if there else as_numbers(volumes, "volumes")
         self._check_volumes_shape(tuple(flows.shape))
         trees, found = self._trees_there(), None
@@ -926,10 +929,8 @@ class ShortestPaths:
                 f"{self._vertices_of(columns[[first]])[0]} is {volumes[first]}; where nothing "
                 "travels write 0"
             )
-        missing = unreached(self.distances.dtype)
-        lost = columns[
-            row_access.dense_row(self.distances, row, self.rows, missing)[columns] == missing
-        ]
+        is_lost = self._distances_of(row)[columns] == unreached(self.distances.dtype)
+        lost = columns[is_lost]
         raise UnreachableError(
             f"volumes lead from {self._from(row)} to {lost.size} vertices that are not "
             f"reached, vertex {self._vertices_of(lost)[0]} first; set them to 0"
@@ -979,10 +980,6 @@ def _skim(
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _is_on_device(array: Any) -> bool:
-    return hasattr(array, "__cuda_array_interface__")
 
 
 def _without_axes(matrix: Any, one_row: bool, one_column: bool) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,9 @@ from sssp.cpu.tree_sums import TreeSums, add_at
 from sssp.engine.plan import Plan
 from sssp.engine.request import Answer, Request
 from sssp.graph.check_arrays import is_sparse
+from sssp.graph.graph import Graph
 from sssp.methods import BreadthFirst, Dijkstra
 from sssp.results.trees import ShortestPaths
-
-if TYPE_CHECKING:
-    from sssp.graph.graph import Graph
 
 
 class TurnedPaths(ShortestPaths):
