@@ -218,8 +218,6 @@ def alternatives(
     starts, ends = ends_of_trips(user, sources, targets)
     # (one with turns has routes over its expansion)
     network, turns = user._searched, user.turns
-    if turns is not None:
-        starts, ends = turns.expansion.begin[starts], turns.expansion.end[ends]
     trips = pairs(network, starts, ends, predecessors=True, threads=workers, progress=False)
     graph = trips.graph
     # (a sweep adds floats up in another order than paths, whose arcs are to be told by their sums)

@@ -157,7 +157,10 @@ def pairs(
     if is_auto(method) and network._methods is None:
         call.consider_a_star()
     call.place(device, memory_limit)
-    return call.answer()
+    trips = run_placed(request, call.solve)
+    if trips is None:
+        raise failure(Plan(network, request, chosen))
+    return trips
 
 
 def times_by_departure(
@@ -223,12 +226,11 @@ def _as_ends(
 
 
 def ends_of_trips(
-    network: Graph, sources: ArrayLike, targets: ArrayLike
+    user: Graph, sources: ArrayLike, targets: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Check the ends of the trips, and give both sides the same length."""
-    return _pair_up(
-        *as_vertices(sources, network, "source"), *as_vertices(targets, network, "target")
-    )
+    """Check the ends of trips; return them in what is searched, both sides of one length."""
+    starts, _, one_start = as_starts(user, sources, None)
+    return _pair_up(starts, one_start, *_as_ends(user, targets, None))
 
 
 def _pair_up(
@@ -382,14 +384,7 @@ class _Call:
         # (in the wider of the dtypes that may be needed)
         self.by_a_star &= 2 * landmark_bytes(graph, INT64) <= request.memory_limit
 
-    def answer(self) -> Trips:
-        """Find all trips; raises as `pairs` documents."""
-        trips = run_placed(self.request, self._solve)
-        if trips is None:
-            raise failure(Plan(self.network, self.request, self.method))
-        return trips
-
-    def _solve(self, request: Request) -> Trips | None:
+    def solve(self, request: Request) -> Trips | None:
         """Find all trips on the chosen device; None after an overflow."""
         on_cpu = all(device == "cpu" for device in request.devices or [request.device])
         if on_cpu or request.predecessors or self.graph._methods is None:
