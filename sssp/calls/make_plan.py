@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from sssp import methods
 from sssp.calls.placement import Work, place, search_work
 from sssp.engine import thresholds
 from sssp.engine.arc_ends import ArcEnds
@@ -32,21 +33,13 @@ from sssp.engine.threads import check_threads
 from sssp.graph.check_arrays import arc_column, as_flag
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, WeightRange, distance_dtype
-from sssp.methods import (
-    METHODS,
-    BellmanFord,
-    CountingStreets,
-    DeltaStepping,
-    Method,
-    as_method,
-    is_auto,
-)
+from sssp.methods import METHODS, Method, as_method, is_auto
 
 if TYPE_CHECKING:
     from sssp.prepared.hierarchy import Hierarchy
 
 #: what ``"auto"`` stands for on road networks
-FASTEST, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()
+FASTEST, WITH_NEGATIVE_WEIGHTS = methods.DeltaStepping(), methods.BellmanFord()
 
 
 def make_plan(
@@ -270,7 +263,7 @@ def choose_search(
     chosen = as_method(method, known)
     if chosen.weighted or user.turns is None:
         return searched, chosen
-    return user._counting_streets()._searched, CountingStreets()
+    return user._counting_streets()._searched, methods.CountingStreets()
 
 
 def _estimate(

@@ -105,23 +105,20 @@ class Tasks(NamedTuple):
         """
         subtrees, chains = range(self.subtrees), range(self.subtrees, len(self.ranges))
         phases = (chains[::-1], subtrees) if downward else (subtrees, chains)
-        #: the tasks that may start when a task is done
-        after: list[list[int]] = [[] for _ in self.ranges]
-        for chain in chains[::-1]:
-            above = self.above[chain]
-            if above >= 0 and downward:
-                after[above].append(chain)
-            elif above >= 0:
-                after[chain].append(above)
         ranges: list[tuple[int, int]] = [(low, high) for low, high in self.ranges.tolist()]
         if threads == 1 or len(ranges) <= 1:
             scratch = make_scratch()
             for task in (task for phase in phases for task in phase):
                 work(*ranges[task], scratch)
             return
+        #: the tasks that may start when a task is done, and for how many each waits
+        after: list[list[int]] = [[] for _ in ranges]
         waiting = [0] * len(ranges)
-        for task in (task for following in after for task in following):
-            waiting[task] += 1
+        for chain in chains[::-1]:
+            if (above := int(self.above[chain])) >= 0:
+                first, then = (above, chain) if downward else (chain, above)
+                after[first].append(then)
+                waiting[then] += 1
         scratches = [make_scratch() for _ in range(threads)]
         change = Condition()
         ready: deque[int] = deque()
