@@ -10,19 +10,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sssp import methods
 from sssp.calls.placement import Work, place, search_work
-from sssp.engine import thresholds
+from sssp.engine import check_arguments, thresholds
 from sssp.engine.arc_ends import ArcEnds
-from sssp.engine.check_arguments import (
-    as_limit,
-    as_network,
-    as_out,
-    as_starts,
-    as_vertices,
-    distinct,
-    refuse_both,
-    refuse_negative,
-    refuse_unprepared,
-)
 from sssp.engine.memory import FEWER_ROWS
 from sssp.engine.network import open_part, reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, weights_of
@@ -82,13 +71,13 @@ def make_plan(
     known : dict
         The methods that the caller takes, by name.
     """
-    asked = as_network(g)
+    asked = check_arguments.as_network(g)
     network, chosen = choose_search(asked, method, known)
     # (most calls are spared `weights_of`)
     weights = network._weight_range if chosen.weighted else weights_of(network, chosen)
     if weights.least < 0:
-        refuse_negative(network, chosen)
-    starts, arcs, single = as_starts(asked, sources, source_arcs)
+        check_arguments.refuse_negative(network, chosen)
+    starts, arcs, single = check_arguments.as_starts(asked, sources, source_arcs)
     request = Request(
         sources=starts,
         source_arcs=arcs,
@@ -104,12 +93,12 @@ def make_plan(
     if targets is not None or target_arcs is not None:
         _ask_ends(request, asked, network, targets, target_arcs, weighted=chosen.weighted)
     if out is not None or dtype is not None:
-        request.given_out, request.dtype = as_out(out, dtype, weights.dtype)
+        request.given_out, request.dtype = check_arguments.as_out(out, dtype, weights.dtype)
     if limit is not None:
         integral = (request.dtype or weights.dtype).kind == weights.dtype.kind == "i"
-        request.limit = as_limit(limit, integral=integral)
+        request.limit = check_arguments.as_limit(limit, integral=integral)
     if network._methods is not None:
-        refuse_unprepared(network, request)
+        check_arguments.refuse_unprepared(network, request)
     if request.nearest or output != "host":
         _check_form(request)
     if out is not None:
@@ -149,19 +138,19 @@ def make_request(
     **more
         Fields of the request.
     """
-    refuse_negative(network, method)
+    check_arguments.refuse_negative(network, method)
     weights = weights_of(network, method).dtype
     asked = distance_dtype(dtype, weights)
     request = Request(
         sources=sources,
-        limit=as_limit(limit, integral=(asked or weights).kind == "i"),
+        limit=check_arguments.as_limit(limit, integral=(asked or weights).kind == "i"),
         dtype=asked,
         threads=check_threads(threads),
         progress=check_progress(progress),
         **more,
     )
     if network._methods is not None:
-        refuse_unprepared(network, request)
+        check_arguments.refuse_unprepared(network, request)
     return request
 
 
@@ -205,11 +194,12 @@ def _ask_ends(
     weighted: bool,
 ) -> None:
     """Ask for vertices alone, or for the tails of arcs on which the rows of a request end."""
-    refuse_both("target", targets, arcs)
+    check_arguments.refuse_both("target", targets, arcs)
     if arcs is None:
-        request.targets, request.single_target = as_vertices(targets, user, "target")
+        ends, request.single_target = check_arguments.as_vertices(targets, user, "target")
+        request.targets = ends
         if request.reduction is not None:
-            request.targets = distinct(request.targets)
+            request.targets = check_arguments.distinct(ends)
         return
     if request.predecessors or request.nearest or request.output != "host":
         raise ValueError(

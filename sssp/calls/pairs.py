@@ -15,16 +15,8 @@ from sssp.calls.placement import named_devices, place, search_work, trip_work
 from sssp.calls.shortest_paths import failure
 from sssp.cpu.search.a_star import landmark_bytes
 from sssp.cpu.tree import find_walks, may_tie
-from sssp.engine import thresholds
+from sssp.engine import check_arguments, thresholds
 from sssp.engine.arc_ends import ArcEnds
-from sssp.engine.check_arguments import (
-    as_memory_limit,
-    as_network,
-    as_starts,
-    as_vertices,
-    distinct,
-    refuse_both,
-)
 from sssp.engine.device_names import named_device
 from sssp.engine.memory import FEWER_TRIPS, check_memory
 from sssp.engine.narrow import convert_into, narrow
@@ -132,9 +124,9 @@ def pairs(
     >>> trips.distances.tolist(), trips.path(0).tolist()
     ([10, 5, 5], [0, 1, 2])
     """
-    user = as_network(g)
+    user = check_arguments.as_network(g)
     network, chosen = choose_search(user, method, METHODS | TRIP_METHODS)
-    starts, source_arcs, one_start = as_starts(user, sources, source_arcs)
+    starts, source_arcs, one_start = check_arguments.as_starts(user, sources, source_arcs)
     ends, one_end = _as_ends(user, targets, target_arcs)
     starts, ends = _pair_up(starts, one_start, ends, one_end)
     more: dict[str, Any] = {}
@@ -206,7 +198,7 @@ def times_by_departure(
     >>> sssp.times_by_departure(g, [[5, 20, 5], [9, 20, 14]], [0, 1], [2, 2]).tolist()
     [[10.0, 20.0], [5.0, 14.0]]
     """
-    network = as_network(g)
+    network = check_arguments.as_network(g)
     # (a prepared map customizes many together)
     scenarios = getattr(network, "scenarios", partial(map, network.with_weights))
     options = {"progress": False} | options
@@ -218,10 +210,10 @@ def _as_ends(
     user: Graph, targets: ArrayLike | None, arcs: ArrayLike | None
 ) -> tuple[NDArray[np.int64], bool]:
     """Check where trips end: vertices of the graph that is searched, or arcs of the user's."""
-    refuse_both("target", targets, arcs)
+    check_arguments.refuse_both("target", targets, arcs)
     if arcs is not None:
         return arc_column(arcs, user.m), np.ndim(arcs) == 0
-    ends, single = as_vertices(targets, user, "target")
+    ends, single = check_arguments.as_vertices(targets, user, "target")
     return ends if user.turns is None else user.turns.expansion.end[ends], single
 
 
@@ -229,7 +221,7 @@ def ends_of_trips(
     user: Graph, sources: ArrayLike, targets: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Check the ends of trips; return them in what is searched, both sides of one length."""
-    starts, _, one_start = as_starts(user, sources, None)
+    starts, _, one_start = check_arguments.as_starts(user, sources, None)
     return _pair_up(starts, one_start, *_as_ends(user, targets, None))
 
 
@@ -324,7 +316,8 @@ class _Call:
             not self.request.predecessors
             and not isinstance(self.method, AStar)
             and is_symmetric(self.request, self.graph.n, self.weights)
-            and thresholds.WORTH_TRANSPOSING * distinct(self.ends).size <= groups.sources.size
+            and thresholds.WORTH_TRANSPOSING * check_arguments.distinct(self.ends).size
+            <= groups.sources.size
         )
         if turns:
             return _Groups.of(reversed_graph(self.graph), self.ends, self.starts)
@@ -335,7 +328,7 @@ class _Call:
         named = [named_device(one) for one in named_devices(device)]
         # (a limit for a GPU is not one for the host)
         on_gpu = any(name.startswith("cuda") for name in named)
-        limit = as_memory_limit(None if on_gpu else memory_limit)
+        limit = check_arguments.as_memory_limit(None if on_gpu else memory_limit)
         check_memory({"the trips": self.request.reserved_bytes}, limit, "cpu", self.request.advice)
 
     def finds_paths(self) -> bool:

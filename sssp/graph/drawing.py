@@ -187,12 +187,6 @@ class Streets(NamedTuple):
     tails: Array
     heads: Array
 
-    @classmethod
-    def of(cls, graph: Any) -> Streets:
-        """Return the lines of a graph."""
-        arcs = street_arcs(graph)[0]
-        return cls(graph.tails[arcs], graph.indices[arcs])
-
     def take(self, which: Array) -> Streets:
         """Return some of the lines."""
         return Streets(self.tails[which], self.heads[which])
@@ -341,7 +335,8 @@ class Map:
 
     def streets_in_view(self) -> Streets:
         """Return the lines of the network that may be visible."""
-        streets = Streets.of(self.graph)
+        arcs, _ = street_arcs(self.graph)
+        streets = Streets(self.graph.tails[arcs], self.graph.indices[arcs])
         return streets.take(self.in_view(streets))
 
     def widths(self, lines: int) -> tuple[float, float]:
@@ -487,15 +482,7 @@ def draw_flows(graph: Any, flow: ArrayLike, style: Style) -> Axes:
 
 
 def flows_on_arcs(graph: Any, flow: ArrayLike) -> Array:
-    """Return the flows of rows of the input as those of arcs; an undirected row has one arc."""
-    flows = _check_flows(flow, graph.input_arcs)
-    # rows that lost to a parallel one count too
-    kept = graph.row_arc >= 0
-    return np.bincount(graph.row_arc[kept], flows[kept], graph.m)
-
-
-def _check_flows(flow: ArrayLike, rows: int) -> NDArray[np.float64]:
-    """Return flows on input rows as floats.
+    """Return the flows of rows of the input as those of arcs; an undirected row has one arc.
 
     Raises
     ------
@@ -504,7 +491,7 @@ def _check_flows(flow: ArrayLike, rows: int) -> NDArray[np.float64]:
     TypeError
         No numbers.
     """
-    flows = np.asarray(flow)
+    flows, rows = np.asarray(flow), graph.input_arcs
     if flows.dtype.kind not in "iuf":
         raise TypeError(f"flow must be numbers, not {flows.dtype}")
     if flows.shape != (rows,):
@@ -517,7 +504,9 @@ def _check_flows(flow: ArrayLike, rows: int) -> NDArray[np.float64]:
             f"the flow on row {first} is {flows[first]}; the width of a line is a finite number, "
             "0 or more"
         )
-    return flows.astype(np.float64)
+    # rows that lost to a parallel one count too
+    kept = graph.row_arc >= 0
+    return np.bincount(graph.row_arc[kept], flows[kept], graph.m)
 
 
 def grade_values(values: Array, least: float, greatest: float) -> NDArray[np.uint8]:

@@ -31,14 +31,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sssp.errors import DistanceOverflowError, GraphFormatError, NegativeWeightError, VertexError
 from sssp.graph import check_arrays, csr, frames, interop
 from sssp.graph.graph_file import pack
-from sssp.graph.labels import (
-    Labels,
-    Lookup,
-    are_labels,
-    as_labels,
-    label_hint,
-    lookup_of,
-)
+from sssp.graph.labels import Labels, Lookup, are_labels, as_labels, label_hint, lookup_of
 from sssp.graph.sphere import HOW_TO_LOCATE, Sphere, points_of
 from sssp.graph.turns import Naming, Turns, make_turns
 from sssp.graph.weights import (
