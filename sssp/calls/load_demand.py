@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sssp.calls.many_sources import iter_blocks
 from sssp.cpu.sweep.flow_driver import SweptFlows
-from sssp.cpu.tree_sums import add_at, check_arc_values, flow_on_input
+from sssp.cpu.tree_sums import check_arc_values, flow_on_input
 from sssp.engine.check_arguments import as_memory_limit, as_network
 from sssp.engine.demand import EXACT, Demand, as_demand
 from sssp.engine.device_names import is_device_name, kind_of, named_device
@@ -21,9 +21,11 @@ from sssp.engine.exact_sums import as_numbers, sum_products
 from sssp.engine.progress import check_progress
 from sssp.engine.threads import check_threads
 from sssp.errors import DistanceOverflowError
+from sssp.graph.check_arrays import integer_column
 from sssp.graph.frames import by_arc
 from sssp.kernels.dtypes import FLOAT64, INT64
 from sssp.results.trees import ShortestPaths
+from sssp.results.turned_paths import add_up
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
@@ -255,9 +257,8 @@ def skim(
 
 def _as_rows(select: Any, graph: Graph) -> NDArray[Any]:
     """Check numbers of input rows."""
-    rows: NDArray[Any] = np.atleast_1d(np.asarray(select))
-    if rows.size and rows.dtype.kind not in "iu":
-        raise TypeError(f"select must be rows of the input, integers, not {rows.dtype}")
+    what = "rows of the input, integers"
+    rows = integer_column(np.atleast_1d(select), "select", "they count from 0", what)
     outside = rows[(rows < 0) | (rows >= graph.input_arcs)]
     if outside.size:
         raise IndexError(
@@ -268,13 +269,7 @@ def _as_rows(select: Any, graph: Graph) -> NDArray[Any]:
 
 def onto_arcs(graph: Graph, loads: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the loads of a graph's arcs, for those of the arcs that are searched."""
-    if graph.turns is None:
-        return loads
-    arc_of = graph.turns.expansion.arc_of
-    is_arc = arc_of >= 0
-    on_arcs: NDArray[np.float64] = np.zeros(graph.m)
-    add_at(on_arcs, arc_of[is_arc], loads[is_arc])
-    return on_arcs
+    return loads if graph.turns is None else add_up(loads, graph.turns.expansion.arc_of, graph.m)
 
 
 class Loader:

@@ -15,10 +15,10 @@ from sssp.engine.exact_sums import as_numbers
 from sssp.engine.memory import physical_memory
 from sssp.engine.reductions import REDUCTIONS, Reduction
 from sssp.engine.request import Request
-from sssp.errors import NegativeWeightError, VertexError
+from sssp.errors import NegativeWeightError
 from sssp.graph.check_arrays import arc_column, is_integer, is_real, refuse_mask
 from sssp.graph.graph import Graph
-from sssp.graph.labels import label_hint
+from sssp.graph.labels import label_hint, no_vertex
 from sssp.kernels.dtypes import FLOAT64, INT64, distance_dtype
 from sssp.methods import Method
 
@@ -104,7 +104,7 @@ def as_vertices(value: Any, graph: Graph, what: str) -> tuple[NDArray[np.int64],
     # (the least and the greatest tell, in a tenth of the time; millions of trips have as many ends)
     if vertices.size and not 0 <= vertices.min() <= vertices.max() < graph.n:
         outside = np.flatnonzero((vertices < 0) | (vertices >= graph.n))
-        raise VertexError(_no_vertex(vertices[outside[0]], graph, what))
+        raise no_vertex(vertices[outside[0]], graph, f"{what} ")
     return vertices.astype(INT64, copy=True), single
 
 
@@ -203,16 +203,6 @@ def _no_integers(value: Any, graph: Graph, what: str) -> str:
     hint = label_hint(graph, value) or LABELS_HINT
     text = f"{_several(what)} must be an int or one row of integers, not {type(value).__name__}"
     return text + hint
-
-
-def _no_vertex(value: Any, graph: Graph, what: str) -> str:
-    if graph.n == 0:
-        return f"{what} {value} is not a vertex: the graph has none"
-    none = " (-1 of nearest_vertex says that none is near)" if value == -1 else ""
-    return (
-        f"{what} {value} is not a vertex of this graph{none}: vertices are 0..{graph.n - 1}"
-        f"{label_hint(graph, value)}"
-    )
 
 
 def as_count(value: Any, name: str, least: int = 1) -> int:

@@ -299,8 +299,8 @@ class Graph:
         """
         directed = check_arrays.as_flag(directed, "directed")
         advice = NUMBER_IDS if labels is None else NUMBER_LABELS
-        tail_column = check_arrays.vertex_column(tails, "tail", advice)
-        head_column = check_arrays.vertex_column(heads, "head", advice)
+        tail_column = check_arrays.integer_column(tails, "tails", advice)
+        head_column = check_arrays.integer_column(heads, "heads", advice)
         values = weight_column(weights)
         if not tail_column.size == head_column.size == values.size:
             raise ValueError(
@@ -910,8 +910,8 @@ class Graph:
             As `arc` does, for the first pair that is none; not as many tails as heads.
         """
         advice = "g.vertices(labels) turns labels into vertices"
-        tails = check_arrays.vertex_column(us, "tail", advice)
-        heads = check_arrays.vertex_column(vs, "head", advice)
+        tails = check_arrays.integer_column(us, "tails", advice)
+        heads = check_arrays.integer_column(vs, "heads", advice)
         if tails.size != heads.size:
             counts = f"{tails.size} tails and {heads.size} heads"
             raise ValueError(f"{counts}: they must be equally many")

@@ -109,6 +109,17 @@ def label_hint(graph: Any, value: Any) -> str:
     )
 
 
+def no_vertex(value: Any, graph: Any, what: str = "") -> VertexError:
+    """Return the error for a number that is no vertex; `what` goes before it in the message."""
+    if graph.n == 0:
+        return VertexError(f"{what}{value} is not a vertex: the graph has none")
+    none = " (-1 of nearest_vertex says that none is near)" if value == -1 else ""
+    return VertexError(
+        f"{what}{value} is not a vertex of this graph{none}: vertices are 0..{graph.n - 1}"
+        f"{label_hint(graph, value)}"
+    )
+
+
 def are_plain(labels: range) -> bool:
     """Return whether a range has step 1 and stays, end included, within int64."""
     return labels.step == 1 and _INT64.min <= labels.start and labels.stop <= _INT64.max

@@ -19,7 +19,7 @@ from sssp.engine.workers import ordered_map
 from sssp.errors import UnreachableError, VertexError
 from sssp.graph.check_arrays import as_flag, is_on_device, is_sparse
 from sssp.graph.frames import arc_lines
-from sssp.graph.labels import label_hint
+from sssp.graph.labels import label_hint, no_vertex
 from sssp.kernels.dtypes import FLOAT64, INT64, unreached
 from sssp.methods import BreadthFirst
 from sssp.results import result_frames as frames
@@ -955,10 +955,7 @@ class ShortestPaths:
         except TypeError as error:
             raise TypeError(f"{error}{label_hint(g, vertex)}") from None
         if not 0 <= index < g.n:
-            raise VertexError(
-                f"{index} is not a vertex of this graph: vertices are 0..{g.n - 1}"
-                f"{label_hint(g, index)}"
-            )
+            raise no_vertex(index, g)
         return index
 
 

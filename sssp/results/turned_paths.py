@@ -103,15 +103,15 @@ class TurnedPaths(ShortestPaths):
         return self.graph.turns.expansion.values_of_arcs(values)  # type: ignore[union-attr]
 
     def _loads_of_arcs(self, load: NDArray[Any]) -> NDArray[Any]:
-        return _add_up(load, self.graph.turns.expansion.arc_of, self.graph.m)  # type: ignore[union-attr]
+        return add_up(load, self.graph.turns.expansion.arc_of, self.graph.m)  # type: ignore[union-attr]
 
     def _loads_of_turns(self, load: NDArray[Any]) -> NDArray[Any]:
         turns = self.graph.turns
         assert turns is not None
-        return _add_up(load, turns.expansion.turn_of, turns.costs.size)
+        return add_up(load, turns.expansion.turn_of, turns.costs.size)
 
 
-def _add_up(load: NDArray[Any], places: NDArray[np.int32], size: int) -> NDArray[Any]:
+def add_up(load: NDArray[Any], places: NDArray[np.int32], size: int) -> NDArray[Any]:
     """Sum loads by place; -1 means none."""
     sums = np.zeros(size + 1, load.dtype)
     add_at(sums, np.where(places < 0, size, places), load)
