@@ -273,17 +273,11 @@ def _estimate(
         trees = n * INDEX.itemsize if request.predecessors and request.targets is None else 0
         host_bytes = rows * (request.columns(n) * itemsize + trees)
     return search_work(
-        method,
-        n,
-        network.m,
-        rows,
-        request.threads,
+        method, n, network.m, rows, request.threads,
         targets=None if request.targets is None else request.targets.size,
-        limited=request.limit is not None,
-        trees=request.predecessors,
-        host_bytes=host_bytes,
+        limited=request.limit is not None, trees=request.predecessors, host_bytes=host_bytes,
         is_there=network._is_on_device,
-    )
+    )  # fmt: skip
 
 
 def _check_form(request: Request) -> None:

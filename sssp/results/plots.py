@@ -138,17 +138,10 @@ def _draw_path(drawn: drawing.Map, path: Array) -> None:
     effects = import_extra("matplotlib.patheffects", "plot")
     lon, lat = drawn.coordinates[path].T
     drawn.ax.plot(
-        lon,
-        lat,
-        color=PATH_COLOR,
-        linewidth=PATH_WIDTH,
-        solid_capstyle="round",
-        solid_joinstyle="round",
-        label="shortest path",
-        scalex=False,
-        scaley=False,
+        lon, lat, color=PATH_COLOR, linewidth=PATH_WIDTH, solid_capstyle="round",
+        solid_joinstyle="round", label="shortest path", scalex=False, scaley=False,
         path_effects=[effects.Stroke(linewidth=CASING_WIDTH, foreground="white"), effects.Normal()],
-    )
+    )  # fmt: skip
     drawn.mark(path[-1:], color=PATH_COLOR, markersize=DOT_SIZE, zorder=3)
 
 
