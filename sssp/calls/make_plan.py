@@ -105,7 +105,9 @@ def make_plan(
         request.out = _as_matrix(out, request, asked.n)
     if network is not asked:
         _ask_expansion(request, asked._tree_graph)
-    turned = from_either_end and _is_shorter(network, chosen, request)
+    # (most calls have no targets, and are spared the question)
+    turned = from_either_end and request.targets is not None
+    turned = turned and _is_shorter(network, chosen, request)
     work = None
     if device == "auto" and request.rows * (network.n + network.m) > thresholds.NOT_ESTIMATED:
         work = _estimate(network, chosen, _transpose(request) if turned else request, weights)

@@ -15,7 +15,6 @@ from sssp.engine.check_arguments import as_count, as_limit, as_network, as_reduc
 from sssp.engine.memory import FEWER_SOURCES, SMALLER_BLOCKS
 from sssp.engine.plan import Plan, with_fixed_dtype
 from sssp.engine.request import Request
-from sssp.engine.workers import map_over_devices
 from sssp.graph.frames import by_vertex
 from sssp.methods import Method
 
@@ -216,9 +215,5 @@ def iter_blocks(
         return iter(())
     parts = with_fixed_dtype(plan).split(size)
     if len(plan.request.devices) > 1:
-
-        def solve_part(part: Plan[Request], device: str, threads: int) -> ShortestPaths:
-            return solve_plan(part.on_device(device, threads))
-
-        return map_over_devices(solve_part, parts, plan.request.devices, plan.request.threads)
+        return plan.share_out(parts, solve_plan)
     return map(solve_plan, parts)
