@@ -184,12 +184,8 @@ def as_demand(demand: Any, graph: Graph, *, needs_volumes: bool = True) -> Deman
             )
         found = Demand(origins, destinations, table, is_integral, graph)
     else:
-        if one_origin or one_destination:
-            size = max(origins.size, destinations.size)
-            origins, destinations = (
-                np.broadcast_to(ends, size) if one else ends
-                for ends, one in ((origins, one_origin), (destinations, one_destination))
-            )
+        if one_origin != one_destination:
+            origins, destinations = np.broadcast_arrays(origins, destinations)
         if not origins.shape == destinations.shape == numbers.shape:
             raise ValueError(
                 f"{origins.size} origins, {destinations.size} destinations and volumes of shape "
