@@ -14,7 +14,7 @@ from sssp.calls.make_plan import choose_search, make_request
 from sssp.calls.placement import named_devices, place, search_work, trip_work
 from sssp.calls.shortest_paths import failure
 from sssp.cpu.search.a_star import landmark_bytes
-from sssp.cpu.tree import find_walks, may_tie
+from sssp.cpu.tree import find_walks, untied_distance
 from sssp.engine import check_arguments, thresholds
 from sssp.engine.arc_ends import ArcEnds
 from sssp.engine.device_names import named_device
@@ -337,7 +337,7 @@ class _Call:
             return True
         graph, dtype = self.graph, self.weights.working_dtypes(self.request.dtype)[0]
         longest = min(float(graph.greatest_weight) * graph.n, float(largest_distance(dtype)))
-        return not may_tie(graph, dtype.type(longest), dtype)
+        return longest <= untied_distance(graph, dtype)
 
     def consider_a_star(self) -> None:
         """Choose A* if it is expected to be faster."""

@@ -34,8 +34,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.solved_rows import HostRows
-from sssp.cpu.tree import Tree, branches_of, find_walks, may_tie, reset
+from sssp.cpu.solved_rows import MANY, HostRows
+from sssp.cpu.tree import Tree, branches_of, find_walks, reset, untied_distance
 from sssp.engine import thresholds
 from sssp.engine.cycles import error_of
 from sssp.engine.memory import check_memory
@@ -44,9 +44,10 @@ from sssp.engine.overflow import OverflowTest
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Request
 from sssp.engine.workers import POLL_SECONDS, lend_pool
-from sssp.graph.arc_orders import ArcsByHead, arcs_by_head, unsigned_arcs
+from sssp.graph.arc_orders import ArcsByHead, arcs_by_head, arcs_without_arrivals, unsigned_arcs
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
+from sssp.kernels.jit import njit
 from sssp.kernels.locks import make_lock
 from sssp.kernels.status import CLIPPED, NEGATIVE_CYCLE, OVERFLOW
 from sssp.methods import Method
@@ -68,11 +69,15 @@ class Search:
         Numbers and arrays that every call of the kernel gets.
     scratch : callable
         ``scratch(n)`` makes the arrays of one worker.
+    passes_arrivals : bool
+        Whether it has to see the arcs into arrivals, where the ends of trips on a graph with turns
+        are; for whole rows their distances can be found afterwards.
     """
 
     kernel: Callable[..., tuple[int, int]]
     options: tuple[Any, ...] = ()
     scratch: Callable[[int], tuple[NDArray[Any], ...]] = lambda n: ()
+    passes_arrivals: bool = True
 
 
 @cache
@@ -139,6 +144,33 @@ def solve_rows(
 
     """
     return _SearchedRows(graph, request, method, dtype, search).run()
+
+
+@njit
+def _arrive_kernel(vertex_of, distances, unseen, reached, count):
+    """Give arrivals the least distance of their copies; return how many vertices are reached.
+
+    ========= =========== ====== ==================================
+    argument  shape       dtype  who writes
+    ========= =========== ====== ==================================
+    vertex_of (n,)        int64  host: the arrival of every vertex
+    distances (n,)        number the search; here
+    unseen    scalar      number host: what stands for none
+    reached   (n,)        int32  the search; here: arrivals
+    count     scalar      int64  how many the search has reached
+    ========= =========== ====== ==================================
+    """
+    # (all in their order, in which memory is read faster, unless they are few)
+    few = count * MANY < distances.size
+    for i in range(count if few else distances.size):
+        vertex = np.uint64(reached[i] if few else i)
+        arrival = np.uint64(vertex_of[vertex])
+        if distances[vertex] < distances[arrival]:
+            if distances[arrival] == unseen:
+                reached[count] = arrival
+                count += 1
+            distances[arrival] = distances[vertex]
+    return count
 
 
 class Rows:
@@ -376,7 +408,7 @@ class SingleRows(Rows):
         distances, reached = found.distances[0], found.reached_vertices[0]
         final = self.bound
         targets = found.targets
-        takes_branches = targets is not None and self._never_ties
+        takes_branches = targets is not None and self.unseen <= self._untied
         may_end = targets is not None and targets.size > 0 and not takes_branches
         if may_end and self.graph.least_weight >= 0:
             # (over negative arcs a path may pass through vertices farther away than its end, so
@@ -388,7 +420,7 @@ class SingleRows(Rows):
             found.origin = tree.origins()
         if not self.request.predecessors:
             return
-        if targets is not None and (takes_branches or self._branches_suffice(tree)):
+        if targets is not None and (takes_branches or self._farthest(tree) <= self._untied):
             by_head = self.arcs_by_head
             found.branches = [tree.branches(targets, scratch.predecessors[0], by_head)]
         else:
@@ -399,22 +431,17 @@ class SingleRows(Rows):
             tree.predecessors(found.origin, found.predecessors[0], self.request.fewest_arcs)
 
     @cached_property
-    def _never_ties(self) -> bool:
-        """Whether paths to targets can be found without the tree, however far they lead."""
-        request = self.request
-        if request.nearest or request.fewest_arcs:
-            return False
-        return not may_tie(self.graph, self.unseen, self.dtype)
+    def _untied(self) -> float:
+        """The distance up to which paths to targets can be found without the tree; -1: none."""
+        if self.request.nearest or self.request.fewest_arcs:
+            return -1.0
+        return untied_distance(self.graph, self.dtype)
 
-    def _branches_suffice(self, tree: Tree) -> bool:
-        """Return whether the paths to the targets can be found without the whole tree."""
-        request = self.request
-        if request.nearest or request.fewest_arcs:
-            return False
-        farthest = tree.final
-        if farthest == self.bound and tree.reached.size:
-            farthest = tree.distances[tree.reached].max()
-        return not may_tie(self.graph, farthest, self.dtype)
+    def _farthest(self, tree: Tree) -> Any:
+        """Return the greatest distance in a tree."""
+        if tree.final == self.bound and tree.reached.size:
+            return tree.distances[tree.reached].max()
+        return tree.final
 
 
 class _SearchedRows(SingleRows):
@@ -425,7 +452,14 @@ class _SearchedRows(SingleRows):
     ) -> None:
         super().__init__(graph, request, method, dtype, search.scratch)
         self.search = search
-        self.arcs = unsigned_arcs(graph, dtype)
+        #: of every vertex of an expansion the user's, if arrivals get their distances at the end
+        self.vertex_of: NDArray[np.int64] | None = None
+        if search.passes_arrivals or request.width is None or request.targets is not None:
+            self.arcs = unsigned_arcs(graph, dtype)
+        else:
+            expansion = request.asked.turns.expansion  # type: ignore[union-attr]  # it has turns
+            self.arcs = arcs_without_arrivals(graph, expansion, dtype)
+            self.vertex_of = expansion.vertex_of
         #: whether every row has to be tested: kernels do not notice that a float is infinite
         self.tests_all = dtype.kind == "f"
         #: whether a row is done once its distances stand in their place
@@ -448,6 +482,8 @@ class _SearchedRows(SingleRows):
             *self.arcs, sources, NO_TARGETS if targets is None else targets, self.bound, row,
             scratch.reached, scratch.counters, *self.search.options, *scratch.extra,
         )  # fmt: skip
+        if self.vertex_of is not None:
+            count = _arrive_kernel(self.vertex_of, row, self.unseen, scratch.reached, count)
         reached = scratch.reached[:count]
         if status == NEGATIVE_CYCLE:
             raise error_of(int(sources[0]), reached)

@@ -21,6 +21,7 @@ path depends on its own two ends alone, whatever other targets its source has.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -184,16 +185,15 @@ def origins_kernel(indptr, indices, weights, sources, distances, final, toleranc
     return claimed
 
 
-def may_tie(graph: Graph, farthest: Any, dtype: np.dtype[Any]) -> bool:
-    """Return whether an arc may join vertices at equal distance, up to `farthest` from a source.
+def untied_distance(graph: Graph, dtype: np.dtype[Any]) -> float:
+    """Return the distance up to which no arc joins vertices at equal distance; -1: some may.
 
-    In exact arithmetic it weighs 0; floats absorb what is below their spacing. `farthest` is a
-    number of the dtype.
+    In exact arithmetic such an arc weighs 0; floats absorb what is below their spacing.
     """
-    least = dtype.type(graph._least_inner_weight)
+    least = float(dtype.type(graph._least_inner_weight))
     if dtype.kind == "i":
-        return bool(least <= 0) and graph.m > 0
-    return not (least > 0 and least >= farthest * np.finfo(dtype).eps)
+        return math.inf if least > 0 or graph.m == 0 else -1.0
+    return least / float(np.finfo(dtype).eps) if least > 0 else -1.0
 
 
 @njit
@@ -308,7 +308,7 @@ class Tree:
 
         Notes
         -----
-        For a row of one source in which no arc `may_tie`. Takes O(s log s) time for s vertices on
+        For a row of one source within `untied_distance`. Takes O(s log s) time for s vertices on
         the paths, and time in the arcs that end at them.
         """
         dtype = self.distances.dtype
@@ -443,7 +443,7 @@ def find_walks(
     targets : ndarray, shape (t,), int64
     distances : ndarray, shape (n,)
         Final up to the farthest target, over negative arcs everywhere. Where no arc may tie
-        (`may_tie`) it is enough that they are on every shortest path to a target, and
+        (`untied_distance`) it is enough that they are on every shortest path to a target, and
         nowhere too short.
     reached : ndarray, int32
         The vertices at a distance.
@@ -464,7 +464,7 @@ def find_walks(
     negative = graph.least_weight < 0
     if negative:
         tie = -unseen
-    elif may_tie(graph, farthest, dtype):
+    elif farthest > untied_distance(graph, dtype):
         last = np.uint64(graph._arrivals)
         tie = _first_tie_kernel(*arcs, distances, reached, unseen, last)
     if farthest >= tie:

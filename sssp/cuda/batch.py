@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from sssp.cuda.graph_replay import key_of_fields
 from sssp.cuda.pool import device_array, fill
 
 RowArrays = tuple[tuple[tuple[int, ...], DTypeLike], ...]
@@ -60,6 +62,11 @@ class Batch:
     stream: Any
     tails: Any = None
 
+    @cached_property
+    def replay_key(self) -> Any:
+        """The key of all fields but the stream, for launches may be replayed on any."""
+        return key_of_fields(replace(self, stream=None))
+
     def fill(self, array: Any, value: Any) -> None:
         """Set all entries of a device array, in stream order."""
         fill(array, array.dtype.type(value), self.stream)
@@ -86,6 +93,8 @@ class Search(ABC):
     pitch: int | None = None
     #: arrays of scratch: shape of a row, and dtype
     row_arrays: RowArrays = ()
+    #: whether it reads the targets of a batch
+    reads_targets = True
     #: whether launches depend on nothing but the batch, the scratch and its `replay_key`, so that
     #: they can be recorded
     is_replayed = False

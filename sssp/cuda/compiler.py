@@ -9,6 +9,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from sssp.errors import DeviceError, MissingExtraError
@@ -277,17 +278,23 @@ def device_number(device: str) -> int:
     DeviceError
         The name is none, or the GPU cannot be used; the message says why and what to do.
     """
-    match = NAME.fullmatch(device) if isinstance(device, str) else None
-    if match is None:
+    number = _parse(device) if isinstance(device, str) else None
+    if number is None:
         raise DeviceError(f"unknown device {device!r}: a GPU is called 'cuda' or 'cuda:N'")
     reason = _unusable()
     if reason is not None:
         raise DeviceError(f"CUDA cannot be used: {reason}")
-    number = int(match[1] or 0)
     count = len(cuda.gpus.lst)
     if number >= count:
         raise DeviceError(f"there is no device {device!r}: this machine has {count} GPU(s)")
     return number
+
+
+@lru_cache
+def _parse(device: str) -> int | None:
+    """Return the number of a GPU from its name; None if it is not one."""
+    match = NAME.fullmatch(device)
+    return None if match is None else int(match[1] or 0)
 
 
 def device_count() -> int:

@@ -25,7 +25,7 @@ def key_of(argument: Any) -> Any:
     """Return a key of an argument; it differs if a launch with it may behave differently.
 
     Arrays count by address, shape and dtype, since kernels read what they hold when they run;
-    numbers by value; tuples and dataclasses by their entries. Other objects have a `replay_key`.
+    numbers by value; objects by their `replay_key`, tuples and other dataclasses by their entries.
     """
     kind = type(argument)
     if kind in VALUES:
@@ -38,7 +38,9 @@ def key_of(argument: Any) -> Any:
         return argument.dtype, argument.item()
     if isinstance(argument, np.dtype):
         return argument
-    return key_of_fields(argument) if is_dataclass(argument) else argument.replay_key
+    if is_dataclass(argument) and not hasattr(kind, "replay_key"):
+        return key_of_fields(argument)
+    return argument.replay_key
 
 
 def key_of_fields(record: Any) -> Any:

@@ -15,12 +15,11 @@ closely (`sssp.engine.reuse`) nothing goes but for whoever asks for more than is
 
 from __future__ import annotations
 
+import sys
 import threading
-import weakref
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from itertools import count
 from math import inf, prod
 from typing import Any
@@ -59,14 +58,11 @@ class Block:
         Bytes.
     dropped : int
         When it was given back last, on the clock of its pool.
-    lent : object
-        What numbers those who use it now.
     """
 
     memory: Any
     size: int
     dropped: int = 0
-    lent: Any = None
 
 
 @dataclass(eq=False)
@@ -106,6 +102,9 @@ class MemoryPool:
     def __init__(self, allocate: Callable[[int], Any], wait: Callable[[], None], most: int) -> None:
         self._allocate, self._wait, self.most = allocate, wait, most
         self._lock = threading.Lock()
+        #: blocks in use: were they held by loans alone, their memory would go before these give it
+        #: back, when Python collects both with a cycle
+        self._lent: set[Block] = set()
         #: in the order in which they were given back
         self._idle: list[Block | Scratch] = []
         #: bytes of these
@@ -135,26 +134,34 @@ class MemoryPool:
         size = -(-nbytes // SMALL) * SMALL if nbytes < LARGE else -(-nbytes // LARGE) * LARGE
         with self._lock:
             self._sort_in()
-            fitting = [
-                block
-                for block in self._idle
-                if isinstance(block, Block) and block.size >= size >= FILLED * block.size
-            ]
-            if fitting:
-                block = min(fitting, key=lambda block: block.size)
+            block = self._find(size)
+            if block is not None:
                 self._idle.remove(block)
                 self._waiting -= block.size
-        if not fitting:
-            return Block(self._allocate_block(size), size)
+        if block is None:
+            block = Block(self._allocate_block(size), size)
+        self._lent.add(block)
         now = next(self._clock)
         if block.dropped > self._waited:
             self._wait()
             self._waited = max(self._waited, now)
         return block
 
+    def _find(self, size: int) -> Block | None:
+        """Return the smallest idle block that a size fills well enough, the newest of several."""
+        best, least = None, size / FILLED
+        for block in reversed(self._idle):
+            if size <= block.size <= least and isinstance(block, Block):
+                if block.size == size:
+                    return block
+                if best is None or block.size < best.size:
+                    best = block
+        return best
+
     def leave(self, block: Block) -> None:
         """Return a block to the pool, from any thread at any time."""
-        block.lent, block.dropped = None, next(self._clock)
+        block.dropped = next(self._clock)
+        self._lent.discard(block)
         self._returned.append(block)
         # (who holds the lock sorts it in, or the next who asks)
         if self._lock.acquire(blocking=False):
@@ -166,9 +173,9 @@ class MemoryPool:
     def take_scratch(self, shelf: Shelf, key: Any) -> Any:
         """Take the scratch kept under a key; None if there is none."""
         with self._lock:
-            for place, left in enumerate(self._idle):
+            for left in reversed(self._idle):
                 if isinstance(left, Scratch) and left.shelf is shelf and left.key == key:
-                    del self._idle[place]
+                    self._idle.remove(left)
                     self._waiting -= left.size
                     return left.content
         return None
@@ -214,6 +221,19 @@ class MemoryPool:
             self._idle.insert(place, block)
             self._waiting += block.size
             place += 1
+
+
+class _Loan:
+    """The right to use a block: arrays in it and views of them share one, and the last ends it."""
+
+    __slots__ = ("_block", "_pool")
+
+    def __init__(self, pool: MemoryPool, block: Block) -> None:
+        self._pool, self._block = pool, block
+
+    def __del__(self, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not is_ending():  # (when the modules are taken apart that the pool needs)
+            self._pool.leave(self._block)
 
 
 class Shelf:
@@ -270,17 +290,14 @@ def device_array(shape: int | tuple[int, ...], dtype: DTypeLike) -> Any:
             f"the GPU has no {nbytes:,} bytes left, though there seemed to be enough: others take "
             f"its memory too; memory_limit keeps a call small ({error})"
         ) from error
-    driver = cuda.cudadrv.driver
-    block.lent = driver.AutoFreePointer(
-        weakref.proxy(cuda.current_context()), block.memory.device_pointer, nbytes,
-        finalizer=partial(pool.leave, block),
-    )  # fmt: skip
+    memory = block.memory
+    lent = cuda.cudadrv.driver.MemoryPointer(
+        memory.context, memory.device_pointer, nbytes, owner=_Loan(pool, block)
+    )
     strides = [dtype.itemsize]
     for extent in shape[:0:-1]:
         strides.append(strides[-1] * int(extent))
-    return cuda.cudadrv.devicearray.DeviceNDArray(
-        shape, tuple(strides[::-1]), dtype, gpu_data=block.lent.own()
-    )
+    return cuda.cudadrv.devicearray.DeviceNDArray(shape, tuple(strides[::-1]), dtype, gpu_data=lent)
 
 
 def idle_bytes(number: int) -> int:

@@ -107,7 +107,7 @@ def solve_rows(
     with select(number):
         on_device = device_graph(graph, number)
         search = make_search(on_device)
-        return _Rows(graph, request, method, dtype, search, on_device).run()
+        return Setup(graph, request, method, dtype, search, on_device).solve(request)
 
 
 @dataclass
@@ -132,6 +132,8 @@ class _Lane:
         Of the search.
     launches : Launches
         What was launched in this memory.
+    full : Batch or None
+        The last batch that filled it, for the next.
     tree : Scratch or None
     batch, rows, is_fetched
         The batch that is under way, which rows it has, and whether their copy to the host is.
@@ -151,6 +153,7 @@ class _Lane:
     scratch: tuple[Any, ...]
     launches: Launches
     sent: Any = None
+    full: Batch | None = None
     tree: Scratch | None = None
     batch: Batch | None = None
     rows: range = range(0)
@@ -164,8 +167,18 @@ class _Lane:
         return int(nbytes)
 
 
-class _Rows:
-    """One pass over all rows of a request in one dtype."""
+class Setup:
+    """The search of calls of one kind, and the sizes and the key of the memory that it works in.
+
+    Such calls differ only in what stands in their arrays, in `out` and in the stream.
+
+    Parameters
+    ----------
+    graph, request, method, dtype
+        As of `solve_rows`.
+    search : Search
+    on_device : DeviceGraph
+    """
 
     def __init__(
         self,
@@ -176,29 +189,17 @@ class _Rows:
         search: Search,
         on_device: DeviceGraph,
     ) -> None:
-        self.graph, self.request, self.search, self.dtype = graph, request, search, dtype
+        self.graph, self.method, self.search, self.dtype = graph, method, search, dtype
         self.on_device = on_device
         # by head: only trees need them in that order
         self.finds_trees = request.wants_tree and not search.finds_trees
         self.arcs = on_device.arcs(graph, dtype) if self.finds_trees else None
         self.bound = request.bound(dtype)
         self.unseen = unreached(dtype)
-        self.test = OverflowTest(request, graph.n, graph._weight_range, dtype)
-        self.stats = {name: np.zeros(request.rows, np.int64) for name in method.statistics}
+        self.drops_silently = self.test(request).dropped_silently
         self.on_host = request.output != "device"
         self.columns = graph.n if search.columns is None else search.columns
         self.targeted = request.targets is not None and search.columns is None
-        self.form: Any
-        if self.on_host:
-            self.form = make_form(graph.n, request, dtype, answer_memory.empty)
-            reduction = request.reduction
-            weights = None if reduction is None else reduction.vertex_weights
-            self.fixed_bytes = 0 if weights is None else weights.nbytes
-        else:
-            self.form = DeviceForm(graph.n, request, dtype, on_device.number, search.pitch)
-            self.fixed_bytes = self.form.device_bytes
-        needs = {"the answer on the host": self.form.nbytes}
-        check_memory(needs, NO_LIMIT, "cpu", request.advice, physical_memory())
         #: bytes of a row of distances, and of predecessors that come with them
         self.row_bytes = self.columns * dtype.itemsize
         if request.wants_tree and search.finds_trees:
@@ -207,6 +208,59 @@ class _Rows:
         if search.pitch is not None and search.rows_at_once is not None:
             most = min(most, search.rows_at_once)
         self.in_place = not self.on_host and not self.targeted and request.rows > most
+        #: all bytes of a row in a lane
+        self.lane_bytes = search.row_bytes + form_bytes(graph.n, request, dtype)
+        if self.finds_trees:
+            self.lane_bytes += tree_bytes(graph, request)
+        if not self.in_place:
+            self.lane_bytes += self.row_bytes
+        size = search.rows_at_once
+        if size is None:
+            filling = max(FILLING * blocks_at_once(), BATCH_BYTES // max(self.row_bytes, 1))
+            size = min(filling, LARGEST_BATCH)
+        self.most_rows = size
+        #: of lanes for all rows at once
+        self.key = self.key_of(request, request.rows)
+
+    def solve(self, request: Request) -> Answer | None:
+        """Answer a request of this kind; None after an overflow. The device is current."""
+        return _Rows(self, request).run()
+
+    def test(self, request: Request) -> OverflowTest:
+        """Return the overflow test of the rows of a request."""
+        return OverflowTest(request, self.graph.n, self.graph._weight_range, self.dtype)
+
+    def key_of(self, request: Request, size: int) -> Any:
+        """Return the key of lanes for `size` rows, from all parameters of `_Rows._new_lane`."""
+        reduction = request.reduction
+        return (
+            type(self.search), self.search.kind, size, self.columns, self.dtype.char,
+            self.in_place, self.finds_trees, request.nearest and request.sources.size,
+            request.output, request.predecessors, request.wants_tree,
+            None if request.targets is None else request.targets.size,
+            reduction and (reduction.what, reduction.columns, reduction.decay is None),
+        )  # fmt: skip
+
+
+class _Rows(Setup):
+    """One pass over all rows of a request: its setup, and what is its own."""
+
+    def __init__(self, setup: Setup, request: Request) -> None:
+        vars(self).update(vars(setup))
+        self.request = request
+        self.stats = {name: np.zeros(request.rows, np.int64) for name in self.method.statistics}
+        self.form: Any
+        if self.on_host:
+            self.form = make_form(self.graph.n, request, self.dtype, answer_memory.empty)
+            reduction = request.reduction
+            weights = None if reduction is None else reduction.vertex_weights
+            self.fixed_bytes = 0 if weights is None else weights.nbytes
+        else:
+            number, pitch = self.on_device.number, self.search.pitch
+            self.form = DeviceForm(self.graph.n, request, self.dtype, number, pitch)
+            self.fixed_bytes = self.form.device_bytes
+        needs = {"the answer on the host": self.form.nbytes}
+        check_memory(needs, NO_LIMIT, "cpu", request.advice, physical_memory())
 
     def run(self) -> Answer | None:
         """Find all rows; return the answer, or None after an overflow."""
@@ -235,7 +289,7 @@ class _Rows:
             if self.vertex_weights is not None:
                 lane.form_scratch.weights = None
             lane.tree, lane.batch, lane.rows = None, None, range(0)
-            self.on_device.shelf.leave(self._key(), lane.nbytes, lane)
+            self.on_device.shelf.leave(self.key, lane.nbytes, lane)
         answer: Answer = self.form.answer()
         answer.stats = self.stats
         return answer
@@ -258,21 +312,13 @@ class _Rows:
 
     def _take_lanes(self) -> list[_Lane]:
         """Return lanes with memory for as many rows as fit; only one if an earlier call left it."""
-        graph, request, search = self.graph, self.request, self.search
-        row = search.row_bytes + form_bytes(graph.n, request, self.dtype)
-        if self.finds_trees:
-            row += tree_bytes(graph, request)
-        if not self.in_place:
-            row += self.row_bytes
-        held, limit = self.on_device.nbytes, request.memory_limit
-        size = search.rows_at_once
-        if size is None:
-            most = max(FILLING * blocks_at_once(), BATCH_BYTES // max(self.row_bytes, 1))
-            size = min(most, LARGEST_BATCH)
+        request, search, row = self.request, self.search, self.lane_bytes
+        held, limit, size = self.on_device.nbytes, request.memory_limit, self.most_rows
         fixed = self.fixed_bytes + search.fixed_bytes
+        shelf = self.on_device.shelf
         if 0 < request.rows <= size and held + fixed + request.rows * row <= limit:
             self.size = request.rows
-            lane = self.on_device.shelf.take(self._key())
+            lane = shelf.take(self.key)
             if lane is not None:
                 return [lane]
         available = available_bytes(limit, held)
@@ -289,7 +335,7 @@ class _Rows:
         self.size = max(1, min(size, fitting(lanes), request.rows))
         if self.size < request.rows:
             self.size = search.alike(request.rows, self.size)
-        shelf, key = self.on_device.shelf, self._key()
+        key = self.key = self.key_of(request, self.size)
         return [shelf.take(key) or self._new_lane() for _ in range(lanes)]
 
     def _prepare(self, lane: _Lane) -> None:
@@ -303,7 +349,9 @@ class _Rows:
         if self.finds_trees:
             lane.tree = allocate_tree(self.graph, request, self.size, self.dtype)
         targets = request.targets
-        if targets is not None and targets.size and targets is not lane.sent:
+        if targets is None or not self.search.reads_targets:
+            return
+        if targets.size and targets is not lane.sent:
             given = lane.given[lane.sources.size :][: targets.size]
             given[:] = targets
             send(given, lane.targets, lane.stream)
@@ -345,17 +393,6 @@ class _Rows:
             launches=Launches(),
         )
 
-    def _key(self) -> Any:
-        """Return the key of lanes for such calls, from all parameters of `_new_lane`."""
-        request, reduction = self.request, self.request.reduction
-        return (
-            type(self.search), self.search.kind, self.size, self.columns, self.dtype.char,
-            self.in_place, self.finds_trees, request.nearest and request.sources.size,
-            request.output, request.predecessors, request.wants_tree,
-            None if request.targets is None else request.targets.size,
-            reduction and (reduction.what, reduction.columns, reduction.decay is None),
-        )  # fmt: skip
-
     def _start(self, lane: _Lane, rows: range) -> None:
         """Launch the search for some rows."""
         sources = self.request.sources
@@ -365,21 +402,13 @@ class _Rows:
         if not self.on_host:
             # (memory that an answer has left is there once the device is idle: now)
             self.form.reserve()
-        distances = self.form.place(rows) if self.in_place else self._first(lane.distances, rows)
-        batch = Batch(
-            len(rows), self._first(lane.sources, rows), lane.firsts, lane.targets, self.bound,
-            self.unseen, distances, self._first(lane.counters, rows), None,
-        )  # fmt: skip
-        if self.request.wants_tree and not self.finds_trees:
-            batch.tails = self.form.tree_place(rows)
-            if lane.tails is not None:
-                batch.tails = self._first(lane.tails, rows)
+        batch = self._batch(lane, rows)
         lane.batch, lane.rows = batch, rows
         if self.search.is_replayed:
             lane.launches.do(_launch, lane.stream, lane, self.search, batch)
         else:
             _launch(lane.stream, lane, self.search, batch)
-        batch.stream = lane.stream
+        distances = batch.distances
         if self.on_host:
             lane.is_fetched = self._fetch(lane, distances)
         if self.on_host or self.in_place:
@@ -390,6 +419,27 @@ class _Rows:
         if lane.tails is not None:
             to = self.form.flat_tree if all_rows else self.form.tree_place(rows)
             move(batch.tails, to, lane.stream)
+
+    def _batch(self, lane: _Lane, rows: range) -> Batch:
+        """Return the batch of some rows in a lane; one in memory of the lane alone is kept."""
+        own = len(rows) == self.size and not self.in_place
+        if own and lane.full is not None and lane.full.bound == self.bound:
+            return lane.full
+        distances, tails = lane.distances, lane.tails
+        if self.in_place:
+            distances, tails = self.form.place(rows), None
+            if self.request.wants_tree and self.search.finds_trees:
+                tails = self.form.tree_place(rows)
+        elif not own:
+            distances = self._first(distances, rows)
+            tails = None if tails is None else self._first(tails, rows)
+        batch = Batch(
+            len(rows), self._first(lane.sources, rows), lane.firsts, lane.targets, self.bound,
+            self.unseen, distances, self._first(lane.counters, rows), lane.stream, tails,
+        )  # fmt: skip
+        if own:
+            lane.full = batch
+        return batch
 
     def _fetch(self, lane: _Lane, distances: Any) -> bool:
         """Queue the copy of distances behind their search, if it needs no detour."""
@@ -417,7 +467,7 @@ class _Rows:
         counters = lane.counted[: len(rows)]
         status = counters[:, CLIPPED_ROW]
         # (of most rows there is nothing to say)
-        suspicious = self.test.dropped_silently or status.any()
+        suspicious = self.drops_silently or status.any()
         if suspicious and ((status == OVERFLOW).any() or self._is_too_narrow(batch, status)):
             return False
         for values, own in zip(self.stats.values(), counters.T, strict=False):
@@ -428,7 +478,8 @@ class _Rows:
 
     def _is_too_narrow(self, batch: Batch, status: Any) -> bool:
         """Return whether a distance may be too long for the dtype."""
-        suspects = self.test.concerns(status == CLIPPED)
+        test = self.test(self.request)
+        suspects = test.concerns(status == CLIPPED)
         if not suspects.any():
             return False
         if self.search.arcs_travel:
@@ -436,10 +487,10 @@ class _Rows:
             arcs = unsigned_arcs(self.graph, self.dtype)
             distances = on_host(batch.distances, batch.stream)
             return any(
-                self.test.overflowed(arcs, row, np.flatnonzero(row != self.unseen))
+                test.overflowed(arcs, row, np.flatnonzero(row != self.unseen))
                 for row in distances[suspects]
             )
-        return _overflowed(self.test, self.on_device.arcs(self.graph, self.dtype), batch, suspects)
+        return _overflowed(test, self.on_device.arcs(self.graph, self.dtype), batch, suspects)
 
     def _complete(self, lane: _Lane, batch: Batch) -> DeviceRows:
         """Return a finished batch with origins and trees, if requested."""

@@ -101,11 +101,15 @@ def as_vertices(value: Any, graph: Graph, what: str) -> tuple[NDArray[np.int64],
         vertices, single = _row_of_integers(value, graph, what), False
         if vertices.ndim == 0:
             vertices, single = vertices.reshape(1), True
-    # (the least and the greatest tell, in a tenth of the time; millions of trips have as many ends)
-    if vertices.size and not 0 <= vertices.min() <= vertices.max() < graph.n:
-        outside = np.flatnonzero((vertices < 0) | (vertices >= graph.n))
-        raise no_vertex(vertices[outside[0]], graph, f"{what} ")
-    return vertices.astype(INT64, copy=True), single
+    try:
+        checked = vertices.astype(INT64, copy=True)
+    except OverflowError:  # (Python's integers have any size)
+        checked = np.full(1, -1)
+    # (as unsigned numbers those below 0 are the greatest)
+    if not checked.size or checked.view(np.uint64).max() < graph.n:
+        return checked, single
+    outside = np.flatnonzero((vertices < 0) | (vertices >= graph.n))
+    raise no_vertex(vertices[outside[0]], graph, f"{what} ")
 
 
 def as_starts(

@@ -149,6 +149,11 @@ class Request(Resources):
         else:
             self.wants_tree = self.predecessors and self.target_offsets is None
 
+    def kind(self) -> Any:
+        """Return a key that requests share which differ only in what their arrays hold."""
+        values = vars(self).values()
+        return tuple([value.size if isinstance(value, np.ndarray) else value for value in values])
+
     @property
     def nbytes(self) -> int:
         """Bytes of the request's arrays on the host; for trips `reserved_bytes` counts them."""

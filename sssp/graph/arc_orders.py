@@ -13,6 +13,7 @@ from sssp.kernels.jit import njit
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
+    from sssp.graph.turns import Expansion
 
 #: up to this many arcs insertion beats a general sort
 FEW = 16
@@ -106,6 +107,29 @@ def unsigned_arcs(
         return *ends, graph.weights_as(dtype)
 
     return graph._cached(f"unsigned arcs, {dtype.char}", build)
+
+
+def arcs_without_arrivals(
+    graph: Graph, expansion: Expansion, dtype: np.dtype[Any]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]:
+    """Return the same of a graph that is searched for its turns, without arcs into arrivals.
+
+    These are a quarter of the arcs where every turn costs something, and all weigh 0.
+    """
+
+    def build_ends() -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint32]]:
+        is_arrival = np.zeros(graph.n, np.bool_)
+        is_arrival[: expansion.n] = expansion.split
+        leads_on = ~is_arrival[graph.indices]
+        indptr = np.concatenate(([0], np.cumsum(leads_on)))[graph.indptr].astype(np.uint64)
+        kept = np.flatnonzero(leads_on)
+        return kept, freeze(indptr), freeze(graph.indices[kept].view(np.uint32))
+
+    kept, indptr, indices = graph._shared("arcs without arrivals", build_ends)
+    weights = graph._cached(
+        f"weights without arrivals, {dtype.char}", lambda: freeze(graph.weights_as(dtype)[kept])
+    )
+    return indptr, indices, weights
 
 
 class ArcsByHead(NamedTuple):

@@ -246,8 +246,10 @@ def by_arc(values: Any, graph: Any) -> Any:
 
 def _has_own_index(values: Any, size: int) -> bool:
     """Return whether this is of pandas, with another index than the default of such a size."""
-    pandas = sys.modules.get("pandas")
-    if pandas is None or not isinstance(values, pandas.Series | pandas.DataFrame):
+    pandas: Any = sys.modules.get("pandas")
+    # (another thread may have begun to import it)
+    kinds = [getattr(pandas, name, None) for name in ("Series", "DataFrame")]
+    if not any(kind is not None and isinstance(values, kind) for kind in kinds):
         return False
     return not values.index.equals(pandas.RangeIndex(size))
 

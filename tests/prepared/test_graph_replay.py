@@ -90,11 +90,10 @@ def test_what_launches_sees_its_arguments_alone(launches: Any) -> None:
 def test_the_key_of_a_search_has_all_that_it_holds(device: str) -> None:
     h = sssp.prepare(sssp.road_like(60, seed=1))
     on_device = device_map(h, np.dtype(np.int32), device_number(device))
-    search = Transposed(on_device, None)
-    key = search.replay_key
+    key = Transposed(on_device, None).replay_key
     assert Transposed(on_device, None).replay_key == key
     other = cuda.to_device(np.zeros(5, np.int64))
-    for name, value in vars(search).items():
+    for name, value in vars(Transposed(on_device, None)).items():
         changed = Transposed(on_device, None)
         setattr(changed, name, other if value is not other else None)
         assert changed.replay_key != key, name

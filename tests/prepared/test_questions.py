@@ -102,7 +102,7 @@ def test_paths_of_many_rows_are_walked_back_from_lanes(
 
     monkeypatch.setattr(_LanePaths, "solve", solve)
     for threads in (1, 3):
-        asked = {"targets": targets, "predecessors": True, "threads": threads}
+        asked: dict[str, Any] = {"targets": targets, "predecessors": True, "threads": threads}
         found = sssp.shortest_paths(h, sources, **asked)
         expected = sssp.shortest_paths(g, sources, **asked)
         assert sum(blocks) == sources.size

@@ -498,6 +498,8 @@ class _Customization:
         self.deepest = max(1, int(structure.depth.max(initial=0)))
         self.weights: NDArray[Any] = np.empty(2 * self.upper.size, dtype)
         self.basic = np.empty_like(self.weights)
+        pieces = structure.shared.get_or_build(f"pieces, {self.parts} parts", self._cut)
+        self.pieces: list[tuple[int, int]] = pieces
         self._spare: list[NDArray[np.uint32]] = []
 
     def _scratch(self) -> NDArray[np.uint32]:
@@ -512,9 +514,9 @@ class _Customization:
         def write(arcs: tuple[int, int]) -> None:
             _first_weights_kernel(*arcs, slots, arc_weights, self.weights, self.inf)
 
-        for _ in ordered_map(clear, self._pieces(), self.threads):
+        for _ in ordered_map(clear, self.pieces, self.threads):
             pass
-        cuts = np.linspace(0, slots.size, self.parts + 1).astype(int).tolist()
+        cuts = [slots.size * part // self.parts for part in range(self.parts + 1)]
         for _ in ordered_map(write, pairwise(cuts), self.threads):
             pass
 
@@ -588,7 +590,7 @@ class _Customization:
 
     def pack(self, potentials: NDArray[Any] | None) -> Metric:
         """Pack the kept arcs."""
-        pieces = self._pieces()
+        pieces = self.pieces
 
         def count(piece: tuple[int, int]) -> Any:
             start, end = self.first[list(piece)].tolist()
@@ -618,7 +620,7 @@ class _Customization:
             return Metric(up, down, fits, joined, whole=whole)
         return Metric(up, down, fits, joined, potentials[self.structure.rank])
 
-    def _pieces(self) -> list[tuple[int, int]]:
+    def _cut(self) -> list[tuple[int, int]]:
         """Divide the ranks into ranges with about equally many arcs."""
         arcs = self.upper.size
         pieces = max(self.parts, arcs // MOST_AT_ONCE)

@@ -30,7 +30,7 @@ from sssp.cpu.solved_rows import HostRows, list_reached
 from sssp.cpu.sweep import sweeps
 from sssp.cpu.sweep.sweep_trips import solve_trips
 from sssp.cpu.sweep.sweeps import LANES, Selection, ancestors_of, lanes_memory, select_arcs
-from sssp.cpu.tree import branches_kernel, may_tie, reset
+from sssp.cpu.tree import branches_kernel, reset, untied_distance
 from sssp.engine import thresholds
 from sssp.engine.decay import ordered_sums_of_lanes
 from sssp.engine.memory import check_memory
@@ -112,7 +112,7 @@ def _goes_back(graph: Graph, request: Request, farthest: Any) -> bool:
         return False
     sources = 1 if request.target_offsets is None else max(1, request.rows)
     are_few = request.targets.size <= thresholds.BACKWARD * graph.n * sources
-    return request.predecessors and are_few and not may_tie(graph, farthest, farthest.dtype)
+    return request.predecessors and are_few and farthest <= untied_distance(graph, farthest.dtype)
 
 
 def _sweeps_for_paths(prepared: PreparedMap, request: Request, dtype: np.dtype[Any]) -> bool:
@@ -124,7 +124,7 @@ def _sweeps_for_paths(prepared: PreparedMap, request: Request, dtype: np.dtype[A
         return False
     room = min(thresholds.LANES_BYTES, request.memory_limit // 4) // request.threads
     fits = prepared.n * LANES * (dtype.itemsize + 2 * INDEX.itemsize) <= room
-    return fits and not may_tie(prepared.graph, request.bound(dtype), dtype)
+    return fits and bool(request.bound(dtype) <= untied_distance(prepared.graph, dtype))
 
 
 def _stays_near(

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from functools import partial
+from functools import cached_property, partial
 from itertools import count, pairwise
 from typing import Any, NamedTuple
 
@@ -131,9 +131,9 @@ class Weights:
         self.spare = device_array(max(1, count * outside), dtype)
         self._arc_weights = device_array((count, 1), dtype)
 
-    @property
+    @cached_property
     def replay_key(self) -> Any:
-        """The arrays that kernels work in."""
+        """The arrays that kernels work in, which stay the same."""
         return key_of((self.basic, self.perfect, self.lengths, self.spare))
 
     def bring(self, versions: Sequence[ArcWeights], stream: Any) -> Any:

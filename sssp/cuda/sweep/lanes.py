@@ -5,6 +5,7 @@ What becomes of them then is written in `sssp.cuda.sweep.sweep_outputs`.
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -87,7 +88,7 @@ class LanesSearch(Search):
         above: Above | None = None,
     ) -> None:
         self.map, self.tree, self.dtype = on_device, on_device.tree, on_device.dtype
-        self.n, self.packed = self.tree.size, packed
+        self.n, self.packed, self.reads_targets = self.tree.size, packed, packed is None
         self.pieces: DeviceTree | Selection | Above = self.tree
         self.streams, self.size, self.held = on_device.streams, self.n, on_device.nbytes
         if packed is not None:
@@ -157,9 +158,9 @@ class LanesSearch(Search):
         self.fill(batch, scratch)
         self.write_rows(batch, scratch)
 
-    @property
+    @cached_property
     def replay_key(self) -> Any:
-        """All arguments that the launches depend on."""
+        """All arguments that the launches depend on; from then on nothing of it may change."""
         return key_of_fields(self)
 
     def fill(self, batch: Batch, scratch: Any) -> None:

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import uint32
-from numpy.typing import NDArray
 
 from sssp.cuda.compiler import SIMULATOR, bind, cuda, device_number, kernel, select
 from sssp.cuda.device_memory import device_graph, on_host, upload
 from sssp.cuda.pool import THREADS
-from sssp.cuda.search_driver import solve_rows
+from sssp.cuda.search_driver import Setup
 from sssp.cuda.sweep.device_maps import DeviceMap, device_map
 from sssp.cuda.sweep.lanes import FEW, LanesSearch
 from sssp.cuda.sweep.selection import Packed
@@ -42,6 +41,9 @@ if TYPE_CHECKING:
 #: before, so many distances of all vertices pay for it
 SELECTED, WORTH_SELECTING = (1.0, 0) if SIMULATOR else (1 / 2, 1 << 30)
 
+#: kinds of calls that a map keeps what it has set up for
+MOST_KINDS = 64
+
 
 def solve(
     hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
@@ -63,24 +65,35 @@ def _sweep(
     """Answer by sweeps, except nearest sources and trips, on the current device."""
     if request.nearest:
         return search_graph(hierarchy, request, method, dtype)
-    graph = hierarchy.graph.without_closed_arcs() if request.predecessors else hierarchy.graph
     number = device_number(request.device)
-    there, trees = device_map(hierarchy, dtype, number), None
+    there = device_map(hierarchy, dtype, number)
     if request.target_offsets is not None:
         return find_trips(there, hierarchy, request, method)
-
     width = request.width if request.targets is None else None
     whole = _is_whole(there, hierarchy, request)
     if width is not None and _stand_side_by_side(there, request, whole):
         request = replace(request, width=None)  # (all stand there: the first columns are cut off)
     elif width is not None:
-        request = replace(request, targets=graph._first_vertices(width))
-    if request.predecessors and graph._least_inner_weight > 0:
-        trees = device_graph(graph, number).arcs(graph, dtype, reverse=True)
+        request = replace(request, targets=hierarchy.graph._first_vertices(width))
     if _ends_at_targets(request):
         request = weigh_targets(request)
-    search = _search_for(there, request, trees, whole)
-    answer = solve_rows(graph, request, method, dtype, lambda on_device: search)
+    packed = _packed(there, request)
+
+    def build() -> Setup:
+        return _set_up(there, hierarchy, request, method, packed, whole=whole)
+
+    reduction = request.reduction
+    weighs = reduction is not None and (reduction.vertex_weights is not None or reduction.decay)
+    if weighs or request.arc_ends is not None:
+        return build().solve(request)
+    setups: dict[Any, Setup] = hierarchy._cached(f"cuda:{number}, {dtype}, setups", dict)
+    kind = request.kind(), packed and packed.serial
+    setup = setups.get(kind)
+    if setup is None:
+        if len(setups) == MOST_KINDS:
+            setups.clear()
+        setup = setups[kind] = build()
+    answer = setup.solve(request)
     if answer is not None and width is not None and request.targets is None:
         answer.distances = answer.distances.cut(width)
     return answer
@@ -93,35 +106,44 @@ def _fits(hierarchy: PreparedMap, request: Request, dtype: np.dtype[Any]) -> boo
     return device_map(hierarchy, dtype, device_number(request.device)).fits
 
 
+def _set_up(
+    on_device: DeviceMap,
+    hierarchy: PreparedMap,
+    request: Request,
+    method: Method,
+    packed: Packed | None,
+    *,
+    whole: bool,
+) -> Setup:
+    """Set up the sweeps of a request, and of others of its kind."""
+    graph = hierarchy.graph.without_closed_arcs() if request.predecessors else hierarchy.graph
+    there, dtype, trees = device_graph(graph, device_number(request.device)), on_device.dtype, None
+    if request.predecessors and graph._least_inner_weight > 0:
+        trees = there.arcs(graph, dtype, reverse=True)
+    search = _search_for(on_device, request, trees, packed, whole=whole)
+    return Setup(graph, request, method, dtype, search, there)
+
+
 def _search_for(
-    on_device: DeviceMap, request: Request, trees: tuple[Any, ...] | None, whole: bool
+    on_device: DeviceMap,
+    request: Request,
+    trees: tuple[Any, ...] | None,
+    packed: Packed | None,
+    *,
+    whole: bool,
 ) -> LanesSearch:
     """Choose the output of the lanes; with arcs for trees, if lanes are enough to find them."""
-    if request.predecessors and (trees is None or request.targets is not None):
+    targets, reduction = request.targets, request.reduction
+    if request.predecessors and (trees is None or targets is not None):
         return Transposed(on_device, None, trees, direct=whole)
+    in_lanes = targets is None or packed is not None
+    if reduction is not None and in_lanes and _folds(on_device, reduction):
+        return Folded(on_device, reduction, packed)
     if _ends_at_targets(request):
-        assert request.targets is not None
-        return _targets_search(
-            on_device, request, _packed(on_device, request.targets, request.rows)
-        )
-    if (
-        request.reduction is not None
-        and request.targets is None
-        and _folds(on_device, request.reduction)
-    ):
-        return Folded(on_device, request.reduction)
+        return Transposed(on_device, targets, packed=packed)
     if _stand_side_by_side(on_device, request, whole):
         return SideBySide(on_device, request.rows, trees)
     return Transposed(on_device, None, trees, direct=whole)
-
-
-def _targets_search(on_device: DeviceMap, request: Request, packed: Packed | None) -> LanesSearch:
-    """Choose the output of the lanes for a request with targets."""
-    assert request.targets is not None
-    reduction = request.reduction
-    if reduction is not None and packed is not None and _folds(on_device, reduction):
-        return Folded(on_device, reduction, packed)
-    return Transposed(on_device, request.targets, packed=packed)
 
 
 def _ends_at_targets(request: Request) -> bool:
@@ -152,12 +174,14 @@ def _folds(on_device: DeviceMap, reduction: Reduction) -> bool:
     return most * len(weights) <= np.iinfo(INT64).max
 
 
-def _packed(on_device: DeviceMap, targets: NDArray[np.int64], rows: int) -> Packed | None:
-    """Return the selection to sweep for some targets, if faster than sweeping all vertices."""
-    tree = on_device.tree
+def _packed(on_device: DeviceMap, request: Request) -> Packed | None:
+    """Return the selection to sweep for the targets, if faster than sweeping all vertices."""
+    tree, targets = on_device.tree, request.targets
+    if targets is None or not _ends_at_targets(request):
+        return None
     if not 0 < targets.size <= tree.size * SELECTED:
         return None
-    if rows * tree.size < WORTH_SELECTING and not tree.selections.come_again(targets):
+    if request.rows * tree.size < WORTH_SELECTING and not tree.selections.come_again(targets):
         return None
     return on_device.selected.of(tree.selections.of(tree, targets))
 

@@ -247,22 +247,27 @@ class _Scratch(NamedTuple):
     ----------
     launches : Launches
     stream : stream
-    given, ends : pinned array and device array, shape (2, trips), int64
+    nbytes : int
+        Of the device.
+    given : pinned array, shape (2, trips), int64
         Sources and targets.
-    distances, climbed : device arrays, shape (trips,)
-    found, passed : the same, pinned
+    found, passed : pinned arrays, shape (trips,)
+        Distances, and numbers of visited vertices.
+    ends, distances, climbed : device arrays
+        The same there.
     rows, counts, ranks, up, down : device arrays
         As kernels take them; the last two are the labels of sources and of targets.
     """
 
     launches: Any
     stream: Any
+    nbytes: int
     given: Any
+    found: Any
+    passed: Any
     ends: Any
     distances: Any
     climbed: Any
-    found: Any
-    passed: Any
     rows: Any
     counts: Any
     ranks: Any
@@ -271,12 +276,13 @@ class _Scratch(NamedTuple):
 
 
 class _Climbs(NamedTuple):
-    """A map on a device, with arrays of its elimination tree for climbs of trips."""
+    """A map on a device, with arrays of its elimination tree for climbs of trips; bytes of all."""
 
     map: DeviceMap
     depths_down: Any
     parent: Any
     chain: Any
+    held: int
 
 
 class _Trips:
@@ -293,15 +299,18 @@ class _Trips:
         self.request, self.map, self.dtype = request, on_device, on_device.dtype
         self.ends = np.stack((sources, request.targets))
         structure, number = hierarchy._structure, device_number(request.device)
-        depths_down = hierarchy._cached(
-            f"cuda:{number}, {self.dtype.char}, depths down", lambda: _upload_depths_down(on_device)
-        )
-        paths = structure.shared.get_or_build(
-            f"cuda:{number}, paths", lambda: (upload(structure.parent), upload(structure.chain))
-        )
-        self.climbs = _Climbs(on_device, depths_down, *paths)
+
+        def build() -> _Climbs:
+            down = _upload_depths_down(on_device)
+            paths = structure.shared.get_or_build(
+                f"cuda:{number}, paths", lambda: (upload(structure.parent), upload(structure.chain))
+            )
+            held = on_device.nbytes + sum(array.nbytes for array in (down, *paths))
+            return _Climbs(on_device, down, *paths, held)
+
+        self.climbs = hierarchy._cached(f"cuda:{number}, {self.dtype.char}, climbs", build)
         self.n, self.height, self.total = hierarchy.n, structure.height, sources.size
-        held = self.map.nbytes + sum(array.nbytes for array in (depths_down, *paths))
+        held = self.climbs.held
         #: trips that are found together: more than there are, so that what is recorded comes again
         self.together = _power_of_two(min(self.total, MOST_TOGETHER))
         fixed = self.together * (3 * INT64.itemsize + self.dtype.itemsize)
@@ -346,29 +355,17 @@ class _Trips:
                 stream.synchronize()
                 found[own], passed[own] = scratch.found[:size], scratch.passed[:size]
                 advance(size)
-        arrays: Any = scratch._replace(
-            launches=None, stream=None, given=None, found=None, passed=None
-        )
-        nbytes = sum(getattr(array, "nbytes", 0) for array in arrays)
-        self.map.shelf.leave(self.key, nbytes, scratch)
+        self.map.shelf.leave(self.key, scratch.nbytes, scratch)
         return found, passed
 
     def _allocate(self) -> _Scratch:
-        size = self.together
-        return _Scratch(
-            Launches(),
-            cuda.stream(),
-            cuda.pinned_array((2, size), INT64),
-            device_array((2, size), INT64),
-            device_array(size, self.dtype),
-            device_array(size, INT64),
-            cuda.pinned_array(size, self.dtype),
-            cuda.pinned_array(size, INT64),
-            device_array((2, self.n), INDEX),
-            device_array(2, np.uint32),
-            device_array((2, self.labels), INDEX),
-            *(device_array(self.labels * self.height, self.dtype) for _ in range(2)),
-        )
+        size, label = self.together, (self.labels * self.height, self.dtype)
+        pinned = ((2, size), INT64), (size, self.dtype), (size, INT64)
+        rows = ((2, self.n), INDEX), (2, np.uint32), ((2, self.labels), INDEX)
+        arrays = [device_array(*each) for each in (*pinned, *rows, label, label)]
+        nbytes = sum(array.nbytes for array in arrays)
+        own = (cuda.pinned_array(*each) for each in pinned)
+        return _Scratch(Launches(), cuda.stream(), nbytes, *own, *arrays)
 
 
 def _launch_trips(stream: Any, scratch: _Scratch, climbs: _Climbs, bound: Any) -> None:
