@@ -143,7 +143,7 @@ class DenseForm(Form):
         if request.out is None:
             self.nbytes += math.prod(self.shape) * bytes_of_entry(dtype, request.dtype)
         if request.predecessors and request.targets is not None:
-            self._paths = _collect_entries(request)
+            self._paths = _Collected(request)
         elif request.predecessors:
             self.nbytes += request.rows * n * INDEX.itemsize
 
@@ -205,7 +205,7 @@ class SparseForm(Form):
 
     def __init__(self, n: int, request: Request, dtype: np.dtype[Any]) -> None:
         self.request, self.dtype, self.n = request, dtype, n
-        self._entries = _collect_entries(request)
+        self._entries = _Collected(request)
         self._origin: NDArray[np.int32] | None = None
 
     def take(self, found: FinishedRows) -> None:
@@ -223,11 +223,16 @@ class SparseForm(Form):
 class _Collected:
     """Parts of finished rows, each of some columns, until they are joined.
 
-    `names` say in messages what is held so far, and what a column takes in one piece.
+    `known` says in messages what is held so far, `joined` what a column takes in one piece.
     """
 
-    def __init__(self, request: Request, *names: str) -> None:
-        self.request, self.names = request, names
+    def __init__(
+        self,
+        request: Request,
+        known: str = "what {done:,} of {rows:,} rows hold",
+        joined: str = "a column of that in one piece",
+    ) -> None:
+        self.request, self.known, self.joined = request, known, joined
         self._parts: dict[int, Any] = {}
         self._done = self._nbytes = self._joining = 0
         self._lock = threading.Lock()
@@ -250,19 +255,13 @@ class _Collected:
             self._joining += max(sizes)
             # (a GPU has a limit of its own; the host keeps what comes back)
             if self.request.device == "cpu":
-                known, joined = self.names
-                known = known.format(done=self._done, rows=self.request.rows)
-                needed = held | {known: self._nbytes, joined: self._joining}
+                known = self.known.format(done=self._done, rows=self.request.rows)
+                needed = held | {known: self._nbytes, self.joined: self._joining}
                 check_memory(needed, self.request.memory_limit, "cpu", self.request.advice)
 
     def release(self) -> list[Any]:
         """Return all parts in order, and forget them."""
         return [self._parts.pop(first) for first in sorted(self._parts)]
-
-
-def _collect_entries(request: Request) -> _Collected:
-    names = "what {done:,} of {rows:,} rows hold", "a column of that in one piece"
-    return _Collected(request, *names)
 
 
 def _join_entries(
