@@ -152,7 +152,7 @@ def load(
     }  # fmt: skip
     loader, lost, selected = Loader(g, checked, **options), 0.0, None
     if select is not None:
-        kept, lost = loader.select(g, _as_rows(select, graph))
+        kept, lost = loader.select(g, as_rows(select, graph))
         checked = checked.with_entries(kept)
         selected = checked.as_given(_as_volumes(kept, is_integral=checked.is_integral))
         loader = Loader(g, checked, **options)
@@ -255,7 +255,7 @@ def skim(
     return checked.as_given(np.moveaxis(found, 0, -1))
 
 
-def _as_rows(select: Any, graph: Graph) -> NDArray[Any]:
+def as_rows(select: Any, graph: Graph) -> NDArray[Any]:
     """Check numbers of input rows."""
     what = "rows of the input, integers"
     rows = integer_column(np.atleast_1d(select), "select", "they count from 0", what)
