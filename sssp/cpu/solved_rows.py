@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.decay import ordered_sums
+from sssp.engine.float_sums import ordered_sums
 from sssp.engine.narrow import convert_into
 from sssp.engine.outputs import Entries
 from sssp.engine.reductions import Step, least_number

@@ -1,4 +1,4 @@
-"""Drop-in replacements of `scipy.sparse.csgraph`: same results, faster.
+"""Drop-in replacements of `scipy.sparse.csgraph`: `dijkstra` and the others, faster.
 
 ::
 

@@ -3,8 +3,8 @@
 What is exact in any order (counts, greatest distances, sums of integers) is folded: every block of
 a row folds its share of the vertices into two words, then one thread per row folds those of the
 blocks. Integers are summed in two halves, which cannot overflow. Floats are added in the order of
-`sssp.engine.decay`: one block per row brings them, a thread adds up a group of them, and one thread
-the sums of groups. Exponentials and powers may differ from those of a CPU in the last bit.
+`sssp.engine.float_sums`: one block per row brings them, a thread adds up a group of them, and one
+thread the sums of groups. Exponentials and powers may differ from those of a CPU in the last bit.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from numba import float64, int64
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
 from sssp.cuda.device_memory import upload
 from sssp.cuda.pool import device_array
-from sssp.engine.decay import DISTANCE, EXPONENTIAL, GAUSSIAN, GROUP, LINEAR, POWER, TABLE
+from sssp.engine.decay import DISTANCE, EXPONENTIAL, GAUSSIAN, LINEAR, POWER, TABLE
+from sssp.engine.float_sums import GROUP
 from sssp.engine.reductions import Reduction, Step
 from sssp.kernels.dtypes import FLOAT64, INT64
 

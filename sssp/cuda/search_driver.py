@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -159,7 +159,7 @@ class _Lane:
     rows: range = range(0)
     is_fetched: bool = False
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """Device bytes that the lane keeps between calls."""
         parts = self.asked, self.counters, self.distances, self.tails, *self.scratch
@@ -259,8 +259,9 @@ class _Rows(Setup):
             number, pitch = self.on_device.number, self.search.pitch
             self.form = DeviceForm(self.graph.n, request, self.dtype, number, pitch)
             self.fixed_bytes = self.form.device_bytes
-        needs = {"the answer on the host": self.form.nbytes}
-        check_memory(needs, NO_LIMIT, "cpu", request.advice, physical_memory())
+        if self.form.nbytes:
+            needs = {"the answer on the host": self.form.nbytes}
+            check_memory(needs, NO_LIMIT, "cpu", request.advice, physical_memory())
 
     def run(self) -> Answer | None:
         """Find all rows; return the answer, or None after an overflow."""

@@ -18,7 +18,8 @@ from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import SIMULATOR, cuda, kernel
 from sssp.cuda.device_memory import download, on_host
 from sssp.cuda.pool import THREADS, blocks_for, device_array
-from sssp.engine.decay import FUNCTION, ordered_sums
+from sssp.engine.decay import FUNCTION
+from sssp.engine.float_sums import ordered_sums
 from sssp.engine.narrow import convert_into
 from sssp.engine.outputs import Entries
 from sssp.engine.reductions import Step

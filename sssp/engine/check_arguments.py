@@ -173,6 +173,8 @@ def distinct(vertices: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _row_of_integers(value: Any, graph: Graph, what: str) -> NDArray[Any]:
+    if type(value) is np.ndarray and value.dtype.kind in "iu" and value.ndim == 1:
+        return value
     refuse_mask(value, _several(what))
     if value is None or isinstance(value, str | bytes | set | frozenset | dict):
         raise TypeError(_no_integers(value, graph, what))

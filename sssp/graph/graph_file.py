@@ -1,7 +1,7 @@
 """Conversion of a graph to the metadata and arrays of a ``.sssp`` file, and back.
 
 What is read is checked as if an enemy had written it: one pass over the arcs, and little more.
-That the bytes are those that were written is the business of `sssp.loaders`.
+The bytes of the file, with their checksums, are in `sssp.loaders`.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from sssp.cpu.sweep.sweep_trips import solve_trips
 from sssp.cpu.sweep.sweeps import LANES, Selection, ancestors_of, lanes_memory, select_arcs
 from sssp.cpu.tree import branches_kernel, reset, untied_distance
 from sssp.engine import thresholds
-from sssp.engine.decay import ordered_sums_of_lanes
+from sssp.engine.float_sums import ordered_sums_of_lanes
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import bytes_of_entry, convert_into, narrow
 from sssp.engine.outputs import Entries

@@ -8,6 +8,7 @@ device.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,17 +56,18 @@ def solve(
     DeviceError
         The device cannot be used, or one row does not fit into what it may take.
     """
-    with select(device_number(request.device)):
-        return solve_by_sweeps(_sweep, _fits, hierarchy, request, method, dtype)
+    number = device_number(request.device)
+    with select(number):
+        sweep, fits = partial(_sweep, number), partial(_fits, number)
+        return solve_by_sweeps(sweep, fits, hierarchy, request, method, dtype)
 
 
 def _sweep(
-    hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
+    number: int, hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
     """Answer by sweeps, except nearest sources and trips, on the current device."""
     if request.nearest:
         return search_graph(hierarchy, request, method, dtype)
-    number = device_number(request.device)
     there = device_map(hierarchy, dtype, number)
     if request.target_offsets is not None:
         return find_trips(there, hierarchy, request, method)
@@ -86,7 +88,7 @@ def _sweep(
     weighs = reduction is not None and (reduction.vertex_weights is not None or reduction.decay)
     if weighs or request.arc_ends is not None:
         return build().solve(request)
-    setups: dict[Any, Setup] = hierarchy._cached(f"cuda:{number}, {dtype}, setups", dict)
+    setups: dict[Any, Setup] = hierarchy._cached(f"cuda:{number}, {dtype.char}, setups", dict)
     kind = request.kind(), packed and packed.serial
     setup = setups.get(kind)
     if setup is None:
@@ -99,11 +101,9 @@ def _sweep(
     return answer
 
 
-def _fits(hierarchy: PreparedMap, request: Request, dtype: np.dtype[Any]) -> bool:
+def _fits(number: int, hierarchy: PreparedMap, request: Request, dtype: np.dtype[Any]) -> bool:
     """Return whether all sums of weights fit the dtype."""
-    if request.nearest:
-        return True
-    return device_map(hierarchy, dtype, device_number(request.device)).fits
+    return request.nearest or device_map(hierarchy, dtype, number).fits
 
 
 def _set_up(
