@@ -13,14 +13,8 @@ from sssp.calls.johnson import johnson
 from sssp.calls.make_plan import make_plan
 from sssp.calls.placement import Work, matrix_work, place, search_work
 from sssp.calls.shortest_paths import run_plan, solve_plan
-from sssp.engine import thresholds
+from sssp.engine import matrix_request, thresholds
 from sssp.engine.device_names import kind_of, named_device, refuse_several
-from sssp.engine.matrix_request import (
-    ClosureRequest,
-    MatrixRequest,
-    NegativeDiagonalError,
-    unpack_bits,
-)
 from sssp.engine.memory import NO_MATRIX, check_memory
 from sssp.engine.narrow import narrow
 from sssp.engine.network import methods_of, reversed_graph
@@ -154,19 +148,10 @@ def all_pairs(
                 "'repeated-squaring'"
             )
         plan = make_plan(
-            graph,
-            np.arange(graph.n),
-            method=chosen,
-            device=device,
-            predecessors=predecessors,
-            dtype=INT32 if asked == INT16 else dtype,
-            output=_check_output(output),
-            threads=threads,
-            memory_limit=memory_limit,
-            stream=stream,
-            progress=progress,
-            advice=NO_MATRIX,
-        )
+            graph, np.arange(graph.n), method=chosen, device=device, predecessors=predecessors,
+            dtype=INT32 if asked == INT16 else dtype, output=_check_output(output), threads=threads,
+            memory_limit=memory_limit, stream=stream, progress=progress, advice=NO_MATRIX,
+        )  # fmt: skip
         result = solve_plan(plan)
         if asked == INT16:
             result.distances = narrow(result.distances, INT16)
@@ -206,7 +191,7 @@ def _by_matrix(
     That is where a distance comes near the end of the widest dtype, and where rounding on a cycle
     of length zero seems to make it negative. OpenCL has no searches: the CPU takes them over.
     """
-    on_matrix = MatrixRequest(
+    on_matrix = matrix_request.MatrixRequest(
         n=graph.n,
         source=graph.without_closed_arcs() if isinstance(source, Graph) else source,
         zero_is_arc=zero_is_arc,
@@ -220,7 +205,7 @@ def _by_matrix(
         request = replace(request, device="cpu")
     try:
         answer = Plan(graph, on_matrix, method).run()
-    except NegativeDiagonalError as alarm:
+    except matrix_request.NegativeDiagonalError as alarm:
         # a search from there either finds the cycle, and raises, or knows better
         vertex = np.array([alarm.vertex])
         run_plan(
@@ -326,7 +311,7 @@ def transitive_closure(
     if isinstance(g_or_matrix, Graph):
         g_or_matrix._refuse_turns("transitive_closure")
     n, arcs, matrix = _as_pattern(g_or_matrix, reflexive)
-    request = ClosureRequest(
+    request = matrix_request.ClosureRequest(
         n=n,
         arcs=arcs,
         matrix=matrix,
@@ -342,14 +327,14 @@ def transitive_closure(
     if output == "device" and not packed:
         raise ValueError("output='device' leaves packed words on the GPU: it needs packed=True")
 
-    def answer(request: ClosureRequest) -> Any:
+    def answer(request: matrix_request.ClosureRequest) -> Any:
         if not packed and kind_of(request.device) != "cuda":
             parts = {"a boolean matrix": n * n, "packed": 8 * n * request.words}
             check_memory(parts, request.memory_limit, "cpu", request.advice)
         return solver_of(chosen, request.device).close(request, chosen)
 
     words = run_placed(request, answer)
-    return words if packed else unpack_bits(words, n).view(np.bool_)
+    return words if packed else matrix_request.unpack_bits(words, n).view(np.bool_)
 
 
 def _as_source(g_or_matrix: Any) -> Graph | NDArray[Any]:

@@ -37,7 +37,7 @@ from sssp.engine.workers import ordered_map
 from sssp.errors import NegativeWeightError
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.check_arrays import is_real
-from sssp.graph.csr import spread
+from sssp.graph.csr import offsets, spread
 from sssp.graph.graph import Graph
 from sssp.graph.weights import closed_weight
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, unreached
@@ -218,8 +218,6 @@ def alternatives(
     starts, ends = ends_of_trips(user, sources, targets)
     # (one with turns has routes over its expansion)
     network, turns = user._searched, user.turns
-    if turns is not None:
-        starts, ends = turns.expansion.begin[starts], turns.expansion.end[ends]
     trips = pairs(network, starts, ends, predecessors=True, threads=workers, progress=False)
     graph = trips.graph
     # (a sweep adds floats up in another order than paths, whose arcs are to be told by their sums)
@@ -265,7 +263,7 @@ def alternatives(
     ratio = np.divide(lengths, shortest, out=np.ones(pair.size), where=shortest > 0)
     sizes = [route.vertices.size for route in chosen]
     walks = Walks(
-        np.append(0, np.cumsum(sizes, dtype=INT64)),
+        offsets(np.array(sizes, INT64)),
         np.concatenate([np.empty(0, INDEX), *(route.vertices for route in chosen)]).astype(INDEX),
     )
     if turns is not None:

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.calls.assignment_result import Assignment, Column
-from sssp.calls.load_demand import Loader, onto_arcs
+from sssp.calls.load_demand import Loader, as_rows, onto_arcs
 from sssp.cpu.frank_wolfe import LEAST_SHARE, conjugate_shares, find_step
 from sssp.cpu.tree_sums import flow_on_input
 from sssp.engine.check_arguments import as_count, as_network, as_vertices
 from sssp.engine.demand import Demand, as_demand
 from sssp.engine.exact_sums import sum_products
 from sssp.engine.progress import check_progress, progress_bar
-from sssp.graph.check_arrays import arc_column, is_real, number_array
+from sssp.graph.check_arrays import is_real, number_array
 from sssp.graph.graph import Graph
 from sssp.graph.weights import closed_weight
 from sssp.kernels.dtypes import FLOAT64
@@ -287,7 +287,7 @@ class _Users:
     ) -> None:
         self.costs, self.network, self.zones = costs, network, zones
         self.names = list(parts)
-        self.selected = None if select is None else arc_column(select, costs.rows)
+        self.selected = None if select is None else as_rows(select, costs.graph)
         self.fixed = [_fixed_column(fixed, costs.rows, name) for name, (_, fixed) in parts.items()]
         self.demands = [as_demand(demand, costs.graph) for demand, _ in parts.values()]
         self.options = options

@@ -103,15 +103,9 @@ def betweenness(
     refuse_negative(network, Dijkstra())
     refuse_several(device)
     plan = make_plan(
-        network,
-        np.arange(network.n) if sources is None else sources,
-        method=method,
-        device=device,
-        threads=threads,
-        memory_limit=memory_limit,
-        progress=progress,
-        advice=FEWER_SOURCES,
-    )
+        network, np.arange(network.n) if sources is None else sources, method=method, device=device,
+        threads=threads, memory_limit=memory_limit, progress=progress, advice=FEWER_SOURCES,
+    )  # fmt: skip
     plan.request.outward = True
 
     def add_up(request: Request) -> NDArray[np.float64]:
@@ -148,9 +142,8 @@ def _sum_on_host(plan: Plan[Request]) -> NDArray[np.float64]:
             part.request.progress = False
             found = run_plan(part).distances
             sources = part.request.sources.tolist()
-            for shares in ordered_map(
-                contribution, zip(sources, found, strict=True), request.threads
-            ):
+            searched = zip(sources, found, strict=True)
+            for shares in ordered_map(contribution, searched, request.threads):
                 total += shares
                 advance(1)
             del found  # (before there are the next rows)
@@ -164,16 +157,10 @@ def _sum_on_device(plan: Plan[Request]) -> NDArray[np.float64]:
     dependencies = DependenciesOnDevice(
         graph, request.device, request.rows, request.memory_limit, ON_HOST
     )
-    plan = plan._replace(
-        request=replace(
-            request,
-            output="device",
-            progress=False,
-            memory_limit=request.memory_limit - dependencies.nbytes,
-        )
-    )
+    left = request.memory_limit - dependencies.nbytes
+    there = replace(request, output="device", progress=False, memory_limit=left)
     with progress_bar(request.rows, request.progress) as advance:
-        for part in plan.split(dependencies.rows):
+        for part in plan._replace(request=there).split(dependencies.rows):
             sources = part.request.sources
             statuses = dependencies.add(sources, run_plan(part).distances)
             for status, source in zip(statuses.tolist(), sources.tolist(), strict=True):

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sssp.calls.many_sources import iter_blocks
 from sssp.cpu.sweep.flow_driver import SweptFlows
-from sssp.cpu.tree_sums import add_at, check_arc_values, flow_on_input
+from sssp.cpu.tree_sums import check_arc_values, flow_on_input
 from sssp.engine.check_arguments import as_memory_limit, as_network
 from sssp.engine.demand import EXACT, Demand, as_demand
 from sssp.engine.device_names import is_device_name, kind_of, named_device
@@ -21,9 +21,11 @@ from sssp.engine.exact_sums import as_numbers, sum_products
 from sssp.engine.progress import check_progress
 from sssp.engine.threads import check_threads
 from sssp.errors import DistanceOverflowError
+from sssp.graph.check_arrays import integer_column
 from sssp.graph.frames import by_arc
 from sssp.kernels.dtypes import FLOAT64, INT64
 from sssp.results.trees import ShortestPaths
+from sssp.results.turned_paths import add_up
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
@@ -150,7 +152,7 @@ def load(
     }  # fmt: skip
     loader, lost, selected = Loader(g, checked, **options), 0.0, None
     if select is not None:
-        kept, lost = loader.select(g, _as_rows(select, graph))
+        kept, lost = loader.select(g, as_rows(select, graph))
         checked = checked.with_entries(kept)
         selected = checked.as_given(_as_volumes(kept, is_integral=checked.is_integral))
         loader = Loader(g, checked, **options)
@@ -253,11 +255,10 @@ def skim(
     return checked.as_given(np.moveaxis(found, 0, -1))
 
 
-def _as_rows(select: Any, graph: Graph) -> NDArray[Any]:
+def as_rows(select: Any, graph: Graph) -> NDArray[Any]:
     """Check numbers of input rows."""
-    rows: NDArray[Any] = np.atleast_1d(np.asarray(select))
-    if rows.size and rows.dtype.kind not in "iu":
-        raise TypeError(f"select must be rows of the input, integers, not {rows.dtype}")
+    what = "rows of the input, integers"
+    rows = integer_column(np.atleast_1d(select), "select", "they count from 0", what)
     outside = rows[(rows < 0) | (rows >= graph.input_arcs)]
     if outside.size:
         raise IndexError(
@@ -268,13 +269,7 @@ def _as_rows(select: Any, graph: Graph) -> NDArray[Any]:
 
 def onto_arcs(graph: Graph, loads: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the loads of a graph's arcs, for those of the arcs that are searched."""
-    if graph.turns is None:
-        return loads
-    arc_of = graph.turns.expansion.arc_of
-    is_arc = arc_of >= 0
-    on_arcs: NDArray[np.float64] = np.zeros(graph.m)
-    add_at(on_arcs, arc_of[is_arc], loads[is_arc])
-    return on_arcs
+    return loads if graph.turns is None else add_up(loads, graph.turns.expansion.arc_of, graph.m)
 
 
 class Loader:
@@ -287,8 +282,8 @@ class Loader:
     ----------
     network : Graph or Hierarchy
     demand : Demand
-    device, threads, memory_limit, progress
-        As of `load`.
+    device, **options
+        The resources: threads, memory_limit and progress, as of `load`.
     skips : bool
         Whether volumes that lead nowhere are left out.
     """
@@ -299,22 +294,18 @@ class Loader:
         demand: Demand,
         *,
         device: str | Sequence[str] = "auto",
-        threads: int | None = None,
-        memory_limit: float | None = None,
-        progress: bool | None = None,
         skips: bool = False,
+        **options: Any,
     ) -> None:
         turns = network._tree_graph.turns
         if turns is not None:
             begin, end = turns.expansion.begin, turns.expansion.end
             demand = demand.move(begin[demand.origins], end[demand.destinations])
         self.network, self.demand, self.skips = network, demand, skips
-        self.options: dict[str, Any] = {
-            "device": device, "threads": threads, "memory_limit": memory_limit,
-            "progress": progress,
-        }  # fmt: skip
-        limit, shown = as_memory_limit(memory_limit), check_progress(progress)
-        self._limits = check_threads(threads), limit, shown
+        self.options = options | {"device": device}
+        limit = as_memory_limit(options.get("memory_limit"))
+        shown = check_progress(options.get("progress"))
+        self._limits = check_threads(options.get("threads")), limit, shown
         named = named_device(device) if device == "auto" or is_device_name(device) else ""
         kind = "cpu" if named == "auto" else kind_of(named)
         self._sweeps = network._methods is not None and kind in ("cpu", "cuda")

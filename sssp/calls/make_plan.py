@@ -8,20 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from sssp import methods
 from sssp.calls.placement import Work, place, search_work
-from sssp.engine import thresholds
+from sssp.engine import check_arguments, thresholds
 from sssp.engine.arc_ends import ArcEnds
-from sssp.engine.check_arguments import (
-    as_limit,
-    as_network,
-    as_out,
-    as_starts,
-    as_vertices,
-    distinct,
-    refuse_both,
-    refuse_negative,
-    refuse_unprepared,
-)
 from sssp.engine.memory import FEWER_ROWS
 from sssp.engine.network import open_part, reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, weights_of
@@ -32,21 +22,13 @@ from sssp.engine.threads import check_threads
 from sssp.graph.check_arrays import arc_column, as_flag
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, WeightRange, distance_dtype
-from sssp.methods import (
-    METHODS,
-    BellmanFord,
-    CountingStreets,
-    DeltaStepping,
-    Method,
-    as_method,
-    is_auto,
-)
+from sssp.methods import METHODS, Method, as_method, is_auto
 
 if TYPE_CHECKING:
     from sssp.prepared.hierarchy import Hierarchy
 
 #: what ``"auto"`` stands for on road networks
-FASTEST, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()
+FASTEST, WITH_NEGATIVE_WEIGHTS = methods.DeltaStepping(), methods.BellmanFord()
 
 
 def make_plan(
@@ -89,13 +71,13 @@ def make_plan(
     known : dict
         The methods that the caller takes, by name.
     """
-    asked = as_network(g)
+    asked = check_arguments.as_network(g)
     network, chosen = choose_search(asked, method, known)
     # (most calls are spared `weights_of`)
     weights = network._weight_range if chosen.weighted else weights_of(network, chosen)
     if weights.least < 0:
-        refuse_negative(network, chosen)
-    starts, arcs, single = as_starts(asked, sources, source_arcs)
+        check_arguments.refuse_negative(network, chosen)
+    starts, arcs, single = check_arguments.as_starts(asked, sources, source_arcs)
     request = Request(
         sources=starts,
         source_arcs=arcs,
@@ -111,27 +93,30 @@ def make_plan(
     if targets is not None or target_arcs is not None:
         _ask_ends(request, asked, network, targets, target_arcs, weighted=chosen.weighted)
     if out is not None or dtype is not None:
-        request.given_out, request.dtype = as_out(out, dtype, weights.dtype)
+        request.given_out, request.dtype = check_arguments.as_out(out, dtype, weights.dtype)
     if limit is not None:
         integral = (request.dtype or weights.dtype).kind == weights.dtype.kind == "i"
-        request.limit = as_limit(limit, integral=integral)
+        request.limit = check_arguments.as_limit(limit, integral=integral)
     if network._methods is not None:
-        refuse_unprepared(network, request)
+        check_arguments.refuse_unprepared(network, request)
     if request.nearest or output != "host":
         _check_form(request)
     if out is not None:
         request.out = _as_matrix(out, request, asked.n)
     if network is not asked:
         _ask_expansion(request, asked._tree_graph)
-    transposed = None
-    if from_either_end and request.targets is not None and _is_shorter(network, chosen, request):
-        transposed = _transpose(request)
+    # (most calls have no targets, and are spared the question)
+    turned = from_either_end and request.targets is not None
+    turned = turned and _is_shorter(network, chosen, request)
     work = None
     if device == "auto" and request.rows * (network.n + network.m) > thresholds.NOT_ESTIMATED:
-        work = _estimate(network, chosen, transposed or request, weights)
+        work = _estimate(network, chosen, _transpose(request) if turned else request, weights)
     place(request, device, chosen, work, stream=stream, memory_limit=memory_limit)
     plan = Plan(network, request, chosen)
-    return plan if transposed is None else _from_targets(plan, network)
+    if not turned:
+        return plan
+    from_targets = Plan(reversed_graph(open_part(network)), _transpose(request), chosen)
+    return plan._replace(transposed=from_targets)
 
 
 def make_request(
@@ -155,19 +140,19 @@ def make_request(
     **more
         Fields of the request.
     """
-    refuse_negative(network, method)
+    check_arguments.refuse_negative(network, method)
     weights = weights_of(network, method).dtype
     asked = distance_dtype(dtype, weights)
     request = Request(
         sources=sources,
-        limit=as_limit(limit, integral=(asked or weights).kind == "i"),
+        limit=check_arguments.as_limit(limit, integral=(asked or weights).kind == "i"),
         dtype=asked,
         threads=check_threads(threads),
         progress=check_progress(progress),
         **more,
     )
     if network._methods is not None:
-        refuse_unprepared(network, request)
+        check_arguments.refuse_unprepared(network, request)
     return request
 
 
@@ -211,11 +196,12 @@ def _ask_ends(
     weighted: bool,
 ) -> None:
     """Ask for vertices alone, or for the tails of arcs on which the rows of a request end."""
-    refuse_both("target", targets, arcs)
+    check_arguments.refuse_both("target", targets, arcs)
     if arcs is None:
-        request.targets, request.single_target = as_vertices(targets, user, "target")
+        ends, request.single_target = check_arguments.as_vertices(targets, user, "target")
+        request.targets = ends
         if request.reduction is not None:
-            request.targets = distinct(request.targets)
+            request.targets = check_arguments.distinct(ends)
         return
     if request.predecessors or request.nearest or request.output != "host":
         raise ValueError(
@@ -230,20 +216,14 @@ def _ask_ends(
 
 def _is_shorter(network: Graph, method: Method, request: Request) -> bool:
     """Return whether fewer searches, from the targets, give the same distances."""
-    assert request.targets is not None
     return (
-        request.targets.size < request.sources.size
+        request.targets is not None
+        and request.targets.size < request.sources.size
         and not request.single
         and not request.wants_tree
         and request.output == "host"
         and is_symmetric(request, network.n, weights_of(network, method))
     )
-
-
-def _from_targets(plan: Plan[Request], network: Graph) -> Plan[Request]:
-    """Return the plan that answers a request by searches from its targets."""
-    back = Plan(reversed_graph(open_part(network)), _transpose(plan.request), plan.method)
-    return plan._replace(transposed=back)
 
 
 def _transpose(request: Request) -> Request:
@@ -275,7 +255,7 @@ def choose_search(
     chosen = as_method(method, known)
     if chosen.weighted or user.turns is None:
         return searched, chosen
-    return user._counting_streets()._searched, CountingStreets()
+    return user._counting_streets()._searched, methods.CountingStreets()
 
 
 def _estimate(
@@ -295,17 +275,11 @@ def _estimate(
         trees = n * INDEX.itemsize if request.predecessors and request.targets is None else 0
         host_bytes = rows * (request.columns(n) * itemsize + trees)
     return search_work(
-        method,
-        n,
-        network.m,
-        rows,
-        request.threads,
+        method, n, network.m, rows, request.threads,
         targets=None if request.targets is None else request.targets.size,
-        limited=request.limit is not None,
-        trees=request.predecessors,
-        host_bytes=host_bytes,
+        limited=request.limit is not None, trees=request.predecessors, host_bytes=host_bytes,
         is_there=network._is_on_device,
-    )
+    )  # fmt: skip
 
 
 def _check_form(request: Request) -> None:

@@ -15,7 +15,6 @@ from sssp.engine.check_arguments import as_count, as_limit, as_network, as_reduc
 from sssp.engine.memory import FEWER_SOURCES, SMALLER_BLOCKS
 from sssp.engine.plan import Plan, with_fixed_dtype
 from sssp.engine.request import Request
-from sssp.engine.workers import map_over_devices
 from sssp.graph.frames import by_vertex
 from sssp.methods import Method
 
@@ -115,19 +114,9 @@ def reduce(
     [100.0, 140.0, 40.0]
     """
     plan = make_reduction_plan(
-        g,
-        sources,
-        what,
-        vertex_weights,
-        decay,
-        limit=limit,
-        targets=targets,
-        method=method,
-        device=device,
-        threads=threads,
-        memory_limit=memory_limit,
-        progress=progress,
-    )
+        g, sources, what, vertex_weights, decay, limit=limit, targets=targets, method=method,
+        device=device, threads=threads, memory_limit=memory_limit, progress=progress,
+    )  # fmt: skip
     values = run_plan(plan).distances
     if not plan.request.single:
         return values
@@ -213,21 +202,10 @@ def iter_blocks(
     [(64, 100), (36, 100)]
     """
     plan = make_plan(
-        g,
-        sources,
-        targets=targets,
-        limit=limit,
-        method=method,
-        device=device,
-        predecessors=predecessors,
-        dtype=dtype,
-        output=output,
-        threads=threads,
-        memory_limit=memory_limit,
-        stream=stream,
-        progress=progress,
-        advice=SMALLER_BLOCKS,
-    )
+        g, sources, targets=targets, limit=limit, method=method, device=device,
+        predecessors=predecessors, dtype=dtype, output=output, threads=threads,
+        memory_limit=memory_limit, stream=stream, progress=progress, advice=SMALLER_BLOCKS,
+    )  # fmt: skip
     if plan.request.single:
         raise TypeError("iter_blocks takes a row of sources; for one call sssp.shortest_paths")
     if block_size is None:
@@ -237,9 +215,5 @@ def iter_blocks(
         return iter(())
     parts = with_fixed_dtype(plan).split(size)
     if len(plan.request.devices) > 1:
-
-        def solve_part(part: Plan[Request], device: str, threads: int) -> ShortestPaths:
-            return solve_plan(part.on_device(device, threads))
-
-        return map_over_devices(solve_part, parts, plan.request.devices, plan.request.threads)
+        return plan.share_out(parts, solve_plan)
     return map(solve_plan, parts)

@@ -15,16 +15,8 @@ from sssp.calls.placement import named_devices, place, search_work, trip_work
 from sssp.calls.shortest_paths import failure
 from sssp.cpu.search.a_star import landmark_bytes
 from sssp.cpu.tree import find_walks, untied_distance
-from sssp.engine import thresholds
+from sssp.engine import check_arguments, thresholds
 from sssp.engine.arc_ends import ArcEnds
-from sssp.engine.check_arguments import (
-    as_memory_limit,
-    as_network,
-    as_starts,
-    as_vertices,
-    distinct,
-    refuse_both,
-)
 from sssp.engine.device_names import named_device
 from sssp.engine.memory import FEWER_TRIPS, check_memory, physical_memory
 from sssp.engine.narrow import convert_into, narrow
@@ -34,7 +26,7 @@ from sssp.engine.plan import Plan, is_symmetric, merge_answers, run_placed, weig
 from sssp.engine.request import Answer, Request, Walks
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.check_arrays import arc_column, as_flag
-from sssp.graph.csr import spread
+from sssp.graph.csr import offsets, spread
 from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, largest_distance, unreached
 from sssp.methods import METHODS, TRIP_METHODS, AStar, Method, is_auto
 from sssp.results.trip_results import Trips
@@ -132,9 +124,9 @@ def pairs(
     >>> trips.distances.tolist(), trips.path(0).tolist()
     ([10, 5, 5], [0, 1, 2])
     """
-    user = as_network(g)
+    user = check_arguments.as_network(g)
     network, chosen = choose_search(user, method, METHODS | TRIP_METHODS)
-    starts, source_arcs, one_start = as_starts(user, sources, source_arcs)
+    starts, source_arcs, one_start = check_arguments.as_starts(user, sources, source_arcs)
     ends, one_end = _as_ends(user, targets, target_arcs)
     starts, ends = _pair_up(starts, one_start, ends, one_end)
     more: dict[str, Any] = {}
@@ -157,7 +149,10 @@ def pairs(
     if is_auto(method) and network._methods is None:
         call.consider_a_star()
     call.place(device, memory_limit)
-    return call.answer()
+    trips = run_placed(request, call.solve)
+    if trips is None:
+        raise failure(Plan(network, request, chosen))
+    return trips
 
 
 def times_by_departure(
@@ -203,7 +198,7 @@ def times_by_departure(
     >>> sssp.times_by_departure(g, [[5, 20, 5], [9, 20, 14]], [0, 1], [2, 2]).tolist()
     [[10.0, 20.0], [5.0, 14.0]]
     """
-    network = as_network(g)
+    network = check_arguments.as_network(g)
     # (a prepared map customizes many together)
     scenarios = getattr(network, "scenarios", partial(map, network.with_weights))
     options = {"progress": False} | options
@@ -215,20 +210,19 @@ def _as_ends(
     user: Graph, targets: ArrayLike | None, arcs: ArrayLike | None
 ) -> tuple[NDArray[np.int64], bool]:
     """Check where trips end: vertices of the graph that is searched, or arcs of the user's."""
-    refuse_both("target", targets, arcs)
+    check_arguments.refuse_both("target", targets, arcs)
     if arcs is not None:
         return arc_column(arcs, user.m), np.ndim(arcs) == 0
-    ends, single = as_vertices(targets, user, "target")
+    ends, single = check_arguments.as_vertices(targets, user, "target")
     return ends if user.turns is None else user.turns.expansion.end[ends], single
 
 
 def ends_of_trips(
-    network: Graph, sources: ArrayLike, targets: ArrayLike
+    user: Graph, sources: ArrayLike, targets: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Check the ends of the trips, and give both sides the same length."""
-    return _pair_up(
-        *as_vertices(sources, network, "source"), *as_vertices(targets, network, "target")
-    )
+    """Check the ends of trips; return them in what is searched, both sides of one length."""
+    starts, _, one_start = check_arguments.as_starts(user, sources, None)
+    return _pair_up(starts, one_start, *_as_ends(user, targets, None))
 
 
 def _pair_up(
@@ -279,7 +273,7 @@ class _Groups(NamedTuple):
         counts = np.diff(self.offsets)
         return self._replace(
             sources=self.sources[chosen],
-            offsets=np.concatenate(([0], np.cumsum(counts[chosen]))),
+            offsets=offsets(counts[chosen]),
             targets=self.targets[np.repeat(chosen, counts)],
         )
 
@@ -322,7 +316,8 @@ class _Call:
             not self.request.predecessors
             and not isinstance(self.method, AStar)
             and is_symmetric(self.request, self.graph.n, self.weights)
-            and thresholds.WORTH_TRANSPOSING * distinct(self.ends).size <= groups.sources.size
+            and thresholds.WORTH_TRANSPOSING * check_arguments.distinct(self.ends).size
+            <= groups.sources.size
         )
         if turns:
             return _Groups.of(reversed_graph(self.graph), self.ends, self.starts)
@@ -333,7 +328,7 @@ class _Call:
         named = [named_device(one) for one in named_devices(device)]
         # (a limit for a GPU is not one for the host)
         on_gpu = any(name.startswith("cuda") for name in named)
-        limit = as_memory_limit(None if on_gpu else memory_limit)
+        limit = check_arguments.as_memory_limit(None if on_gpu else memory_limit)
         check_memory({"the trips": self.request.reserved_bytes}, limit, "cpu", self.request.advice)
 
     def finds_paths(self) -> bool:
@@ -382,14 +377,7 @@ class _Call:
         # (in the wider of the dtypes that may be needed)
         self.by_a_star &= 2 * landmark_bytes(graph, INT64) <= request.memory_limit
 
-    def answer(self) -> Trips:
-        """Find all trips; raises as `pairs` documents."""
-        trips = run_placed(self.request, self._solve)
-        if trips is None:
-            raise failure(Plan(self.network, self.request, self.method))
-        return trips
-
-    def _solve(self, request: Request) -> Trips | None:
+    def solve(self, request: Request) -> Trips | None:
         """Find all trips on the chosen device; None after an overflow."""
         on_cpu = all(device == "cpu" for device in request.devices or [request.device])
         if on_cpu or request.predecessors or self.graph._methods is None:
@@ -460,7 +448,7 @@ def _lengthen(
 ) -> Walks:
     """Return a path for each trip, that of `walk_of` and one more vertex; none where none is."""
     counts = np.where(is_there, np.diff(walks.firsts)[walk_of], 0)
-    firsts = np.concatenate([[0], np.cumsum(counts + is_there)])
+    firsts = offsets(counts + is_there)
     vertices = np.empty(firsts[-1], INDEX)
     is_last = np.zeros(firsts[-1], np.bool_)
     is_last[firsts[1:][is_there] - 1] = True
@@ -472,7 +460,7 @@ def _lengthen(
 def user_walks(expansion: Expansion, walks: Walks) -> Walks:
     """Return paths over an expansion as those over the user's vertices."""
     stays = expansion.are_steps(walks.vertices)
-    before = np.concatenate([[0], np.cumsum(stays)])
+    before = offsets(stays)
     vertices = expansion.vertex_of[walks.vertices[stays]].astype(INDEX)
     return Walks(before[walks.firsts], vertices)
 

@@ -197,14 +197,11 @@ def choose_device(
 
 def _what_runs(kind: str) -> str:
     """Name the methods that run on a kind of device, for the error about one that does not."""
+    known = METHODS if kind == "cuda" else DENSE_METHODS | CLOSURE_METHODS
+    able = ", ".join(name for name, method in known.items() if kind in method.solvers)
     if kind == "cuda":
-        return f"searches that do: {', '.join(_able(METHODS, kind))}"
-    dense = ", ".join(_able(DENSE_METHODS | CLOSURE_METHODS, kind))
-    return f"{kind} has {dense}, and no searches: name device='cuda' or 'cpu' for those"
-
-
-def _able(known: dict[str, type[Method]], kind: str) -> list[str]:
-    return [name for name, method in known.items() if kind in method.solvers]
+        return f"searches that do: {able}"
+    return f"{kind} has {able}, and no searches: name device='cuda' or 'cpu' for those"
 
 
 def place(

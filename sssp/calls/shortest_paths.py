@@ -155,26 +155,12 @@ def shortest_paths(
     """
     return solve_plan(
         make_plan(
-            g,
-            sources,
-            targets=targets,
-            source_arcs=source_arcs,
-            target_arcs=target_arcs,
-            nearest=nearest,
-            limit=limit,
-            method=method,
-            device=device,
-            predecessors=predecessors,
-            dtype=dtype,
-            output=output,
-            out=out,
-            threads=threads,
-            memory_limit=memory_limit,
-            stream=stream,
-            progress=progress,
-            from_either_end=True,
+            g, sources, targets=targets, source_arcs=source_arcs, target_arcs=target_arcs,
+            nearest=nearest, limit=limit, method=method, device=device, predecessors=predecessors,
+            dtype=dtype, output=output, out=out, threads=threads, memory_limit=memory_limit,
+            stream=stream, progress=progress, from_either_end=True,
         )
-    )
+    )  # fmt: skip
 
 
 def solve_plan(plan: Plan[Request]) -> ShortestPaths:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import DistanceOverflowError
-from sssp.graph.csr import spread
+from sssp.graph.csr import offsets, spread
 from sssp.graph.graph import Graph
 from sssp.graph.weights import closed_weight
 from sssp.kernels.dtypes import INT64, unreached
@@ -62,7 +62,7 @@ class ArcEnds(NamedTuple):
             found = np.flatnonzero(is_asked[arc_of])
             found = found[np.argsort(arc_of[found], kind="stable")]
             low, high = (np.searchsorted(arc_of[found], arcs, side) for side in ("left", "right"))
-            firsts = np.concatenate(([0], np.cumsum(high - low)))
+            firsts = offsets(high - low)
             places = found[spread(low, high - low)]
         weights = searched.weights[places]
         if not weighted:

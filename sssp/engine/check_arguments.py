@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sssp.engine.decay import EXPONENTIAL, FUNCTION, GAUSSIAN, LINEAR, POWER, TABLE, Decay
 from sssp.engine.device_names import kind_of
+from sssp.engine.exact_sums import as_numbers
 from sssp.engine.memory import physical_memory
 from sssp.engine.reductions import REDUCTIONS, Reduction
 from sssp.engine.request import Request
-from sssp.errors import NegativeWeightError, VertexError
-from sssp.graph.check_arrays import arc_column, is_integer, is_real, number_array, refuse_mask
+from sssp.errors import NegativeWeightError
+from sssp.graph.check_arrays import arc_column, is_integer, is_real, refuse_mask
 from sssp.graph.graph import Graph
-from sssp.graph.labels import label_hint
+from sssp.graph.labels import label_hint, no_vertex
 from sssp.kernels.dtypes import FLOAT64, INT64, distance_dtype
-
-if TYPE_CHECKING:
-    from sssp.methods import Method
+from sssp.methods import Method
 
 #: what to call with what is not a graph, by a method that tells such an object
 REMEDIES = (
@@ -110,7 +109,7 @@ def as_vertices(value: Any, graph: Graph, what: str) -> tuple[NDArray[np.int64],
     if not checked.size or checked.view(np.uint64).max() < graph.n:
         return checked, single
     outside = np.flatnonzero((vertices < 0) | (vertices >= graph.n))
-    raise VertexError(_no_vertex(vertices[outside[0]], graph, what))
+    raise no_vertex(vertices[outside[0]], graph, f"{what} ")
 
 
 def as_starts(
@@ -210,16 +209,6 @@ def _no_integers(value: Any, graph: Graph, what: str) -> str:
     hint = label_hint(graph, value) or LABELS_HINT
     text = f"{_several(what)} must be an int or one row of integers, not {type(value).__name__}"
     return text + hint
-
-
-def _no_vertex(value: Any, graph: Graph, what: str) -> str:
-    if graph.n == 0:
-        return f"{what} {value} is not a vertex: the graph has none"
-    none = " (-1 of nearest_vertex says that none is near)" if value == -1 else ""
-    return (
-        f"{what} {value} is not a vertex of this graph{none}: vertices are 0..{graph.n - 1}"
-        f"{label_hint(graph, value)}"
-    )
 
 
 def as_count(value: Any, name: str, least: int = 1) -> int:
@@ -358,18 +347,16 @@ def as_reduction(what: Any, vertex_weights: Any, decay: Any, n: int) -> Reductio
 
 def _as_vertex_weights(vertex_weights: Any, n: int) -> NDArray[Any]:
     """Return weights as int64 or float64, shape (n,) or (n, c)."""
-    weights = number_array(vertex_weights, "vertex_weights")
+    weights = as_numbers(vertex_weights, "vertex_weights")
     if weights.ndim not in (1, 2) or weights.shape[0] != n:
         raise ValueError(f"vertex_weights must have shape ({n},) or ({n}, c), not {weights.shape}")
-    if weights.dtype.kind == "u" and weights.size and weights.max() > np.iinfo(INT64).max:
-        raise ValueError(f"a vertex weight of {weights.max()} does not fit int64; pass floats")
     odd = np.argwhere(~np.isfinite(weights))
     if odd.size:
         raise ValueError(
             f"the vertex weight of vertex {odd[0, 0]} is {weights[tuple(odd[0])]}; use 0 for a "
             "vertex that should not count"
         )
-    return weights.astype(FLOAT64 if weights.dtype.kind == "f" else INT64)
+    return weights
 
 
 def as_decay(decay: Any) -> Decay:

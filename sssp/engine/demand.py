@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from sssp.engine.check_arguments import as_vertices
 from sssp.errors import DistanceOverflowError, UnreachableError
 from sssp.graph.check_arrays import is_sparse, number_array
+from sssp.graph.csr import offsets
+from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INT64
-
-if TYPE_CHECKING:
-    from sssp.graph.graph import Graph
 
 #: columns of a data frame of trips
 ORIGIN, DESTINATION, VOLUME = "origin", "destination", "volume"
@@ -185,12 +184,8 @@ def as_demand(demand: Any, graph: Graph, *, needs_volumes: bool = True) -> Deman
             )
         found = Demand(origins, destinations, table, is_integral, graph)
     else:
-        if one_origin or one_destination:
-            size = max(origins.size, destinations.size)
-            origins, destinations = (
-                np.broadcast_to(ends, size) if one else ends
-                for ends, one in ((origins, one_origin), (destinations, one_destination))
-            )
+        if one_origin != one_destination:
+            origins, destinations = np.broadcast_arrays(origins, destinations)
         if not origins.shape == destinations.shape == numbers.shape:
             raise ValueError(
                 f"{origins.size} origins, {destinations.size} destinations and volumes of shape "
@@ -236,7 +231,7 @@ def _trips(
     starts, rows = np.unique(origins, return_inverse=True)
     ends, columns = np.unique(destinations, return_inverse=True)
     order = np.lexsort((columns, rows))
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=starts.size))))
+    indptr = offsets(np.bincount(rows, minlength=starts.size))
     shape = starts.size, ends.size
     table = csr_array((volumes[order], columns[order], indptr), shape=shape)
     return Demand(starts, ends, table, is_integral, graph, order)

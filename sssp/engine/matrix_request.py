@@ -42,6 +42,7 @@ from numpy.typing import NDArray
 
 from sssp.engine.request import Resources
 from sssp.graph.graph import Graph
+from sssp.graph.matrix import mark_arcs
 from sssp.kernels.dtypes import INT16, INT32, INT64, SHORT, WeightRange, infinity, largest_distance
 
 #: share of the greatest float up to which sums, in whatever order, are sure not to overflow
@@ -196,20 +197,12 @@ class MatrixRequest(Resources):
             out.reshape(-1)[place] = g.weights_as(kind)[arcs]
         else:
             block = self.source[rows.start : rows.stop]
-            np.copyto(out, block, casting="unsafe")
+            out[...] = infinity(out.dtype)
+            np.copyto(out, block, casting="unsafe", where=mark_arcs(block, self.zero_is_arc))
             if out.dtype.kind == "f":
                 out += 0  # turns -0.0 into 0.0
-            np.copyto(out, infinity(out.dtype), where=_absent(block, self.zero_is_arc))
         place = np.arange(len(rows))
         out[place, rows.start + place] = np.minimum(out[place, rows.start + place], 0)
-
-
-def _absent(block: NDArray[Any], zero_is_arc: bool) -> NDArray[np.bool_]:
-    """Return a mask of the entries in rows of a dense matrix that are not arcs."""
-    absent = np.zeros(block.shape, np.bool_) if zero_is_arc else block == 0
-    if block.dtype.kind == "f":
-        absent |= block == np.inf
-    return absent
 
 
 @dataclass
@@ -268,7 +261,7 @@ class ClosureRequest(Resources):
             bits[tails, indices[indptr[rows.start] : indptr[rows.stop]]] = True
         else:
             assert self.matrix is not None
-            np.logical_not(_absent(self.matrix[rows.start : rows.stop], False), out=bits)
+            bits[...] = mark_arcs(self.matrix[rows.start : rows.stop], False)
         if self.reflexive:
             place = np.arange(len(rows))
             bits[place, rows.start + place] = True

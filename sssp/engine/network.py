@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
+from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import WeightRange
 from sssp.methods import Method
-
-if TYPE_CHECKING:
-    from sssp.graph.graph import Graph
 
 T = TypeVar("T")
 N = TypeVar("N", bound="Network")

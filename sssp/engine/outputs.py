@@ -138,12 +138,12 @@ class DenseForm(Form):
         self._lock = threading.Lock()
         self._distances = request.out
         self._predecessors: NDArray[np.int32] | None = None
-        self._paths: _Sparse | None = None
+        self._paths: _Collected | None = None
         self._origin: NDArray[np.int32] | None = None
         if request.out is None:
             self.nbytes += math.prod(self.shape) * bytes_of_entry(dtype, request.dtype)
         if request.predecessors and request.targets is not None:
-            self._paths = _Sparse(request, n)
+            self._paths = _Collected(request)
         elif request.predecessors:
             self.nbytes += request.rows * n * INDEX.itemsize
 
@@ -193,7 +193,8 @@ class DenseForm(Form):
         if self.request.out is None:
             distances = narrow(distances, self.request.dtype)
         if self._paths is not None:
-            return Answer(distances, self._paths.matrices()[1], self._origin)
+            _, predecessors = _join_entries(self._paths.release(), self.request, self.n)
+            return Answer(distances, predecessors, self._origin)
         if self.request.predecessors:
             self._tree_rows(none)
         return Answer(distances, self._predecessors, self._origin)
@@ -203,8 +204,8 @@ class SparseForm(Form):
     """CSR matrices of the reached vertices, in order of vertex."""
 
     def __init__(self, n: int, request: Request, dtype: np.dtype[Any]) -> None:
-        self.request, self.dtype = request, dtype
-        self._entries = _Sparse(request, n)
+        self.request, self.dtype, self.n = request, dtype, n
+        self._entries = _Collected(request)
         self._origin: NDArray[np.int32] | None = None
 
     def take(self, found: FinishedRows) -> None:
@@ -215,63 +216,75 @@ class SparseForm(Form):
 
     def answer(self) -> Answer:
         """Return the CSR matrices; a stored zero is the distance of a source."""
-        distances, predecessors = self._entries.matrices(self.dtype)
-        return Answer(distances, predecessors, self._origin)
+        entries = self._entries.release()
+        return Answer(*_join_entries(entries, self.request, self.n, self.dtype), self._origin)
 
 
-class _Sparse:
-    """Entries of all rows, collected until they become CSR matrices."""
+class _Collected:
+    """Parts of finished rows, each of some columns, until they are joined.
 
-    def __init__(self, request: Request, n: int) -> None:
-        self.request, self.shape = request, (request.rows, n)
-        self._kept: dict[int, Entries] = {}
+    `known` says in messages what is held so far, `joined` what a column takes in one piece.
+    """
+
+    def __init__(
+        self,
+        request: Request,
+        known: str = "what {done:,} of {rows:,} rows hold",
+        joined: str = "a column of that in one piece",
+    ) -> None:
+        self.request, self.known, self.joined = request, known, joined
+        self._parts: dict[int, Any] = {}
         self._done = self._nbytes = self._joining = 0
         self._lock = threading.Lock()
 
-    def keep(self, rows: range, entries: Entries, held: dict[str, int]) -> None:
-        """Keep the entries of some rows, if the memory limit allows.
+    def keep(
+        self, rows: range, part: tuple[NDArray[Any] | None, ...], held: dict[str, int]
+    ) -> None:
+        """Keep the part of some rows, if the memory limit allows.
 
         Raises
         ------
         DeviceError
             What has been found so far is more than the call may take.
         """
-        parts = (entries.vertices, entries.distances, entries.tails)
-        sizes = [part.nbytes for part in parts if part is not None]
+        sizes = [column.nbytes for column in part if column is not None]
         with self._lock:
-            self._kept[rows.start] = entries
+            self._parts[rows.start] = part
             self._done += len(rows)
             self._nbytes += sum(sizes)
             self._joining += max(sizes)
             # (a GPU has a limit of its own; the host keeps what comes back)
             if self.request.device == "cpu":
-                needed = {
-                    f"what {self._done:,} of {self.shape[0]:,} rows hold": self._nbytes,
-                    "a column of that in one piece": self._joining,
-                    **held,
-                }
+                known = self.known.format(done=self._done, rows=self.request.rows)
+                needed = held | {known: self._nbytes, self.joined: self._joining}
                 check_memory(needed, self.request.memory_limit, "cpu", self.request.advice)
 
-    def matrices(self, dtype: np.dtype[Any] = INT64) -> tuple[csr_array, csr_array | None]:
-        """Return the CSR matrices of distances and predecessors; the kept entries are freed."""
-        from scipy.sparse import csr_array
+    def release(self) -> list[Any]:
+        """Return all parts in order, and forget them."""
+        return [self._parts.pop(first) for first in sorted(self._parts)]
 
-        kept = [self._kept.pop(first) for first in sorted(self._kept)]
-        counts = np.concatenate([np.zeros(1, INT64), *(entries.counts for entries in kept)])
-        vertices, distances, tails = ([entries[part] for entries in kept] for part in (1, 2, 3))
-        kept.clear()
-        indptr = scipy_offsets(np.cumsum(counts))
-        size = int(indptr[-1])
-        indices = _concatenate(vertices, size, INDEX)
-        found: Any = None
-        predecessors = None
-        if self.request.targets is None:
-            found = narrow(_concatenate(distances, size, dtype), self.request.dtype)
-            found = csr_array((found, indices, indptr), shape=self.shape)
-        if self.request.predecessors:
-            joined = _concatenate(tails, size, INDEX)
-            predecessors = csr_array((joined, indices, indptr), shape=self.shape)
-        return found, predecessors
+
+def _join_entries(
+    parts: list[Entries], request: Request, n: int, dtype: np.dtype[Any] = INT64
+) -> tuple[csr_array, csr_array | None]:
+    """Return the CSR matrices of distances and predecessors; the list of parts is emptied."""
+    from scipy.sparse import csr_array
+
+    counts = np.concatenate([np.zeros(1, INT64), *(entries.counts for entries in parts)])
+    vertices, distances, tails = ([entries[part] for entries in parts] for part in (1, 2, 3))
+    parts.clear()
+    indptr = scipy_offsets(np.cumsum(counts))
+    size, shape = int(indptr[-1]), (request.rows, n)
+    indices = _concatenate(vertices, size, INDEX)
+    found: Any = None
+    predecessors = None
+    if request.targets is None:
+        found = narrow(_concatenate(distances, size, dtype), request.dtype)
+        found = csr_array((found, indices, indptr), shape=shape)
+    if request.predecessors:
+        joined = _concatenate(tails, size, INDEX)
+        predecessors = csr_array((joined, indices, indptr), shape=shape)
+    return found, predecessors
 
 
 def _concatenate(parts: list[Any], size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -294,9 +307,7 @@ class TripsForm(Form):
         self.request, self.target_offsets, self.dtype = request, request.target_offsets, dtype
         self._distances: NDArray[Any] = np.empty(request.targets.size, dtype)
         self.nbytes = self._distances.nbytes + request.reserved_bytes
-        self._walks: dict[int, Walks] = {}
-        self._held = self._joining = 0
-        self._lock = threading.Lock()
+        self._walks = _Collected(request, "the paths so far", "their vertices in one piece")
 
     def take(self, found: FinishedRows) -> None:
         """Keep the distances and paths of rows.
@@ -306,32 +317,20 @@ class TripsForm(Form):
         DeviceError
             The paths found so far are more than the call may take.
         """
-        row = found.rows.start
-        low, high = self.target_offsets[row], self.target_offsets[found.rows.stop]
+        rows = found.rows
+        low, high = self.target_offsets[rows.start], self.target_offsets[rows.stop]
         found.copy_distances(self._distances[np.newaxis, low:high])
         walks = found.walks
-        if walks is None:
-            return
-        with self._lock:
-            self._walks[row] = walks
-            self._held += walks.firsts.nbytes + walks.vertices.nbytes
-            self._joining += walks.vertices.nbytes
-            needed = {
-                "the trips": self.nbytes,
-                "the paths so far": self._held,
-                "their vertices in one piece": self._joining,
-                "the searches": self.reserved_bytes,
-            }
-            if self.request.device == "cpu":
-                check_memory(needed, self.request.memory_limit, "cpu", self.request.advice)
+        if walks is not None:
+            held = {"the trips": self.nbytes, "the searches": self.reserved_bytes}
+            self._walks.keep(rows, walks, held)
 
     def answer(self) -> Answer:
         """Return all trips, in the dtype of the call or in the narrowest that fits."""
         distances = narrow(self._distances, self.request.dtype)
         if not self.request.predecessors:
             return Answer(distances)
-        kept = [self._walks.pop(row) for row in sorted(self._walks)]
-        return Answer(distances, walks=join_walks(kept))
+        return Answer(distances, walks=join_walks(self._walks.release()))
 
 
 def join_walks(parts: list[Walks]) -> Walks:

@@ -15,7 +15,7 @@ rule of ``device="auto"`` that has chosen a GPU, the CPU takes over what the GPU
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -105,15 +105,11 @@ class Plan(NamedTuple, Generic[Q]):
             As `answer` raises them; what the first part of several raises counts.
         """
         request: Any = self.request
-        devices = request.devices
-        parts: list[Any] = self.split(part_size(request.rows, len(devices)))
-
-        def solve_part(part: Plan[Q], device: str, threads: int) -> Answer | None:
-            return answer(part.on_device(device, threads))
+        parts: list[Any] = self.split(part_size(request.rows, len(request.devices)))
 
         answers: list[Answer] = []
         with progress_bar(request.rows, request.progress) as advance:
-            for one in map_over_devices(solve_part, parts, devices, request.threads):
+            for one in self.share_out(parts, answer):
                 if one is None:
                     return None
                 if request.out is not None:
@@ -126,11 +122,16 @@ class Plan(NamedTuple, Generic[Q]):
         whole.device = "+".join(dict.fromkeys(one.device for one in answers))
         return whole
 
-    def on_device(self, device: str, threads: int) -> Plan[Q]:
-        """Return a copy of the plan that runs on one device."""
-        request: Any = self.request
-        own = replace(request, device=device, devices=(), threads=threads, progress=False)
-        return self._replace(request=own)
+    def share_out(self, parts: list[Plan[Q]], answer: Callable[[Plan[Q]], T]) -> Iterator[T]:
+        """Yield the answers to parts of the plan, in order, from all its devices."""
+
+        def answer_part(part: Plan[Q], device: str, threads: int) -> T:
+            request: Any = part.request
+            own = replace(request, device=device, devices=(), threads=threads, progress=False)
+            return answer(part._replace(request=own))
+
+        devices = self.request.devices
+        return map_over_devices(answer_part, parts, devices, self.request.threads)
 
     def _answer(self, request: Any) -> Answer | None:
         solver = solver_of(self.method, request.device)

@@ -53,49 +53,40 @@ def progress_bar(
     if total < 2 or not wanted or sys.stderr is None:
         yield lambda count, note="": None
         return
-    bar = _LateBar(total, unit)
+    start, done, lock = perf_counter(), 0, threading.Lock()
+    bar: Any = None  # the first thread makes it after a delay
+
+    def advance(count: int, note: str = "") -> None:
+        nonlocal done, bar
+        with lock:
+            done += count
+            if bar is not None:
+                bar.set_postfix_str(note, refresh=False)
+                bar.update(count)
+            elif perf_counter() - start >= DELAY and done < total:
+                bar = _show_bar(total, unit, start, done)
+
     try:
-        yield bar.advance
+        yield advance
     finally:
-        bar.close()
+        with lock:
+            if bar is not None:
+                bar.close()
 
 
-class _LateBar:
-    """A bar that the first thread creates after a delay."""
-
-    def __init__(self, total: int, unit: str) -> None:
-        self._total, self._unit = total, unit
-        self._start = perf_counter()
-        self._done = 0
-        self._bar: Any = None
-        self._lock = threading.Lock()
-
-    def advance(self, count: int, note: str = "") -> None:
-        with self._lock:
-            self._done += count
-            if self._bar is not None:
-                self._bar.set_postfix_str(note, refresh=False)
-                self._bar.update(count)
-            elif perf_counter() - self._start >= DELAY and self._done < self._total:
-                self._bar = self._show()
-
-    def close(self) -> None:
-        with self._lock:
-            if self._bar is not None:
-                self._bar.close()
-
-    def _show(self) -> Any:
-        kind = _kind_that_works()
-        # (a subclass: the bars of others are their own business; this one has neither a thread
-        # that watches it nor a lock of processes)
-        ours: Any = type(kind.__name__, (kind,), {"monitor_interval": 0})
-        ours.set_lock(threading.RLock())
-        bar = ours(total=self._total, unit=self._unit, miniters=1, delay=DELAY, file=sys.stderr)
-        waited = perf_counter() - self._start
-        bar.start_t -= waited
-        bar.last_print_t -= waited
-        bar.update(self._done)
-        return bar
+def _show_bar(total: int, unit: str, start: float, done: int) -> Any:
+    """Return a new bar of what has been done since `start`."""
+    kind = _kind_that_works()
+    # (a subclass: the bars of others are their own business; this one has neither a thread
+    # that watches it nor a lock of processes)
+    ours: Any = type(kind.__name__, (kind,), {"monitor_interval": 0})
+    ours.set_lock(threading.RLock())
+    bar = ours(total=total, unit=unit, miniters=1, delay=DELAY, file=sys.stderr)
+    waited = perf_counter() - start
+    bar.start_t -= waited
+    bar.last_print_t -= waited
+    bar.update(done)
+    return bar
 
 
 def _kind_that_works() -> Any:

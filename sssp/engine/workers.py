@@ -93,16 +93,13 @@ def ordered_map(work: Callable[[T], R], pieces: Iterable[T], threads: int) -> It
         return
     left = iter(pieces)
     with lend_pool(threads) as executor:
-        under_way: deque[Future[R]] = deque()
-        for piece in islice(left, AHEAD * threads):
-            under_way.append(executor.submit(work, piece))
+        under_way = deque(executor.submit(work, piece) for piece in islice(left, AHEAD * threads))
         while under_way:
             # with a timeout, for else Ctrl-C is not heard on every system
             while wait([under_way[0]], POLL_SECONDS).not_done:
                 pass
             done = under_way.popleft()
-            for piece in islice(left, 1):
-                under_way.append(executor.submit(work, piece))
+            under_way.extend(executor.submit(work, piece) for piece in islice(left, 1))
             yield done.result()
 
 

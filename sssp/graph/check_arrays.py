@@ -31,6 +31,11 @@ def is_sparse(matrix: Any) -> bool:
     return issparse is not None and bool(issparse(matrix))
 
 
+def is_on_device(array: Any) -> bool:
+    """Return whether an array of any library is on a CUDA device."""
+    return hasattr(array, "__cuda_array_interface__")
+
+
 def is_integer(value: Any) -> bool:
     """Return whether a value is an integer of any type, but not a boolean or a time span."""
     return isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64)
@@ -126,16 +131,18 @@ def too_large(number: Any, name: str) -> DistanceOverflowError:
     )
 
 
-def vertex_column(values: ArrayLike, name: str, advice: str) -> Array:
-    """Check that `values` is a column of integers; whether they are vertices is checked later."""
-    refuse_mask(values, f"{name}s")
+def integer_column(
+    values: ArrayLike, name: str, advice: str, what: str = "integers counted from 0"
+) -> Array:
+    """Check that `values` is a column of integers; what they may be is checked later."""
+    refuse_mask(values, name)
     column: Array = np.asarray(values)
     if column.ndim != 1:
-        raise ValueError(f"{name}s must be one-dimensional, not of shape {column.shape}; {advice}")
+        raise ValueError(f"{name} must be one-dimensional, not of shape {column.shape}; {advice}")
     if column.size == 0:
         return np.empty(0, INDEX)
     if column.dtype.kind not in "iu":
-        raise TypeError(f"{name}s must be integers counted from 0, not {column.dtype}; {advice}")
+        raise TypeError(f"{name} must be {what}, not {column.dtype}; {advice}")
     return column
 
 
@@ -191,16 +198,10 @@ def arc_column(values: ArrayLike, m: int) -> NDArray[np.int64]:
     IndexError
         Outside ``0..m-1``.
     """
-    refuse_mask(values, "arcs")
-    column: Array = np.atleast_1d(np.asarray(values))
-    if column.ndim != 1:
-        raise ValueError(f"arcs must be one-dimensional, not of shape {column.shape}; {OF_ENDS}")
-    if column.size == 0:
-        return np.empty(0, OFFSET)
-    if column.dtype.kind not in "iu":
-        of_mask = "numpy.flatnonzero(mask) are those of a mask"
-        remedy = of_mask if column.dtype.kind == "b" else OF_ENDS
-        raise TypeError(f"arcs must be positions, integers, not {column.dtype}; {remedy}")
+    column = np.atleast_1d(values)
+    of_mask = "numpy.flatnonzero(mask) are those of a mask"
+    advice = of_mask if column.dtype.kind == "b" else OF_ENDS
+    column = integer_column(column, "arcs", advice, "positions, integers")
     outside = (column < 0) | (column >= m)
     if outside.any():
         place = int(np.argmax(outside))

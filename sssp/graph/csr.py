@@ -129,6 +129,13 @@ def spread(firsts: Array, counts: Array) -> Array:
     return numbers
 
 
+def offsets(counts: Array) -> NDArray[np.int64]:
+    """Return from the sizes of some lists where each begins, and where the last ends."""
+    begins = np.zeros(counts.size + 1, OFFSET)
+    np.cumsum(counts, out=begins[1:])
+    return begins
+
+
 def row_dtype(count: int) -> np.dtype[Any]:
     """Return the dtype to number `count` rows or arcs: int32 while they fit, else int64."""
     return INDEX if count <= np.iinfo(INDEX).max else OFFSET
@@ -175,9 +182,7 @@ def build_csr(n: int, tails: Array, heads: Array, weights: Array) -> tuple[Array
         places = np.empty(np.count_nonzero(is_new), order.dtype)
         _lightest_kernel(seal(weights), is_new, places)
         tails, heads, weights, rows = tails[places], heads[places], weights[places], order[places]
-    indptr = np.zeros(n + 1, OFFSET)
-    np.cumsum(np.bincount(tails, minlength=n), out=indptr[1:])
-    return indptr, heads, weights, rows, order, is_new
+    return offsets(np.bincount(tails, minlength=n)), heads, weights, rows, order, is_new
 
 
 def reduce_arcs(
@@ -304,8 +309,7 @@ def transpose(indptr: Array, indices: Array) -> tuple[Array, Array, Array]:
     """
     n = indptr.size - 1
     order = _stable_sort(indices, np.arange(indices.size, dtype=row_dtype(indices.size)), n)
-    into = np.zeros(n + 1, OFFSET)
-    np.cumsum(np.bincount(indices, minlength=n), out=into[1:])
+    into = offsets(np.bincount(indices, minlength=n))
     return into, pick(tails_of(indptr), order), order
 
 

@@ -187,12 +187,6 @@ class Streets(NamedTuple):
     tails: Array
     heads: Array
 
-    @classmethod
-    def of(cls, graph: Any) -> Streets:
-        """Return the lines of a graph."""
-        arcs = street_arcs(graph)[0]
-        return cls(graph.tails[arcs], graph.indices[arcs])
-
     def take(self, which: Array) -> Streets:
         """Return some of the lines."""
         return Streets(self.tails[which], self.heads[which])
@@ -224,17 +218,40 @@ class Pen(NamedTuple):
         return cls(cmap(np.linspace(0, 1, GRADES)), np.full(GRADES, width))
 
 
+class Style(NamedTuple):
+    """The common arguments of `Graph.plot` and its relatives.
+
+    Attributes
+    ----------
+    ax : matplotlib.axes.Axes or None
+        None makes a figure.
+    extent : sequence of west, east, south, north, or None
+        What is shown.
+    colors : a colour, or a map of colours
+    width : float or None
+        Of lines, in points.
+    unit, title : str
+    credit : str or None
+        Whose data it is; None: what the graph's file says.
+    """
+
+    ax: Axes | None
+    extent: Sequence[float] | None
+    colors: Any
+    width: float | None
+    unit: str
+    title: str
+    credit: str | None
+
+
 class Map:
     """A part of a network on axes in degrees, with equal scales to the east and to the north.
 
     Parameters
     ----------
-    coordinates : ndarray, shape (n, 2), or None
-        Of all vertices.
-    ax : matplotlib.axes.Axes or None
-        None makes a figure.
-    extent : sequence of west, east, south, north, or None
-        What is shown; None: the vertices `around`.
+    graph : Graph
+    style : Style
+        Without `extent` the vertices `around` are shown.
     around : ndarray of int or bool, or slice
         Vertices.
     beside : float
@@ -242,22 +259,18 @@ class Map:
     """
 
     def __init__(
-        self,
-        coordinates: Array | None,
-        ax: Axes | None,
-        extent: Sequence[float] | None,
-        around: Any = slice(None),
-        beside: float = 0,
+        self, graph: Any, style: Style, around: Any = slice(None), beside: float = 0
     ) -> None:
         import_extra("matplotlib", "plot")
-        if coordinates is None:
+        if graph.coordinates is None:
             raise ValueError(f"this graph has no coordinates to draw it by; {HOW_TO_LOCATE}")
-        whole = require_degrees(coordinates)
-        self.coordinates = coordinates
-        if extent is None:
-            self.box = _box_around(coordinates[around], whole)
+        whole = require_degrees(graph.coordinates)
+        self.graph, self.style, self.coordinates = graph, style, graph.coordinates
+        self._width, ax = check_width(style.width), style.ax
+        if style.extent is None:
+            self.box = _box_around(self.coordinates[around], whole)
         else:
-            self.box = _check_extent(extent, whole)
+            self.box = _check_extent(style.extent, whole)
         latitude = min(abs(self.box.south + self.box.north) / 2, MOST_LATITUDE)
         #: of a degree of latitude to one of longitude
         self.aspect = 1 / math.cos(math.radians(latitude))
@@ -270,14 +283,14 @@ class Map:
         self.ax: Axes = ax
         self._show_box()
 
-    def label(self, title: str, credit: str) -> None:
-        """Write a title above, a line on whose data this is below, and how long a kilometre is."""
-        if title:
-            self.ax.set_title(title, loc="left")
+    def label(self) -> Axes:
+        """Write the title above, whose data this is below, and how long a kilometre is."""
+        if self.style.title:
+            self.ax.set_title(self.style.title, loc="left")
         look: dict[str, Any] = {"transform": self.ax.transAxes, "fontsize": SMALL, "color": INK}
         wide = self._sides[0] * KM_PER_DEGREE
         if wide <= 0:
-            return
+            return self.ax
         power = 10.0 ** math.floor(math.log10(wide * BAR_PART))
         km = max(step * power for step in (1, 2, 5) if step * power <= wide * BAR_PART)
         end, height = 0.02 + km / wide, 0.015
@@ -287,8 +300,9 @@ class Map:
         )  # fmt: skip
         text = f"{km:g} km" if km >= 1 else f"{1000 * km:g} m"
         self.ax.text((0.02 + end) / 2, height + 0.015, text, ha="center", va="bottom", **look)
-        if credit:
+        if credit := self.graph._credit(self.style.credit):
             self.ax.text(1, -0.005, credit, ha="right", va="top", **look)
+        return self.ax
 
     def _show_box(self) -> None:
         self.ax.set_aspect(self.aspect)
@@ -319,15 +333,23 @@ class Map:
         # both ends beyond the same side
         return np.asarray((beyond[streets.tails] & beyond[streets.heads]) == 0)
 
-    def thin(self, lines: int) -> float:
-        """Return the width in points at which so many lines can be told apart."""
+    def streets_in_view(self) -> Streets:
+        """Return the lines of the network that may be visible."""
+        arcs, _ = street_arcs(self.graph)
+        streets = Streets(self.graph.tails[arcs], self.graph.indices[arcs])
+        return streets.take(self.in_view(streets))
+
+    def widths(self, lines: int) -> tuple[float, float]:
+        """Return the width of so many lines in points: to tell them apart, and their colours.
+
+        Both are that of the style, if it says one.
+        """
+        if self._width is not None:
+            return self._width, self._width
         wide, high = self._inches
         spacing = math.sqrt(wide * high / max(lines, 1)) * POINTS_PER_INCH
-        return min(max(PART_OF_SPACING * spacing, LEAST_WIDTH), MOST_WIDTH)
-
-    def bold(self, lines: int) -> float:
-        """Return the width in points at which the colours of so many lines are visible."""
-        return min(max(BOLDNESS * self.thin(lines), LEAST_BOLD_WIDTH), MOST_WIDTH)
+        thin = min(max(PART_OF_SPACING * spacing, LEAST_WIDTH), MOST_WIDTH)
+        return thin, min(max(BOLDNESS * thin, LEAST_BOLD_WIDTH), MOST_WIDTH)
 
     def draw(self, streets: Streets, pen: Pen, grades: Array | None = None) -> None:
         """Draw lines on top of earlier ones.
@@ -354,13 +376,16 @@ class Map:
         self.ax.add_collection(collection(np.stack(ends, axis=1), **look), autolim=False)
 
     def _draw_image(self, streets: Streets, pen: Pen, grades: Array) -> None:
-        longest = max(self._inches)
-        dots = min(DOTS_PER_INCH, MOST_PIXELS / longest)
+        dots = min(DOTS_PER_INCH, MOST_PIXELS / max(self._inches))
         wide, high = (max(1, round(side * dots)) for side in self._inches)
         widths = pen.widths * dots / POINTS_PER_INCH
-        look = grades, pen.colors, widths
-        image = rasterize(self.coordinates, *streets, *look, self.box, (wide, high))
+        edge = EDGE + math.ceil(widths.max(initial=0) / 2)
+        ink = np.zeros((high + 2 * edge, wide + 2 * edge, CHANNELS), np.float32)
         west, south, east, north = self.box
+        scale = wide / (east - west), high / (north - south)
+        lines = map(seal, (self.coordinates, *streets, grades, pen.colors, widths))
+        _ink_kernel(*lines, west, north, *scale, edge, ink)
+        image = _image_of(ink[edge : edge + high, edge : edge + wide])
         extent = (west, east, south, north)
         self.ax.imshow(image, extent=extent, aspect=self.aspect, zorder=NETWORK_ORDER)
 
@@ -374,12 +399,8 @@ class Map:
         """Draw a colour scale beside the map."""
         norm = import_extra("matplotlib.colors", "plot").Normalize(least, greatest)
         scale = import_extra("matplotlib.cm", "plot").ScalarMappable(norm, cmap)
-        look: dict[str, Any] = {
-            "label": label,
-            "shrink": 0.7,
-            "format": lambda tick, _: amount(tick),
-        }
-        self.ax.figure.colorbar(scale, ax=self.ax, **look)
+        look: dict[str, Any] = {"shrink": 0.7, "format": lambda tick, _: amount(tick)}
+        self.ax.figure.colorbar(scale, ax=self.ax, label=label, **look)
 
     def legend(self, colors: Any, widths: Sequence[float], labels: Sequence[str]) -> None:
         """Draw a legend of lines in a corner."""
@@ -413,43 +434,24 @@ def street_arcs(graph: Any) -> tuple[Array, Array]:
     return arcs, twins[arcs]
 
 
-def draw_network(
-    graph: Any,
-    ax: Axes | None,
-    extent: Sequence[float] | None,
-    color: Any,
-    linewidth: float | None,
-    *texts: str,
-) -> Axes:
-    """Draw lines of one colour; as `Graph.plot`, with its title and credit."""
-    pen, width = Pen.plain(color, 0), check_width(linewidth)
-    drawn = Map(graph.coordinates, ax, extent)
-    streets = Streets.of(graph)
-    streets = streets.take(drawn.in_view(streets))
-    width = width or drawn.thin(streets.tails.size)
+def draw_network(graph: Any, style: Style) -> Axes:
+    """Draw lines of one colour; as `Graph.plot`."""
+    pen, drawn = Pen.plain(style.colors, 0), Map(graph, style)
+    streets = drawn.streets_in_view()
+    width, _ = drawn.widths(streets.tails.size)
     drawn.draw(streets, pen._replace(widths=np.array([width])))
-    drawn.label(*texts)
-    return drawn.ax
+    return drawn.label()
 
 
-def draw_flows(
-    graph: Any,
-    flow: ArrayLike,
-    ax: Axes | None,
-    extent: Sequence[float] | None,
-    cmap: Any,
-    max_width: float | None,
-    unit: str,
-    *texts: str,
-) -> Axes:
+def draw_flows(graph: Any, flow: ArrayLike, style: Style) -> Axes:
     """Draw flows as line widths over a network in grey; as `Graph.plot_flows`."""
     on_arcs = flows_on_arcs(graph, flow)
-    widest = check_width(max_width) or MOST_FLOW_WIDTH
-    if cmap is None:  # from grey to the darkest of viridis
+    widest = check_width(style.width) or MOST_FLOW_WIDTH
+    if style.colors is None:  # from grey to the darkest of viridis
         viridis = import_extra("matplotlib", "plot").colormaps["viridis"]
         colors = _blend([GREY, *viridis([0.5, 0.25, 0.0])])
     else:
-        colors = scale_of_distances(cmap)
+        colors = scale_of_distances(style.colors)
     arcs, twins = street_arcs(graph)
     streets = Streets(graph.tails[arcs], graph.indices[arcs])
     on_streets = on_arcs[arcs]
@@ -457,11 +459,11 @@ def draw_flows(
 
     loaded = on_streets > 0
     ends = np.concatenate(streets.take(loaded))
-    drawn = Map(graph.coordinates, ax, extent, ends if ends.size else slice(None))
+    drawn = Map(graph, style._replace(width=None), ends if ends.size else slice(None))
     seen = drawn.in_view(streets)
-    thin = min(drawn.thin(int(np.count_nonzero(seen))), widest)
+    thin = min(drawn.widths(int(np.count_nonzero(seen)))[0], widest)
     drawn.draw(streets.take(seen & ~loaded), Pen.plain(GREY, thin))
-    drawn.label(*texts)
+    drawn.label()
     if not ends.size:
         return drawn.ax
     greatest = float(on_streets.max())
@@ -475,20 +477,12 @@ def draw_flows(
     shown = [step for step in steps if step <= greatest][-1 : -2 * SHOWN_LOADS : -2][::-1]
     line_widths = [max(widest * load / greatest, thin) for load in shown]
     shades = [colors(load / greatest) for load in shown]
-    drawn.legend(shades, line_widths, [amount(load, unit) for load in shown])
+    drawn.legend(shades, line_widths, [amount(load, style.unit) for load in shown])
     return drawn.ax
 
 
 def flows_on_arcs(graph: Any, flow: ArrayLike) -> Array:
-    """Return the flows of rows of the input as those of arcs; an undirected row has one arc."""
-    flows = _check_flows(flow, graph.input_arcs)
-    # rows that lost to a parallel one count too
-    kept = graph.row_arc >= 0
-    return np.bincount(graph.row_arc[kept], flows[kept], graph.m)
-
-
-def _check_flows(flow: ArrayLike, rows: int) -> NDArray[np.float64]:
-    """Return flows on input rows as floats.
+    """Return the flows of rows of the input as those of arcs; an undirected row has one arc.
 
     Raises
     ------
@@ -497,7 +491,7 @@ def _check_flows(flow: ArrayLike, rows: int) -> NDArray[np.float64]:
     TypeError
         No numbers.
     """
-    flows = np.asarray(flow)
+    flows, rows = np.asarray(flow), graph.input_arcs
     if flows.dtype.kind not in "iuf":
         raise TypeError(f"flow must be numbers, not {flows.dtype}")
     if flows.shape != (rows,):
@@ -510,7 +504,9 @@ def _check_flows(flow: ArrayLike, rows: int) -> NDArray[np.float64]:
             f"the flow on row {first} is {flows[first]}; the width of a line is a finite number, "
             "0 or more"
         )
-    return flows.astype(np.float64)
+    # rows that lost to a parallel one count too
+    kept = graph.row_arc >= 0
+    return np.bincount(graph.row_arc[kept], flows[kept], graph.m)
 
 
 def grade_values(values: Array, least: float, greatest: float) -> NDArray[np.uint8]:
@@ -578,51 +574,16 @@ def _check_extent(extent: Sequence[float], whole: Box) -> Box:
     return box
 
 
-def rasterize(
-    points: Array, tails: Array, heads: Array, shades: Array, colors: Array, widths: Array,
-    box: Box, size: tuple[int, int],
-) -> NDArray[np.float32]:  # fmt: skip
-    """Return an image of straight lines.
-
-    Parameters
-    ----------
-    points : ndarray of float64, shape (n, 2)
-        Where vertices are.
-    tails, heads : ndarray of int32, shape (k,)
-        Ends of the lines; what lies outside of the box is left out.
-    shades : ndarray of uint8, shape (k,)
-        Row of `colors` and `widths` of each line.
-    colors : ndarray of float64, shape (p, 4)
-        Red, green, blue and opacity, 0 to 1.
-    widths : ndarray of float64, shape (p,)
-        In pixels.
-    box : Box
-        What the image shows, in units of the points.
-    size : width, height
-        In pixels.
-
-    Returns
-    -------
-    ndarray of float32, shape (height, width, 4)
-        Red, green, blue and opacity, 0 to 1; the northmost row first. O(k + pixels under lines)
-        time.
-    """
-    west, south, east, north = box
-    width, height = size
-    edge = EDGE + math.ceil(widths.max(initial=0) / 2)
-    ink = np.zeros((height + 2 * edge, width + 2 * edge, CHANNELS), np.float32)
-    scale = width / (east - west), height / (north - south)
-    inputs = map(seal, (points, tails, heads, shades, colors, widths))
-    _ink_kernel(*inputs, west, north, *scale, edge, ink)
-    image = ink[edge : edge + height, edge : edge + width]
-    opacity = image[..., 3]
+def _image_of(ink: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the image of sums of ink times colour, and of ink: red, green, blue, opacity."""
+    opacity = ink[..., 3]
     # pixels without ink get the mean colour, so that resampling the image leaves no dark fringes
     total = opacity.sum(dtype=np.float64)
-    mean = image[..., :3].sum(axis=(0, 1), dtype=np.float64) / total if total else np.ones(3)
+    mean = ink[..., :3].sum(axis=(0, 1), dtype=np.float64) / total if total else np.ones(3)
     inked = opacity > 0
-    colored = np.empty_like(image)
+    colored = np.empty_like(ink)
     colored[..., :3] = mean
-    np.divide(image[..., :3], opacity[..., None], out=colored[..., :3], where=inked[..., None])
+    np.divide(ink[..., :3], opacity[..., None], out=colored[..., :3], where=inked[..., None])
     np.minimum(colored[..., :3], 1, out=colored[..., :3])
     np.minimum(opacity, 1, out=colored[..., 3])
     return colored

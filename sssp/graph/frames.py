@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.errors import GraphFormatError, VertexError, import_extra
-from sssp.graph.labels import label_hint
+from sssp.errors import GraphFormatError, import_extra
+from sssp.graph.labels import no_vertex
 from sssp.graph.sphere import HOW_TO_LOCATE, require_degrees
 from sssp.kernels.dtypes import FLOAT64, INT64
 
@@ -302,10 +302,7 @@ def vertex_table(graph: Any, values: Any, vertices: Any) -> Any:
         chosen = chosen.astype(INT64)
         outside = chosen[(chosen < 0) | (chosen >= graph.n)]
         if outside.size:
-            raise VertexError(
-                f"{outside[0]} is not a vertex of this graph: vertices are 0..{graph.n - 1}"
-                f"{label_hint(graph, outside[0])}"
-            )
+            raise no_vertex(outside[0], graph)
     columns = values if isinstance(values, Mapping) else {"value": values}
     table = {"vertex": label_column(graph.labels, chosen)}
     for name, column in columns.items():

@@ -31,15 +31,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sssp.errors import DistanceOverflowError, GraphFormatError, NegativeWeightError, VertexError
 from sssp.graph import check_arrays, csr, frames, interop
 from sssp.graph.graph_file import pack
-from sssp.graph.labels import (
-    Labels,
-    Lookup,
-    are_labels,
-    as_labels,
-    label_hint,
-    lookup_of,
-    take_labels,
-)
+from sssp.graph.labels import Labels, Lookup, are_labels, as_labels, label_hint, lookup_of
 from sssp.graph.sphere import HOW_TO_LOCATE, Sphere, points_of
 from sssp.graph.turns import Naming, Turns, make_turns
 from sssp.graph.weights import (
@@ -307,8 +299,8 @@ class Graph:
         """
         directed = check_arrays.as_flag(directed, "directed")
         advice = NUMBER_IDS if labels is None else NUMBER_LABELS
-        tail_column = check_arrays.vertex_column(tails, "tail", advice)
-        head_column = check_arrays.vertex_column(heads, "head", advice)
+        tail_column = check_arrays.integer_column(tails, "tails", advice)
+        head_column = check_arrays.integer_column(heads, "heads", advice)
         values = weight_column(weights)
         if not tail_column.size == head_column.size == values.size:
             raise ValueError(
@@ -918,8 +910,8 @@ class Graph:
             As `arc` does, for the first pair that is none; not as many tails as heads.
         """
         advice = "g.vertices(labels) turns labels into vertices"
-        tails = check_arrays.vertex_column(us, "tail", advice)
-        heads = check_arrays.vertex_column(vs, "head", advice)
+        tails = check_arrays.integer_column(us, "tails", advice)
+        heads = check_arrays.integer_column(vs, "heads", advice)
         if tails.size != heads.size:
             counts = f"{tails.size} tails and {heads.size} heads"
             raise ValueError(f"{counts}: they must be equally many")
@@ -1045,7 +1037,8 @@ class Graph:
         fields["indptr"] = np.append(fields["indptr"][:-1][inside], np.count_nonzero(kept))
         fields["indices"] = number[fields["indices"]]
         coordinates = None if self.coordinates is None else self.coordinates[vertices]
-        labels = take_labels(self._labels, vertices)
+        own = vertices if self.labels is None else self.labels[vertices]
+        labels = as_labels(own, vertices.size)
         made = self._replace(turns=None, **fields, coordinates=coordinates, labels=labels)
         return self._carry_turns(made, np.where(kept, np.cumsum(kept) - 1, -1))
 
@@ -1566,9 +1559,9 @@ class Graph:
         not become sharper by zooming in. O(n + m) time: a second for a city, some ten
         for 24 million vertices.
         """
-        from sssp.graph.drawing import draw_network
+        from sssp.graph.drawing import Style, draw_network
 
-        return draw_network(self, ax, extent, color, linewidth, title, self._credit(credit))
+        return draw_network(self, Style(ax, extent, color, linewidth, "", title, credit))
 
     def plot_flows(
         self,
@@ -1613,10 +1606,10 @@ class Graph:
         TypeError
             Flows that are not numbers.
         """
-        from sssp.graph.drawing import draw_flows
+        from sssp.graph.drawing import Style, draw_flows
 
-        texts = title, self._credit(credit)
-        return draw_flows(self, flow, ax, extent, cmap, max_width, unit, *texts)
+        style = Style(ax, extent, cmap, max_width, unit, title, credit)
+        return draw_flows(self, flow, style)
 
     def _credit(self, given: str | None) -> str:
         """Return whose data this is, as given or else as the file says."""

@@ -67,17 +67,6 @@ def as_labels(labels: Any, n: int) -> Labels:
     return array
 
 
-def take_labels(labels: Labels, vertices: Array) -> Labels:
-    """Return the labels of some vertices; without labels, the vertex numbers."""
-    if labels is None:
-        chosen = vertices.astype(np.int64)
-    elif isinstance(labels, range):
-        chosen = vertices.astype(np.int64) + labels.start
-    else:
-        chosen = labels[vertices]
-    return as_labels(chosen, vertices.size)
-
-
 def lookup_of(labels: Labels, n: int) -> Lookup:
     """Return the lookup from labels to vertices."""
     if labels is None:
@@ -117,6 +106,17 @@ def label_hint(graph: Any, value: Any) -> str:
     return (
         f"; {value!r} is the label of vertex {vertex}: pass g.vertex({value!r}), or "
         "g.vertices(labels) for many"
+    )
+
+
+def no_vertex(value: Any, graph: Any, what: str = "") -> VertexError:
+    """Return the error for a number that is no vertex; `what` goes before it in the message."""
+    if graph.n == 0:
+        return VertexError(f"{what}{value} is not a vertex: the graph has none")
+    none = " (-1 of nearest_vertex says that none is near)" if value == -1 else ""
+    return VertexError(
+        f"{what}{value} is not a vertex of this graph{none}: vertices are 0..{graph.n - 1}"
+        f"{label_hint(graph, value)}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -48,7 +49,7 @@ def weight_range(matrix: NDArray[Any]) -> WeightRange:
         An integer that does not fit int64.
     """
     floats = matrix.dtype.kind == "f"
-    least: Any = None
+    least: Any = math.inf
     greatest: Any = 0
     for first, rows in _blocks(matrix):
         low = rows.min().item()
@@ -59,8 +60,8 @@ def weight_range(matrix: NDArray[Any]) -> WeightRange:
                 "where there is no arc write inf (or 0)"
             )
         high = rows.max(where=rows < np.inf, initial=0).item() if floats else rows.max().item()
-        least, greatest = low if least is None else min(least, low), max(greatest, high)
-    least = 0 if least is None or least == np.inf else least
+        least, greatest = min(least, low), max(greatest, high)
+    least = 0 if least == math.inf else least
     if floats:
         return WeightRange(FLOAT64, float(least), float(greatest))
     limits = np.iinfo(INT64)
@@ -74,6 +75,14 @@ def _blocks(matrix: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
     step = max(1, BLOCK // max(1, len(matrix)))
     for first in range(0, len(matrix), step):
         yield first, matrix[first : first + step]
+
+
+def mark_arcs(rows: NDArray[Any], zero_is_arc: bool) -> NDArray[np.bool_]:
+    """Return a mask of the entries in some rows of a matrix that are arcs or loops."""
+    arcs = np.ones(rows.shape, np.bool_) if zero_is_arc else rows != 0
+    if rows.dtype.kind == "f":
+        arcs &= rows < np.inf
+    return arcs
 
 
 class MatrixGraph(Graph):
@@ -111,7 +120,8 @@ class MatrixGraph(Graph):
 
     def count_entries(self) -> int:
         """Count the entries that are arcs or loops, without building the graph."""
-        return sum(int(np.count_nonzero(self._arcs_of(rows))) for _, rows in _blocks(self._matrix))
+        parts = (mark_arcs(rows, self._zero_is_arc) for _, rows in _blocks(self._matrix))
+        return sum(int(np.count_nonzero(part)) for part in parts)
 
     def without_closed_arcs(self) -> MatrixGraph:
         """Return itself: a matrix has no closed arcs."""
@@ -128,15 +138,8 @@ class MatrixGraph(Graph):
                     object.__setattr__(self, slot, getattr(made, slot))
         return object.__getattribute__(self, name)
 
-    def _arcs_of(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return a mask of the entries in some rows that are arcs or loops."""
-        arcs = np.ones(rows.shape, np.bool_) if self._zero_is_arc else rows != 0
-        if rows.dtype.kind == "f":
-            arcs &= rows < np.inf
-        return arcs
-
     def _build(self) -> Graph:
         """Build the graph; a subclass for a matrix of counts builds another."""
-        arcs = self._arcs_of(self._matrix)
+        arcs = mark_arcs(self._matrix, self._zero_is_arc)
         tails, heads = np.nonzero(arcs)
         return Graph.from_arcs(tails, heads, self._matrix[arcs], n=self.n)

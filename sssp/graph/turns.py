@@ -761,14 +761,14 @@ def _expand(indptr: Array, heads: Array, fields: dict[str, Any]) -> Expansion:
     ends = heads[states.arcs].astype(INT64)
     order = np.lexsort((states.out, states.state))
     state, out, to, turn = (np.ascontiguousarray(column[order]) for column in states[1:])
-    first = _offsets(np.bincount(state, minlength=ends.size))
+    first = csr.offsets(np.bincount(state, minlength=ends.size))
     in_states = np.argsort(ends, kind="stable")
     group, leaders = np.zeros(ends.size, INT64), np.zeros(ends.size, INT64)
     counts, free = np.zeros(n, INT64), np.zeros(n, INT64)
-    in_first = _offsets(np.bincount(ends, minlength=n))
+    in_first = csr.offsets(np.bincount(ends, minlength=n))
     _groups_kernel(in_first, in_states, first, out, to, turn, leaders, group, counts, free)
 
-    split, copies = counts > 0, n + _offsets(counts)
+    split, copies = counts > 0, n + csr.offsets(counts)
     place = np.where(split[ends], copies[ends] + group, ends)
     begin = np.where(split, np.where(free >= 0, copies[:-1] + free, -1), np.arange(n))
     extra = np.flatnonzero(begin < 0)
@@ -782,7 +782,7 @@ def _expand(indptr: Array, heads: Array, fields: dict[str, Any]) -> Expansion:
     leader = np.zeros(int(copies[-1]) - n, INT64)
     leader[place[copied] - n] = copied
     degrees = np.diff(indptr)[ends[leader]]
-    begins = _offsets(degrees)
+    begins = csr.offsets(degrees)
     which = np.repeat(np.arange(leader.size), degrees)
     arcs = csr.spread(indptr[ends[leader]], degrees)
     leads, turns = arcs.copy(), np.full(arcs.size, -1)
@@ -810,7 +810,7 @@ def _expand(indptr: Array, heads: Array, fields: dict[str, Any]) -> Expansion:
     )
     arc_of = np.concatenate([arcs, away, nothing[: arrivals.size]])[rows].astype(INDEX)
     turn_of = np.concatenate([turns, nothing])[rows].astype(INDEX)
-    first_arcs = _offsets(np.bincount(np.concatenate(starts), minlength=size))
+    first_arcs = csr.offsets(np.bincount(np.concatenate(starts), minlength=size))
     street = np.arange(size)
     alone = np.bincount(place, minlength=size) == 1
     alone[:n] = False
@@ -823,7 +823,3 @@ def _expand(indptr: Array, heads: Array, fields: dict[str, Any]) -> Expansion:
         first_arcs, indices, arc_of, turn_of, vertex_of, begin, np.arange(n), split, street,
         place[: heads.size],
     )  # fmt: skip
-
-
-def _offsets(counts: Array) -> Array:
-    return np.concatenate([[0], np.cumsum(counts)]).astype(INT64)

@@ -38,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -363,14 +363,6 @@ class _Tasks:
         self.pending: dict[Future[Any], tuple[Routine, list[Any], int]] = {}
         self.missing: dict[Routine, int] = {}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        # Ctrl-C, or an exception: kernels return soon
-        self.stop[0] = 1
-        self.executor.shutdown(wait=False, cancel_futures=True)
-
     def go_on(self, routine: Routine, results: list[Any] | None = None) -> None:
         """Resume a generator with the results of its calls, and submit its next calls."""
         try:
@@ -382,17 +374,23 @@ class _Tasks:
         for i, call in enumerate(calls):
             self.pending[self.executor.submit(*call)] = routine, results, i
 
-    def run(self) -> None:
-        """Run until all generators are finished."""
-        while self.pending:
-            # with a timeout, for else Ctrl-C is not heard on every system
-            for future in wait(self.pending, POLL_SECONDS, FIRST_COMPLETED).done:
-                routine, results, i = self.pending.pop(future)
-                results[i] = future.result()
-                self.missing[routine] -= 1
-                if self.missing[routine] == 0:
-                    del self.missing[routine]
-                    self.go_on(routine, results)
+    def run(self, routine: Routine) -> None:
+        """Run a generator, and those that it starts, until all are finished."""
+        try:
+            self.go_on(routine)
+            while self.pending:
+                # with a timeout, for else Ctrl-C is not heard on every system
+                for future in wait(self.pending, POLL_SECONDS, FIRST_COMPLETED).done:
+                    routine, results, i = self.pending.pop(future)
+                    results[i] = future.result()
+                    self.missing[routine] -= 1
+                    if self.missing[routine] == 0:
+                        del self.missing[routine]
+                        self.go_on(routine, results)
+        finally:
+            # Ctrl-C, or an exception: kernels return soon
+            self.stop[0] = 1
+            self.executor.shutdown(wait=False, cancel_futures=True)
 
 
 class _Elimination:
@@ -548,10 +546,9 @@ def elimination_order(
     n = indptr.size - 1
     if indices.size >= NONE:
         raise ValueError(f"an order takes fewer than {NONE} arcs, not {indices.size}")
-    with _Tasks(threads) as tasks:
-        graph = seal(indptr.view(ARC)), seal(indices.view(VERTEX))
-        accepted = n if widest is None else widest
-        making = _Elimination(*graph, accepted, advance or (lambda count: None), tasks)
-        tasks.go_on(making.reduce())
-        tasks.run()
+    tasks = _Tasks(threads)
+    graph = seal(indptr.view(ARC)), seal(indices.view(VERTEX))
+    accepted = n if widest is None else widest
+    making = _Elimination(*graph, accepted, advance or (lambda count: None), tasks)
+    tasks.run(making.reduce())
     return np.concatenate([*making.low, making.vertices[making.order]]).view(INDEX)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 from sssp.engine.network import Network
 from sssp.engine.plan import solver_of
 from sssp.engine.request import Answer, Request
+from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INT32, INT64
 from sssp.methods import BellmanFord, DeltaStepping, Method
 from sssp.order.structure import Structure
-
-if TYPE_CHECKING:
-    from sssp.graph.graph import Graph
 
 #: methods of searches on the graph
 FLAT, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()

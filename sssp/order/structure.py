@@ -30,6 +30,7 @@ from sssp.engine.reuse import Derived
 from sssp.engine.workers import POLL_SECONDS, Pool, lend_pool
 from sssp.graph.arc_orders import order_of_heads
 from sssp.graph.csr import arc_position, freeze
+from sssp.graph.csr import offsets as offsets  # sweeps take it from here
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, OFFSET
 from sssp.kernels.jit import njit
@@ -110,17 +111,14 @@ class Tasks(NamedTuple):
             for task in (task for phase in phases for task in phase):
                 work(*ranges[task], scratch)
             return
-        #: the tasks that may start when a task is done
-        after: list[list[int]] = [[] for _ in self.ranges]
-        for chain in chains[::-1]:
-            above = self.above[chain]
-            if above >= 0 and downward:
-                after[above].append(chain)
-            elif above >= 0:
-                after[chain].append(above)
+        #: the tasks that may start when a task is done, and for how many each waits
+        after: list[list[int]] = [[] for _ in ranges]
         waiting = [0] * len(ranges)
-        for task in (task for following in after for task in following):
-            waiting[task] += 1
+        for chain in chains[::-1]:
+            if (above := int(self.above[chain])) >= 0:
+                first, then = (above, chain) if downward else (chain, above)
+                after[first].append(then)
+                waiting[then] += 1
         scratches = [make_scratch() for _ in range(threads)]
         change = Condition()
         ready: deque[int] = deque()
@@ -188,7 +186,7 @@ def make_tasks(
     """
     n = parent.size
     limit = max(SMALLEST, n // PIECES)
-    costs = np.concatenate(([0], np.cumsum(counts * counts // 2, dtype=np.int64)))
+    costs = offsets(counts * counts // 2)
     small = size <= limit
     low_parent = parent >= 0
     inside = np.zeros(n, np.bool_)
@@ -635,13 +633,6 @@ def slots_of(structure: Structure, graph: Graph) -> NDArray[np.uint32]:
     slots, arcs = np.empty(graph.m, np.uint32), (graph.indptr, graph.indices)
     _slots_kernel(*arcs, structure.rank, structure.first, structure.upper, slots)
     return freeze(slots)
-
-
-def offsets(counts: NDArray[Any]) -> NDArray[np.int64]:
-    """Return from the sizes of some lists where each begins, and where the last ends."""
-    begins = np.zeros(counts.size + 1, OFFSET)
-    np.cumsum(counts, out=begins[1:])
-    return begins
 
 
 class Ancestors(NamedTuple):

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.graph.csr import offsets
 from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit
 from sssp.order.structure import Structure
@@ -227,12 +228,11 @@ def make_bundles(structure: Structure, limits: tuple[int, ...], top: int) -> Bun
     levels = max(0, by_depth.size - last) if left > top else 0
     parts = np.empty(n, INDEX)
     parts[remaining] = np.maximum(depths - (last - 1), 0) if levels else 0
-    turned = np.concatenate([[0], np.cumsum(np.diff(counts)[::-1])]).astype(np.int64)
+    turned = offsets(np.diff(counts)[::-1])
     inside = ~remaining
     shifts = turned[-2::-1] - np.array(counts[:-1])
     parts[inside] = bundles[inside] + (1 + levels + shifts[tiers[inside]])
-    part_first = np.zeros(1 + levels + counts[-1] + 1, np.int64)
-    np.cumsum(np.bincount(parts, minlength=part_first.size - 1), out=part_first[1:])
+    part_first = offsets(np.bincount(parts, minlength=1 + levels + counts[-1]))
     # by part, then by depth, then from the last rank to the first
     keys = parts.astype(np.int64) * (structure.height + 1) + structure.depth
     rank, place = (n - 1 - np.argsort(keys[::-1], kind="stable")).astype(INDEX), np.empty(n, INDEX)

@@ -25,7 +25,7 @@ from sssp.engine.reuse import Derived
 from sssp.engine.threads import default_threads
 from sssp.engine.workers import ordered_map
 from sssp.errors import DeviceError, NegativeCycleError
-from sssp.graph.check_arrays import arc_column
+from sssp.graph.check_arrays import arc_column, is_on_device
 from sssp.graph.graph import Graph
 from sssp.graph.graph_file import pack
 from sssp.graph.turns import Turns
@@ -371,7 +371,7 @@ class Hierarchy:
 
     def _is_light(self, change: Any) -> bool:
         """Whether the version of a scenario only records which arcs change, or is on a GPU."""
-        return _is_device_array(change) or (isinstance(change, tuple) and self.least_weight >= 0)
+        return is_on_device(change) or (isinstance(change, tuple) and self.least_weight >= 0)
 
     def _change(self, graph: Graph, arcs: ArrayLike, threads: int | None = None) -> Hierarchy:
         """Return the hierarchy of a graph with other weights on some arcs."""
@@ -544,18 +544,12 @@ def topology_digest(graph: Graph) -> str:
 
 def _with_weights(graph: Graph, w: Any, rows: Any = None) -> Graph:
     """Return ``graph.with_weights(w, rows=rows)``; `w` or `rows` may be on a CUDA device."""
-    if graph.turns is not None and _is_device_array(w):
-        from sssp.cuda.device_weights import on_host
+    if is_on_device(w) or is_on_device(rows):
+        from sssp.cuda.device_weights import on_host, with_weights_there
 
-        w = on_host(w)
-    if rows is None and _is_device_array(w):
-        from sssp.cuda.device_weights import with_weights_there
-
-        return with_weights_there(graph, w)
-    if _is_device_array(rows):
-        from sssp.cuda.device_weights import on_host
-
-        rows = on_host(rows)
+        if rows is None and graph.turns is None:
+            return with_weights_there(graph, w)
+        w, rows = (on_host(given) if is_on_device(given) else given for given in (w, rows))
     return graph.with_weights(w, rows=rows)
 
 
@@ -626,7 +620,7 @@ def build_in_batches(
     def take(change: Any) -> tuple[T | None, Any]:
         """Build a light scenario at once; copy arrays that a generator may reuse."""
         if is_light(change):
-            return build(change if _is_device_array(change) else _copy(change), threads), None
+            return build(change if is_on_device(change) else _copy(change), threads), None
         return None, _copy(change)
 
     left = enumerate(changes)
@@ -650,7 +644,7 @@ def _copy(change: Any) -> Any:
     """Copy a scenario, because a generator may reuse its arrays."""
     if isinstance(change, tuple):
         return tuple(map(_copy, change))
-    if _is_device_array(change):
+    if is_on_device(change):
         from sssp.cuda.device_weights import copy_there
 
         return copy_there(change)
@@ -670,8 +664,3 @@ def _call_for(call: Callable[..., R], number: int, *arguments: Any) -> R:
         else:
             error.add_note(f"scenario {number}")
         raise
-
-
-def _is_device_array(array: Any) -> bool:
-    """Return whether an array of any library is on a CUDA device."""
-    return hasattr(array, "__cuda_array_interface__")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sssp.errors import VerificationError
 from sssp.graph.check_arrays import is_real, is_sparse
+from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT32, FLOAT64, INDEX, INT16, INT32, INT64, unreached
-
-if TYPE_CHECKING:
-    from sssp.graph.graph import Graph
-    from sssp.results.trees import ShortestPaths
+from sssp.results.trees import ShortestPaths
 
 
 def check_form(g: Graph, result: ShortestPaths) -> None:

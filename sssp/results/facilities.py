@@ -179,7 +179,8 @@ class NearestFacilities:
         VertexError
             No such rank.
         """
-        from sssp.results.plots import Style, draw_distances
+        from sssp.graph.drawing import Style
+        from sssp.results.plots import draw_distances
 
         self.distance(0, rank)
         style = Style(ax, extent, cmap, linewidth, unit, title, credit)

@@ -16,23 +16,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import NegativeWeightError, import_extra
 from sssp.graph.check_arrays import is_real
-from sssp.graph.csr import tails_of
+from sssp.graph.csr import offsets, tails_of
 from sssp.graph.drawing import MOST_LATITUDE, street_arcs
 from sssp.graph.frames import WGS84, label_column
+from sssp.graph.graph import Graph
 from sssp.graph.sphere import EARTH_RADIUS, HOW_TO_LOCATE, mercator, require_degrees
 from sssp.graph.weights import closed_weight
 from sssp.kernels.dtypes import FLOAT64, INT64, unreached
 from sssp.kernels.jit import njit
-
-if TYPE_CHECKING:
-    from sssp.graph.graph import Graph
 
 Array = NDArray[Any]
 
@@ -476,13 +474,13 @@ def _polygons(places: Array, firsts: Array) -> Any:
     owner[holes[hole[smallest_last]]] = shell[smallest_last]
     order = np.lexsort((areas < 0, owner))
     ring, number, _ = _within(sizes[order])
-    offsets = (
-        np.append(0, np.cumsum(sizes[order])),
+    bounds = (
+        offsets(sizes[order]),
         np.searchsorted(owner[order], np.arange(shells.size + 1)),
         np.array([0, shells.size]),
     )
     kind = shapely.GeometryType.MULTIPOLYGON
-    return shapely.from_ragged_array(kind, degrees[firsts[order][ring] + number], offsets)[0]
+    return shapely.from_ragged_array(kind, degrees[firsts[order][ring] + number], bounds)[0]
 
 
 def _within(counts: Array) -> tuple[Array, Array, Array]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,20 +28,8 @@ DOT_SIZE, SMALL_DOT_SIZE, MANY_DOTS = 7.0, 3.0, 20
 LEGEND_WIDTH = 4.0
 
 
-class Style(NamedTuple):
-    """The common arguments of `ShortestPaths.plot` and its relatives."""
-
-    ax: Axes | None
-    extent: Sequence[float] | None
-    cmap: Any
-    linewidth: float | None
-    unit: str
-    title: str
-    credit: str | None
-
-
 def draw_distances(
-    graph: Graph, distances: Array, sources: Array, path: Array | None, style: Style
+    graph: Graph, distances: Array, sources: Array, path: Array | None, style: drawing.Style
 ) -> Axes:
     """Draw a network coloured by distance; as `ShortestPaths.plot`.
 
@@ -54,11 +41,11 @@ def draw_distances(
     path : ndarray, shape (vertices,), or None
     style : Style
     """
-    width, colors = drawing.check_width(style.linewidth), drawing.scale_of_distances(style.cmap)
+    colors = drawing.scale_of_distances(style.colors)
     reached = distances != unreached(distances.dtype)
-    drawn = drawing.Map(graph.coordinates, style.ax, style.extent, reached, drawing.BAR_WIDTH)
-    streets, values = _find_lines(graph, drawn, distances)
-    thin, bold = (width or fit(values.size) for fit in (drawn.thin, drawn.bold))
+    drawn = drawing.Map(graph, style, reached, drawing.BAR_WIDTH)
+    streets, values = _find_lines(drawn, distances)
+    thin, bold = drawn.widths(values.size)
     far = values == unreached(values.dtype)
     drawn.draw(streets.take(far), drawing.Pen.plain(drawing.GREY, thin))
     shown, known = streets.take(~far), values[~far]
@@ -73,12 +60,11 @@ def draw_distances(
     if path is not None:
         _draw_path(drawn, path)
     _mark_sources(drawn, sources)
-    drawn.label(style.title, graph._credit(style.credit))
-    return drawn.ax
+    return drawn.label()
 
 
 def draw_isochrones(
-    graph: Graph, distances: Array, sources: Array, limits: Array, style: Style
+    graph: Graph, distances: Array, sources: Array, limits: Array, style: drawing.Style
 ) -> Axes:
     """Draw a network in bands of distance; as `ShortestPaths.plot_isochrones`.
 
@@ -91,13 +77,12 @@ def draw_isochrones(
         Ascending.
     style : Style
     """
-    width = drawing.check_width(style.linewidth)
-    colors = drawing.scale_of_distances(style.cmap)(np.linspace(0, 1, limits.size))
+    colors = drawing.scale_of_distances(style.colors)(np.linspace(0, 1, limits.size))
     missing = unreached(distances.dtype)
     within = (distances != missing) & (distances <= limits[-1])
-    drawn = drawing.Map(graph.coordinates, style.ax, style.extent, within)
-    streets, values = _find_lines(graph, drawn, distances)
-    thin, bold = (width or fit(values.size) for fit in (drawn.thin, drawn.bold))
+    drawn = drawing.Map(graph, style, within)
+    streets, values = _find_lines(drawn, distances)
+    thin, bold = drawn.widths(values.size)
     band = np.where(values == missing, limits.size, np.searchsorted(limits, values))
     beyond = band == limits.size
     drawn.draw(streets.take(beyond), drawing.Pen.plain(drawing.GREY, thin))
@@ -109,8 +94,7 @@ def draw_isochrones(
         labels.append("beyond")
     drawn.legend([*colors, drawing.GREY][: len(labels)], [LEGEND_WIDTH] * len(labels), labels)
     _mark_sources(drawn, sources)
-    drawn.label(style.title, graph._credit(style.credit))
-    return drawn.ax
+    return drawn.label()
 
 
 def check_limits(limits: ArrayLike, limit: float | None) -> Array:
@@ -143,12 +127,9 @@ def check_limits(limits: ArrayLike, limit: float | None) -> Array:
     return bands
 
 
-def _find_lines(
-    graph: Graph, drawn: drawing.Map, distances: Array
-) -> tuple[drawing.Streets, Array]:
+def _find_lines(drawn: drawing.Map, distances: Array) -> tuple[drawing.Streets, Array]:
     """Return the visible lines, and for each the distance of its farther end."""
-    streets = drawing.Streets.of(graph)
-    streets = streets.take(drawn.in_view(streets))
+    streets = drawn.streets_in_view()
     # (what stands for unreached is the greatest number)
     return streets, np.maximum(distances[streets.tails], distances[streets.heads])
 
@@ -157,17 +138,10 @@ def _draw_path(drawn: drawing.Map, path: Array) -> None:
     effects = import_extra("matplotlib.patheffects", "plot")
     lon, lat = drawn.coordinates[path].T
     drawn.ax.plot(
-        lon,
-        lat,
-        color=PATH_COLOR,
-        linewidth=PATH_WIDTH,
-        solid_capstyle="round",
-        solid_joinstyle="round",
-        label="shortest path",
-        scalex=False,
-        scaley=False,
+        lon, lat, color=PATH_COLOR, linewidth=PATH_WIDTH, solid_capstyle="round",
+        solid_joinstyle="round", label="shortest path", scalex=False, scaley=False,
         path_effects=[effects.Stroke(linewidth=CASING_WIDTH, foreground="white"), effects.Normal()],
-    )
+    )  # fmt: skip
     drawn.mark(path[-1:], color=PATH_COLOR, markersize=DOT_SIZE, zorder=3)
 
 

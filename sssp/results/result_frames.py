@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,8 @@ from sssp.cpu.tree_sums import arcs_between
 from sssp.errors import import_extra
 from sssp.graph.check_arrays import is_sparse
 from sssp.graph.frames import label_column, require_coordinates
+from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INT64, unreached
-
-if TYPE_CHECKING:
-    from sssp.graph.graph import Graph
 
 Array = NDArray[Any]
 

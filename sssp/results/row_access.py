@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import DistanceOverflowError
 from sssp.graph.check_arrays import is_sparse
-
-if TYPE_CHECKING:
-    from sssp.graph.graph import Graph
+from sssp.graph.graph import Graph
 
 
 def stored_row(matrix: Any, row: int) -> tuple[NDArray[Any], NDArray[Any]]:

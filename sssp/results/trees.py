@@ -17,9 +17,9 @@ from sssp.engine.request import Answer, Request
 from sssp.engine.threads import default_threads
 from sssp.engine.workers import ordered_map
 from sssp.errors import UnreachableError, VertexError
-from sssp.graph.check_arrays import as_flag, is_sparse
+from sssp.graph.check_arrays import as_flag, is_on_device, is_sparse
 from sssp.graph.frames import arc_lines
-from sssp.graph.labels import label_hint
+from sssp.graph.labels import label_hint, no_vertex
 from sssp.kernels.dtypes import FLOAT64, INT64, unreached
 from sssp.methods import BreadthFirst
 from sssp.results import result_frames as frames
@@ -150,7 +150,7 @@ class ShortestPaths:
         host.__dict__.update(self.__dict__)
         for name in ("distances", "predecessors", "origin"):
             array = getattr(self, name)
-            setattr(host, name, array.to_host() if _is_on_device(array) else array)
+            setattr(host, name, array.to_host() if is_on_device(array) else array)
         return host
 
     @property
@@ -511,8 +511,7 @@ class ShortestPaths:
             vertices = np.arange(self.graph.n)
             tails = row_access.dense_row(self.predecessors, row, self.rows, -1)
         if self.targets is None:
-            missing = unreached(self.distances.dtype)
-            distances = row_access.dense_row(self.distances, row, self.rows, missing)[vertices]
+            distances = self._distances_of(row)[vertices]
         else:
             weights = self._weights_of_distances()
             distances = frames.tree_lengths(self.graph, tails, vertices, weights)
@@ -570,7 +569,8 @@ class ShortestPaths:
         UnreachableError, VertexError, TypeError
             As `path`.
         """
-        from sssp.results.plots import Style, draw_distances
+        from sssp.graph.drawing import Style
+        from sssp.results.plots import draw_distances
 
         row, distances = self._distances_to_all(row)
         path = None if path_to is None else self.path(path_to, row)
@@ -622,7 +622,8 @@ class ShortestPaths:
         VertexError, TypeError
             No such row; limits that are not numbers.
         """
-        from sssp.results.plots import Style, check_limits, draw_isochrones
+        from sssp.graph.drawing import Style
+        from sssp.results.plots import check_limits, draw_isochrones
 
         row, distances = self._distances_to_all(row)
         bands = check_limits(limits, self.limit)
@@ -801,8 +802,12 @@ class ShortestPaths:
                 "this call asked for targets alone, so nothing is known of the other vertices: "
                 "omit targets=, or give a limit instead"
             )
+        return index, self._distances_of(index)
+
+    def _distances_of(self, row: int) -> NDArray[Any]:
+        """Return the distances of a row in all its columns, contiguous."""
         missing = unreached(self.distances.dtype)
-        return index, row_access.dense_row(self.distances, index, self.rows, missing)
+        return row_access.dense_row(self.distances, row, self.rows, missing)
 
     def _searched_distances(self, row: int) -> NDArray[Any]:
         """Return the distances of a row to all vertices of the graph that was searched."""
@@ -820,7 +825,7 @@ class ShortestPaths:
 
     @property
     def _on_device(self) -> bool:
-        return _is_on_device(self.distances)
+        return is_on_device(self.distances)
 
     def _require_host(self) -> None:
         if self._on_device:
@@ -848,7 +853,7 @@ class ShortestPaths:
 
     def _load_there(self, volumes: Any) -> NDArray[Any]:
         """Load on the device of the trees if possible, else on the host."""
-        there = _is_on_device(volumes)
+        there = is_on_device(volumes)
         flows = volumes if there else as_numbers(volumes, "volumes")
         self._check_volumes_shape(tuple(flows.shape))
         trees, found = self._trees_there(), None
@@ -924,10 +929,8 @@ class ShortestPaths:
                 f"{self._vertices_of(columns[[first]])[0]} is {volumes[first]}; where nothing "
                 "travels write 0"
             )
-        missing = unreached(self.distances.dtype)
-        lost = columns[
-            row_access.dense_row(self.distances, row, self.rows, missing)[columns] == missing
-        ]
+        is_lost = self._distances_of(row)[columns] == unreached(self.distances.dtype)
+        lost = columns[is_lost]
         raise UnreachableError(
             f"volumes lead from {self._from(row)} to {lost.size} vertices that are not "
             f"reached, vertex {self._vertices_of(lost)[0]} first; set them to 0"
@@ -952,10 +955,7 @@ class ShortestPaths:
         except TypeError as error:
             raise TypeError(f"{error}{label_hint(g, vertex)}") from None
         if not 0 <= index < g.n:
-            raise VertexError(
-                f"{index} is not a vertex of this graph: vertices are 0..{g.n - 1}"
-                f"{label_hint(g, index)}"
-            )
+            raise no_vertex(index, g)
         return index
 
 
@@ -977,10 +977,6 @@ def _skim(
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _is_on_device(array: Any) -> bool:
-    return hasattr(array, "__cuda_array_interface__")
 
 
 def _without_axes(matrix: Any, one_row: bool, one_column: bool) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,9 @@ from sssp.cpu.tree_sums import TreeSums, add_at
 from sssp.engine.plan import Plan
 from sssp.engine.request import Answer, Request
 from sssp.graph.check_arrays import is_sparse
+from sssp.graph.graph import Graph
 from sssp.methods import BreadthFirst, Dijkstra
 from sssp.results.trees import ShortestPaths
-
-if TYPE_CHECKING:
-    from sssp.graph.graph import Graph
 
 
 class TurnedPaths(ShortestPaths):
@@ -105,15 +103,15 @@ class TurnedPaths(ShortestPaths):
         return self.graph.turns.expansion.values_of_arcs(values)  # type: ignore[union-attr]
 
     def _loads_of_arcs(self, load: NDArray[Any]) -> NDArray[Any]:
-        return _add_up(load, self.graph.turns.expansion.arc_of, self.graph.m)  # type: ignore[union-attr]
+        return add_up(load, self.graph.turns.expansion.arc_of, self.graph.m)  # type: ignore[union-attr]
 
     def _loads_of_turns(self, load: NDArray[Any]) -> NDArray[Any]:
         turns = self.graph.turns
         assert turns is not None
-        return _add_up(load, turns.expansion.turn_of, turns.costs.size)
+        return add_up(load, turns.expansion.turn_of, turns.costs.size)
 
 
-def _add_up(load: NDArray[Any], places: NDArray[np.int32], size: int) -> NDArray[Any]:
+def add_up(load: NDArray[Any], places: NDArray[np.int32], size: int) -> NDArray[Any]:
     """Sum loads by place; -1 means none."""
     sums = np.zeros(size + 1, load.dtype)
     add_at(sums, np.where(places < 0, size, places), load)
