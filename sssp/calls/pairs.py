@@ -477,9 +477,8 @@ def _run(plan: Plan[Request]) -> Answer | None:
     if answer is None:
         return None
     if plan.network._methods is not None:  # (a prepared map has them by the climbs of the trips)
-        there = plan.on_device("cpu", request.threads)
-        there.request.memory_limit = physical_memory()
-        found = there.run()
+        asked = replace(request, device="cpu", memory_limit=physical_memory(), progress=False)
+        found = plan._replace(request=asked).run()
         answer.walks = None if found is None else found.walks
     else:
         answer.walks = _find_walks(rows, answer.distances)
