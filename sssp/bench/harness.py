@@ -52,10 +52,9 @@ class BenchPlan:
 
     def refuse(self, seconds: float) -> str:
         """Return why a call of such an expected time is skipped; empty if it is not."""
-        limit = self.row_limit
-        if seconds <= limit:
+        if seconds <= self.row_limit:
             return ""
-        return f"one call takes about {seconds:,.0f} s, the limit is {limit:g} s"
+        return f"one call takes about {seconds:,.0f} s, the limit is {self.row_limit:g} s"
 
 
 @dataclass(frozen=True)

@@ -209,8 +209,7 @@ class Certifier:
             rtol = self.last_rtol
             code, place = self._look(row, limit, rtol)
         if code != RIGHT:
-            distances, weights = self.operands(row.distances)
-            _Failure(self.asked, self.graph, row, distances, weights).explain(code, place, limit)
+            _Failure(self, row).explain(code, place, limit)
         return rtol
 
     def certify_targets(
@@ -306,9 +305,8 @@ class Certifier:
             return found, limit
         g = self.graph
         # (each once, without the sort or the hashing of a million targets for every row)
-        is_wanted = np.zeros(g.n, np.bool_)
-        is_wanted[targets] = True
-        wanted = np.flatnonzero(is_wanted)
+        wanted = np.zeros(g.n, np.bool_)
+        wanted[targets] = True
         final = reference.dijkstra_kernel(
             g.indptr, g.indices, weights, row.sources, wanted, bound, distances
         )
@@ -451,15 +449,12 @@ def _greatest(number: Any) -> Any:
     return np.iinfo(number).max if number is np.int64 else np.finfo(number).max.item()
 
 
-@dataclass(frozen=True)
 class _Failure:
     """Explains in words a failure that the kernel found."""
 
-    asked: Graph
-    graph: Graph
-    row: CheckedRow
-    distances: NDArray[Any]
-    weights: NDArray[Any]
+    def __init__(self, certifier: Certifier, row: CheckedRow) -> None:
+        self.asked, self.graph, self.row = certifier.asked, certifier.graph, row
+        self.distances, self.weights = certifier.operands(row.distances)
 
     def explain(self, code: int, place: int, limit: float | None) -> NoReturn:
         """Raise the error for the kernel's `code` at a vertex or arc."""

@@ -106,9 +106,12 @@ class ExecutorRunner(Runner):
         left = iter(blocks)
         under_way: set[futures.Future[Done]] = set()
         try:
-            for block in islice(left, AHEAD * self.slots):
-                under_way.add(self.submit(inputs, block))
-            while under_way:
+            while True:
+                for block in islice(left, AHEAD * self.slots - len(under_way)):
+                    asked = inputs, block, self.measured_on, self.threads
+                    under_way.add(self.on.submit(do_block, *asked))
+                if not under_way:
+                    return
                 # with a timeout, for else Ctrl-C is not heard on every system
                 done, under_way = futures.wait(under_way, POLL_SECONDS, futures.FIRST_COMPLETED)
                 some, failed = _split_failed(done)
@@ -117,8 +120,6 @@ class ExecutorRunner(Runner):
                 # (now that they are on record: a crash costs a worker one block, not two)
                 for future in failed:
                     future.result()
-                for block in islice(left, len(some)):
-                    under_way.add(self.submit(inputs, block))
         except futures.BrokenExecutor as error:
             raise JobError(
                 f"a worker of the executor has died ({error}); what is done is kept: run the job "
@@ -127,12 +128,6 @@ class ExecutorRunner(Runner):
         finally:
             for future in under_way:
                 future.cancel()
-
-    def submit(self, inputs: Inputs | Ticket, block: int) -> futures.Future[Done]:
-        """Submit a block to the executor."""
-        asked = inputs, block, self.measured_on, self.threads
-        future: futures.Future[Done] = self.on.submit(do_block, *asked)
-        return future
 
 
 class LocalRunner(Runner):

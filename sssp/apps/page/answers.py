@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -197,9 +195,8 @@ class Answers:
         self.map = street_map
         self.device = device
         room = VERSION_BYTES // (BYTES_OF_AN_ARC * max(network.m, 1))
-        self._most_versions = min(max(room, FEWEST_VERSIONS), MOST_VERSIONS)
-        self._versions: OrderedDict[tuple[Any, ...], Graph | Hierarchy] = OrderedDict()
-        self._lock = threading.Lock()
+        most = min(max(room, FEWEST_VERSIONS), MOST_VERSIONS)
+        self._find_version = lru_cache(most)(self._make_version)
 
     @property
     def graph(self) -> Graph:
@@ -344,14 +341,18 @@ class Answers:
 
     def _version(self, question: MapRequest) -> Graph | Hierarchy:
         """Return the map with the closed streets and the traffic of a request."""
-        network = self.network
-        if question.traffic:
-            network = self._find_version((question.traffic,), self._in_traffic, question.traffic)
-        if question.closed:
-            arcs = self.map.arcs[list(question.closed)].ravel()
-            key = (question.traffic, question.closed)
-            network = self._find_version(key, network.without_arcs, arcs[arcs >= 0])
-        return network
+        if question.traffic or question.closed:
+            return self._find_version(question.traffic, question.closed)
+        return self.network
+
+    def _make_version(
+        self, factors: tuple[float, ...], closed: tuple[int, ...]
+    ) -> Graph | Hierarchy:
+        if not closed:
+            return self._in_traffic(factors)
+        arcs = self.map.arcs[list(closed)].ravel()
+        network = self._find_version(factors, ()) if factors else self.network
+        return network.without_arcs(arcs[arcs >= 0])
 
     def _in_traffic(self, factors: tuple[float, ...]) -> Graph | Hierarchy:
         weights = self.graph.weights
@@ -362,18 +363,6 @@ class Answers:
             scaled = np.rint(np.where(closed, 0, scaled)).astype(np.int64)
         scaled[closed] = unreached(scaled.dtype)
         return self.network.with_weights(scaled)
-
-    def _find_version(self, key: tuple[Any, ...], make: Any, argument: Any) -> Graph | Hierarchy:
-        with self._lock:
-            if key in self._versions:
-                self._versions.move_to_end(key)
-                return self._versions[key]
-        version: Graph | Hierarchy = make(argument)
-        with self._lock:
-            self._versions[key] = version
-            while len(self._versions) > self._most_versions:
-                self._versions.popitem(last=False)
-        return version
 
 
 def encode(distances: Array) -> tuple[NDArray[np.uint16], dict[str, Any]]:
