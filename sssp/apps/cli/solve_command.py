@@ -49,9 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_search(parser)
     arguments.add_limit(parser, help="leave out what lies farther than this")
     arguments.add_unit(parser)
-    parser.add_argument(
-        "--predecessors", action="store_true", help="write the tree to the output file too"
-    )
+    text = "write the tree to the output file too"
+    parser.add_argument("--predecessors", action="store_true", help=text)
     add_output(parser, FORMATS)
 
 

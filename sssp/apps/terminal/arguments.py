@@ -506,13 +506,7 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
 class _StoreOnce(argparse.Action):
     """Stores the value of an argument, and refuses a second one."""
 
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
         """Store the value, as argparse does."""
         given = vars(namespace).setdefault("given", set())
         if self.dest in given:
