@@ -374,25 +374,16 @@ class Certifier:
         wanted = np.unique(targets[distances[targets] != missing])
         self._refuse(row, np.setdiff1d(wanted, vertices), "is reached, but no path to it is stored")
         roots = np.isin(vertices, row.sources) & (distances[vertices] == 0)
-        self._refuse(
-            row,
-            vertices[(tails == -1) != roots],
-            "is stored with a predecessor if it is a source, or without one if it is none",
-        )
+        wrong = "is stored with a predecessor if it is a source, or without one if it is none"
+        self._refuse(row, vertices[(tails == -1) != roots], wrong)
         inner = ~roots
         places = np.minimum(np.searchsorted(vertices, tails[inner]), max(vertices.size - 1, 0))
-        self._refuse(
-            row,
-            vertices[inner][vertices[places] != tails[inner]],
-            "is stored, but not its predecessor",
-        )
+        alone = vertices[inner][vertices[places] != tails[inner]]
+        self._refuse(row, alone, "is stored, but not its predecessor")
         leaves = np.ones(vertices.size, np.bool_)
         leaves[places] = False
-        self._refuse(
-            row,
-            vertices[leaves & ~np.isin(vertices, wanted)],
-            "is stored, but lies on no path to a target",
-        )
+        stray = vertices[leaves & ~np.isin(vertices, wanted)]
+        self._refuse(row, stray, "is stored, but lies on no path to a target")
         if rtol and distances.dtype.kind == "f":
             self._certify_lengths(row, found, wanted, rtol)
             return
@@ -403,8 +394,8 @@ class Certifier:
             *(g.indptr, g.indices, weights, row.sources, distances, row.origin),
             *(unreached(distances.dtype), self._negative, g._arrivals, promised),
         )
-        wrong = vertices[tails != promised[vertices]]
-        self._refuse(row, wrong, "has not the predecessor that the call promises")
+        others = vertices[tails != promised[vertices]]
+        self._refuse(row, others, "has not the predecessor that the call promises")
 
     def _certify_lengths(
         self, row: CheckedRow, found: CheckedRow, wanted: NDArray[np.int64], rtol: float

@@ -345,16 +345,8 @@ def _make_plan(
     graph: Graph, sources: Any, method: Method, limit: float, trees: bool, device: str, **more: Any
 ) -> Plan[Request]:
     """Plan a search for trees with the fewest arcs, and allocate its rows."""
-    plan = make_plan(
-        graph,
-        sources,
-        method=method,
-        limit=limit,
-        predecessors=trees,
-        device=device,
-        known={method.name: type(method)},
-        **more,
-    )
+    more |= {"limit": limit, "predecessors": trees, "device": device}
+    plan = make_plan(graph, sources, method=method, known={method.name: type(method)}, **more)
     out = np.empty((plan.request.rows, graph.n), FLOAT64)
     return plan._replace(request=replace(plan.request, origins=trees, fewest_arcs=True, out=out))
 

@@ -31,23 +31,11 @@ import networkx as nx
 import numpy as np
 
 from sssp import ShortestPaths
+from sssp.apps.networkx import searches
 from sssp.apps.networkx.choice import FLOYD_WARSHALL_KNOWS_CYCLES, can_run, should_run
 from sssp.apps.networkx.converted import ConvertedGraph, convert_from_nx, convert_to_nx
 from sssp.apps.networkx.info import FUNCTIONS
-from sssp.apps.networkx.searches import (
-    HOPS,
-    PathBetween,
-    Paths,
-    SearchKind,
-    SearchRow,
-    by_hops,
-    find_between,
-    find_matrix,
-    has_negative_cycle,
-    kind_of,
-    search_each,
-    search_from,
-)
+from sssp.apps.networkx.searches import HOPS, PathBetween, Paths, SearchKind, SearchRow, kind_of
 
 __all__ = ["can_run", "convert_from_nx", "convert_to_nx", "should_run"]
 
@@ -153,17 +141,17 @@ def _search(
     """
     tree = form in OF_TREES
     if not ends:
-        return ((row.source, form(row)) for row in search_each(G, kind, tree=tree))
+        return ((row.source, form(row)) for row in searches.search_each(G, kind, tree=tree))
     target = ends.get("target")
     sources = ends["sources"] if "sources" in ends else [ends.get("source", target)]
     starts: list[Any] = list(dict.fromkeys(map(G.vertex, sources)))
     found: SearchRow | PathBetween | None = None
     if starts and None not in starts:
         if len(ends) == 2:
-            found = find_between(G, kind, starts, G.vertex(target), tree=tree)
+            found = searches.find_between(G, kind, starts, G.vertex(target), tree=tree)
         else:
             kind = kind._replace(backwards="target" in ends)
-            found = search_from(G, kind, starts, tree=tree)
+            found = searches.search_from(G, kind, starts, tree=tree)
     if found is None:
         _raise_as_networkx(name, G, (*sources, target), **given)
     return form(found)
@@ -191,7 +179,7 @@ def predecessor(
         return row.all_predecessors(), row.lengths() if return_seen else {}
 
     # (a cutoff of 0 is none here)
-    kind, ends = by_hops(cutoff or None), {"source": source}
+    kind, ends = searches.by_hops(cutoff or None), {"source": source}
     before, lengths = _search("predecessor", G, kind, ends, form, ends)
     if target is not None:
         before, lengths = before.get(target, []), lengths.get(target, -1)
@@ -203,13 +191,13 @@ def has_path(G: ConvertedGraph, source: Any, target: Any) -> bool:
     start, end = G.vertex(source), G.vertex(target)
     if start is None or end is None:  # (NetworkX takes None for all nodes)
         return bool(_ask_networkx("has_path", G, (source, target), source=source, target=target))
-    return find_between(G, by_hops(), [start], end, tree=False) is not None
+    return searches.find_between(G, searches.by_hops(), [start], end, tree=False) is not None
 
 
 def negative_edge_cycle(G: ConvertedGraph, weight: Any = "weight", heuristic: bool = True) -> bool:
     """Return whether there is a cycle of negative length; `heuristic` makes no difference."""
     kind = kind_of("bellman-ford", G, weight)
-    return kind.method == "bellman-ford" and has_negative_cycle(G)
+    return kind.method == "bellman-ford" and searches.has_negative_cycle(G)
 
 
 # -- dense ---------------------------------------------------------------------------------------
@@ -217,7 +205,7 @@ def negative_edge_cycle(G: ConvertedGraph, weight: Any = "weight", heuristic: bo
 
 def johnson(G: ConvertedGraph, weight: Any = "weight") -> dict[Any, Paths]:
     """Return the paths from every node to all others."""
-    found = find_matrix(G, kind_of("bellman-ford", G, weight), tree=True)
+    found = searches.find_matrix(G, kind_of("bellman-ford", G, weight), tree=True)
     columns = zip(G.nodes, found.distances, found.predecessors, strict=True)
     return {node: SearchRow(G, [v], *row).paths() for v, (node, *row) in enumerate(columns)}
 
@@ -271,7 +259,7 @@ def floyd_warshall_numpy(
 def _matrix(G: ConvertedGraph, weight: Any, *, tree: bool) -> ShortestPaths:
     """Search from every node; refuse a negative cycle as this version of NetworkX does."""
     try:
-        return find_matrix(G, kind_of("bellman-ford", G, weight), tree=tree)
+        return searches.find_matrix(G, kind_of("bellman-ford", G, weight), tree=tree)
     except nx.NetworkXUnbounded as error:
         if FLOYD_WARSHALL_KNOWS_CYCLES:
             raise
@@ -308,13 +296,13 @@ def closeness_centrality(
     """
     kind = kind_of("dijkstra", G, distance)._replace(backwards=True)
     if u is None:
-        rows = search_each(G, kind, tree=False)
+        rows = searches.search_each(G, kind, tree=False)
         closeness = (_closeness(G, row, wf_improved) for row in rows)
         return dict(zip(G.nodes, closeness, strict=True))
     vertex = G.vertex(u)
     if vertex is None:
         _raise_as_networkx("closeness_centrality", G, (), u=u, distance=distance)
-    row = search_from(G, kind, [vertex], tree=False)
+    row = searches.search_from(G, kind, [vertex], tree=False)
     return _closeness(G, row, wf_improved)
 
 
@@ -347,7 +335,7 @@ def eccentricity(G: ConvertedGraph, v: Any = None, sp: None = None, weight: Any 
 
 
 def _eccentricities(G: ConvertedGraph, vertices: Sequence[int], weight: Any) -> dict[Any, Any]:
-    rows = search_each(G, kind_of("dijkstra", G, weight), vertices, tree=False)
+    rows = searches.search_each(G, kind_of("dijkstra", G, weight), vertices, tree=False)
     found = {}
     for vertex, row in zip(vertices, rows, strict=True):
         if row.count() < len(G.nodes):

@@ -88,12 +88,10 @@ class StreetMap:
     def classes(self) -> list[dict[str, Any]]:
         """Name, share of the arcs, and speeds of every class, empty ones included."""
         shares = np.bincount(self.arc_class, minlength=len(CLASSES)) / max(self.arc_class.size, 1)
-        bounds = [*CLASSES.values(), None]
+        rows = zip(CLASSES, shares.tolist(), pairwise([*CLASSES.values(), None]), strict=True)
         return [
             {"name": name, "share": share, "from": low, "to": high}
-            for name, share, (low, high) in zip(
-                CLASSES, shares.tolist(), pairwise(bounds), strict=True
-            )
+            for name, share, (low, high) in rows
         ]
 
     def arrays(self, flows: Array | None = None) -> dict[str, Array]:

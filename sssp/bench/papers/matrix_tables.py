@@ -169,10 +169,7 @@ def make_blocks_spec(side: int) -> Spec:
         "The paper's kernel, float32, all squarings. GPU: one call, from a matrix on the host to\n"
         f"distances on the device.\n{OVER_LIMIT}",
         BLOCKS_SIZES,
-        (
-            Column("baseline parallel ms", method),
-            Column("baseline GPU ms", method, "cuda"),
-        ),
+        (Column("baseline parallel ms", method), Column("baseline GPU ms", method, "cuda")),
         "matrix",
     )
 
