@@ -27,6 +27,7 @@ from sssp.apps.terminal.interrupt import leave, raise_interrupts
 from sssp.apps.terminal.outcome import name_in_errors, on_one_line, report_errors
 from sssp.apps.terminal.output import DOTS_PER_INCH, PICTURES, Output
 from sssp.errors import import_extra
+from sssp.kernels.messages import on_terminal
 from sssp.methods import METHODS
 
 if TYPE_CHECKING:
@@ -200,15 +201,10 @@ def _measure(options: argparse.Namespace, plan: BenchPlan, report: BenchReport) 
 @contextmanager
 def _progress(steps: int) -> Iterator[Callable[[str], None]]:
     """Show the current step in a line on stderr, if that is a terminal."""
-    from sssp.kernels.messages import on_terminal
-
-    if not on_terminal():
-        yield lambda text: None
-        return
     from tqdm import tqdm
 
-    form = "{percentage:3.0f}% |{bar:20}| {elapsed} {desc}"
-    with tqdm(total=steps, bar_format=form, leave=False, file=sys.stderr) as bar:
+    form, hidden = "{percentage:3.0f}% |{bar:20}| {elapsed} {desc}", not on_terminal()
+    with tqdm(total=steps, bar_format=form, leave=False, file=sys.stderr, disable=hidden) as bar:
 
         def step(text: str) -> None:
             bar.update()

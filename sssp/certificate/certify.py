@@ -124,11 +124,8 @@ def _certify_kernel(
     # the nearest one, since what hangs on it is not connected either
     culprit = -1
     for v in range(distances.size):
-        if (
-            state[v] == UNSEEN
-            and distances[v] != missing
-            and (culprit < 0 or distances[v] < distances[culprit])
-        ):
+        waits = state[v] == UNSEEN and distances[v] != missing
+        if waits and (culprit < 0 or distances[v] < distances[culprit]):
             culprit = v
     return UNCONNECTED, culprit
 

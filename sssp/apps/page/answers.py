@@ -192,16 +192,13 @@ class Answers:
         self, network: Graph | Hierarchy, street_map: StreetMap, device: str = "auto"
     ) -> None:
         self.network = network
+        #: without closed streets and traffic
+        self.graph = network._tree_graph
         self.map = street_map
         self.device = device
         room = VERSION_BYTES // (BYTES_OF_AN_ARC * max(network.m, 1))
         most = min(max(room, FEWEST_VERSIONS), MOST_VERSIONS)
         self._find_version = lru_cache(most)(self._make_version)
-
-    @property
-    def graph(self) -> Graph:
-        """The graph without closed streets and traffic."""
-        return self.network._tree_graph
 
     # -- answers -------------------------------------------------------------------------------
 
@@ -240,31 +237,32 @@ class Answers:
         )
         first = int(np.argmin(trips.to_float()))
         try:
-            path, arcs = trips.path(first), trips.path_arcs(first)
+            way = self._way(trips, first)
         except UnreachableError:
             return {"reached": False, "labels": [None, self.label(question.target)]}
         return {
             "reached": True,
             "source": question.sources[first],
-            "vertices": path.tolist(),
-            "distance": trips.distances[first].item(),
-            "length": float(self.map.lengths[arcs].sum()),
-            "labels": [self.label(path[0]), self.label(path[-1])],
-            "others": self._other_ways(network, path) if question.others else [],
+            **way,
+            "labels": [self.label(question.sources[first]), self.label(question.target)],
+            "others": self._other_ways(network, way) if question.others else [],
             "milliseconds": (perf_counter() - start) * 1e3,
         }
 
-    def _other_ways(self, network: Graph | Hierarchy, path: Array) -> list[dict[str, Any]]:
-        ways = sssp.alternatives(network, path[0], path[-1], k=WAYS, progress=False)
+    def _way(self, found: sssp.Trips | sssp.Alternatives, number: int) -> dict[str, Any]:
+        return {
+            "vertices": found.path(number).tolist(),
+            "distance": found.distances[number].item(),
+            "length": float(self.map.lengths[found.path_arcs(number)].sum()),
+        }
+
+    def _other_ways(self, network: Graph | Hierarchy, way: dict[str, Any]) -> list[dict[str, Any]]:
+        ends = way["vertices"][0], way["vertices"][-1]
+        ways = sssp.alternatives(network, *ends, k=WAYS, progress=False)
         return [
-            {
-                "vertices": ways.path(way).tolist(),
-                "distance": ways.distances[way].item(),
-                "length": float(self.map.lengths[ways.path_arcs(way)].sum()),
-                "stretch": ways.stretch[way].item(),
-                "sharing": ways.sharing[way].item(),
-            }
-            for way in range(1, len(ways))
+            self._way(ways, number)
+            | {name: getattr(ways, name)[number].item() for name in ("stretch", "sharing")}
+            for number in range(1, len(ways))
         ]
 
     def areas(self, question: MapRequest) -> dict[str, Any]:

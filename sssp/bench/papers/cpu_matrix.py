@@ -104,10 +104,7 @@ def _run_team(kernel: Callable[..., None], arrays: tuple[Any, ...], threads: int
 
 
 def solve(
-    graph: Graph,
-    request: MatrixRequest,
-    method: baselines.BaselineMatrix,
-    dtype: np.dtype[Any],
+    graph: Graph, request: MatrixRequest, method: baselines.BaselineMatrix, dtype: np.dtype[Any]
 ) -> Answer | None:
     """Answer `request` by a baseline; Ctrl-C waits for the end of a pass."""
     if request.carries_tails(dtype):
