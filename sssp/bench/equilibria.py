@@ -62,11 +62,10 @@ class Equilibria(BenchTable):
                 for contender, prepare in (("sssp", _ours), ("AequilibraE", _aequilibrae)):
                     first = {"problem": name, "gap": f"{gap:.0e}", "contender": contender}
                     try:
-                        record = first | self._record(problem, best, gap, prepare)
-                        comparison.records.append(record)
+                        record = self._record(problem, best, gap, prepare)
+                        comparison.records.append({**first, **record})
                     except REFUSALS as error:
-                        text = f"{contender}, {name}: skipped: {explain(error)}"
-                        comparison.remarks.append(text)
+                        comparison.remarks.append(f"{contender}, {name}: skipped: {explain(error)}")
 
     def _record(
         self, problem: RoadProblem, best: float, gap: float, prepare: Callable[..., Any]
@@ -156,7 +155,6 @@ def _aequilibrae(problem: RoadProblem, gap: float, threads: int) -> Callable[[],
         run.execute()
         log = run.report()
         flow = cars.results.get_load_results()["trips_tot"].to_numpy()[: links.tails.size]
-        gap = float(log["rgap"].iloc[-1])
-        return SimpleNamespace(flow=flow, gap=gap, iterations=len(log))
+        return SimpleNamespace(flow=flow, gap=float(log["rgap"].iloc[-1]), iterations=len(log))
 
     return solve

@@ -205,8 +205,7 @@ class PreparedMaps(BenchTable):
         comparison = self.compare(TITLE, columns, NOTE)
         for origin in self.options.graphs:
             self.progress(f"{origin.name}: loading")
-            coordinates = sssp.datasets.find(f"{origin.name}.co")
-            graph = self.load(origin, choose_first, coordinates).graph
+            graph = self.load(origin, choose_first, sssp.datasets.find(f"{origin.name}.co")).graph
             try:
                 _OneMap(self, graph, origin.name, comparison).measure()
             except (*REFUSALS, ValueError) as error:
@@ -234,8 +233,7 @@ class _OneMap:
         self._prepare(tiny.with_weights(tiny.weights.astype(dtype)))
         self._step("prepare")
         hierarchy = self._prepare(self.graph)
-        preparing = self._repeat(partial(self._prepare, self.graph))
-        self.prepared = median(preparing)
+        self.prepared = median(self._repeat(partial(self._prepare, self.graph)))
         # up to a fifth greater
         share = 1 + 0.2 * self.table.random.random(self.graph.m)
         weights = (self.graph.weights * share).astype(dtype)

@@ -229,8 +229,7 @@ class Certifier:
                 f"{_show(row.distances[column])}; it is {_show(right[column])}"
             )
         if row.predecessors.size or row.origin.size:
-            tree = replace(found, predecessors=row.predecessors, origin=row.origin)
-            self.certify(tree, limit)
+            self.certify(replace(found, predecessors=row.predecessors, origin=row.origin), limit)
         if row.branches is not None:
             self._certify_branches(row, found, targets, rtol)
 

@@ -53,8 +53,7 @@ class _CountRequest(MatrixRequest):
         """Write rows of the initial matrix, in a working dtype."""
         assert isinstance(self.source, np.ndarray)
         block = seal(self.source[rows.start : rows.stop])
-        absent = infinity(out.dtype)
-        counts_kernel(block.reshape(-1), self.unit, out.reshape(-1), absent)
+        counts_kernel(block.reshape(-1), self.unit, out.reshape(-1), infinity(out.dtype))
         place = np.arange(len(rows))
         out[place, rows.start + place] = 0
 

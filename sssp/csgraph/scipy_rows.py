@@ -357,8 +357,7 @@ def _is_plainly_negative(graph: Graph, cycle: list[int]) -> bool:
     It looks for an arc that is violated by more than a tolerance, which at least one is if the
     cycle is longer below zero than all its arcs are allowed.
     """
-    heads = np.roll(cycle, -1)
-    weights = graph.weights[graph.arcs(cycle, heads)].tolist()
+    weights = graph.weights[graph.arcs(cycle, np.roll(cycle, -1))].tolist()
     allowed = len(weights) * (TOLERANCE + ROUNDING * math.fsum(map(abs, weights)))
     return -math.fsum(weights) > allowed
 

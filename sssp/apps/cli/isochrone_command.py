@@ -128,5 +128,4 @@ def _write_streets(output: Output, result: sssp.ShortestPaths, limits: Any, unit
     farther = np.maximum(result.distances[tails], result.distances[heads])
     bands = {"distance": farther, "band": limits[np.searchsorted(limits, farther)]}
     shown = {name: unit.of(values) for name, values in bands.items()}
-    properties = arguments.label_arcs(g, tails, heads) | shown
-    return write_lines(output, g, tails, heads, properties)
+    return write_lines(output, g, tails, heads, arguments.label_arcs(g, tails, heads) | shown)

@@ -78,8 +78,7 @@ def _describe_farthest(result: sssp.ShortestPaths, unit: Unit) -> Iterator[str]:
     import numpy as np
 
     g = result.graph
-    sources = arguments.label_vertices(g, result.sources)
-    for row, source in enumerate(sources):
+    for row, source in enumerate(arguments.label_vertices(g, result.sources)):
         reached = result.reached[row]
         vertices = arguments.label_vertices(g, np.flatnonzero(reached))
         distances = result.distances[row][reached]

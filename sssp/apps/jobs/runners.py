@@ -212,9 +212,8 @@ class LocalRunner(Runner):
         size = max(1, min(self.together, len(blocks) // (CALLS * self.slots)))
         few = min(size, WRITERS_A_GPU)
         starts = range(0, min(len(blocks), few * self.slots), few)
-        rest = range(few * self.slots, len(blocks), size)
         return [blocks[first : first + few] for first in starts] + [
-            blocks[first : first + size] for first in rest
+            blocks[first : first + size] for first in range(few * self.slots, len(blocks), size)
         ]
 
     def _search(self, inputs: Inputs, group: list[int]) -> set[futures.Future[Done]]:

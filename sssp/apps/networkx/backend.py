@@ -297,8 +297,7 @@ def closeness_centrality(
     kind = kind_of("dijkstra", G, distance)._replace(backwards=True)
     if u is None:
         rows = searches.search_each(G, kind, tree=False)
-        closeness = (_closeness(G, row, wf_improved) for row in rows)
-        return dict(zip(G.nodes, closeness, strict=True))
+        return dict(zip(G.nodes, (_closeness(G, row, wf_improved) for row in rows), strict=True))
     vertex = G.vertex(u)
     if vertex is None:
         _raise_as_networkx("closeness_centrality", G, (), u=u, distance=distance)

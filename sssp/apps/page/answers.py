@@ -297,13 +297,10 @@ class Answers:
         yield lambda: self.distances(question)
         yield lambda: self.route(question)
         if len(self.map.streets):
-            closed = replace(question, closed=(0,))
-            yield lambda: self.distances(closed)
-            traffic = replace(question, traffic=(1.5,) * len(CLASSES))
-            yield lambda: self.distances(traffic)
+            yield lambda: self.distances(replace(question, closed=(0,)))
+            yield lambda: self.distances(replace(question, traffic=(1.5,) * len(CLASSES)))
         yield lambda: self.certificate(question)
-        several = replace(question, sources=(0, self.network.n - 1))
-        yield lambda: self.distances(several)
+        yield lambda: self.distances(replace(question, sources=(0, self.network.n - 1)))
 
     def vertex(self, label: str) -> int:
         """Return the vertex of a label as people write it, of names a part in any case too."""
@@ -374,8 +371,7 @@ def encode(distances: Array) -> tuple[NDArray[np.uint16], dict[str, Any]]:
     scale : dict
         ``least``, ``step``, ``greatest`` and ``reached``, how many are.
     """
-    missing = unreached(distances.dtype)
-    reached = distances != missing
+    reached = distances != unreached(distances.dtype)
     count = int(np.count_nonzero(reached))
     known = distances if count == distances.size else distances[reached]
     least = known.min().item() if count else 0

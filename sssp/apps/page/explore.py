@@ -107,9 +107,8 @@ def write_page(
             arrays["vertex_of"] = expansion.vertex_of.astype(np.int32)
             arrays["ends"] = expansion.end.astype(np.int32)
     head |= {"result": facts, "standalone": True, **_list_labels(result.graph)}
-    text = _embed(pack(head, arrays))
     with replaced_file(path) as stream:
-        stream.write(text.encode())
+        stream.write(_embed(pack(head, arrays)).encode())
     return Path(fspath(path))
 
 

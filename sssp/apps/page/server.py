@@ -389,8 +389,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise RefusedRequest(HTTPStatus.FORBIDDEN, "only the page itself may ask")
 
     def _file(self) -> None:
-        path = urlsplit(self.path).path
-        found = self.server.files.get(path)
+        found = self.server.files.get(urlsplit(self.path).path)
         if found is None:
             raise RefusedRequest(HTTPStatus.NOT_FOUND, "nothing is here")
         self._send(*found)
@@ -399,8 +398,7 @@ class _Handler(BaseHTTPRequestHandler):
         question = QUESTIONS.get(self.path)
         if question is None:
             raise RefusedRequest(HTTPStatus.NOT_FOUND, "nothing is here")
-        kind = self.headers.get_content_type()
-        if kind != "application/json":
+        if self.headers.get_content_type() != "application/json":
             raise RefusedRequest(
                 HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "questions are application/json"
             )
@@ -410,8 +408,7 @@ class _Handler(BaseHTTPRequestHandler):
             reply = question(self.server.answers, fields)
         if isinstance(reply, MapAnswer):
             facts = json.dumps(reply.facts)
-            values = reply.values.astype("<u2", copy=False).tobytes()
-            self._send(values, BINARY, {"Answer": facts})
+            self._send(reply.values.astype("<u2", copy=False).tobytes(), BINARY, {"Answer": facts})
         else:
             self._send(json.dumps(reply).encode(), "application/json")
 

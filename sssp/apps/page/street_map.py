@@ -79,8 +79,7 @@ class StreetMap:
         arcs, twins = street_arcs(graph)
         ends = np.stack([graph.tails[arcs], graph.indices[arcs]], axis=1)
         # fast streets come last, on top of the others
-        cells = _cells(self.positions[ends].mean(axis=1))
-        order = np.lexsort((cells, self.arc_class[arcs]))
+        order = np.lexsort((_cells(self.positions[ends].mean(axis=1)), self.arc_class[arcs]))
         self.streets = ends[order].astype(np.uint32)
         self.arcs = np.stack([arcs, twins], axis=1)[order]
 
@@ -145,8 +144,7 @@ def _classify(weights: Array, lengths: Array) -> NDArray[np.uint8]:
     classes = np.full(weights.size, USUAL, np.uint8)
     if known.any():
         shares = speeds[known] / np.median(speeds[known])
-        bounds = [*CLASSES.values()][1:]
-        classes[known] = np.searchsorted(bounds, shares, "right")
+        classes[known] = np.searchsorted([*CLASSES.values()][1:], shares, "right")
     return classes
 
 

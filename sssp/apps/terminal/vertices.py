@@ -257,8 +257,7 @@ def _too_far(metres: float, farthest: float) -> str:
 
 
 def _point(text: str) -> Point:
-    found = arguments.numbers(2, "LON,LAT in degrees, as -73.98,40.75")(text)
-    return Point(text, *found)
+    return Point(text, *arguments.numbers(2, "LON,LAT in degrees, as -73.98,40.75")(text))
 
 
 def search(

@@ -193,8 +193,7 @@ def _solve(contender: Column, matrix: Matrix, threads: int | None) -> Any:
     if contender.method.task == "closure":
         return transitive_closure(matrix, packed=True, **options)
     # baselines compute in float32, as the papers do
-    baseline = contender.method.name.startswith("baseline")
-    dtype = np.float32 if baseline else contender.dtype
+    dtype = np.float32 if contender.method.name.startswith("baseline") else contender.dtype
     return all_pairs(matrix, dtype=dtype, **options)
 
 
