@@ -251,7 +251,28 @@ def search_rows(
         if found is not None:
             return found
     method = DeltaStepping() if arcs.least >= 0 else negative
-    return _rows_by_engine(graph_of(arcs), sources, method, limit, predecessors, device)
+    graph = graph_of(arcs)
+    plan = _make_plan(graph, sources, method, limit, predecessors, device)
+    distances = plan.request.out
+    assert distances is not None
+
+    def answer(request: Request) -> Answer | None:
+        part = plan._replace(request=request)
+        return johnson(part) if isinstance(method, Johnson) else part.run()
+
+    try:
+        rows = run_placed(plan.request, answer)
+    except DistanceOverflowError:
+        return None
+    except NegativeCycleError as error:
+        if not _is_plainly_negative(graph, error.cycle):
+            return None
+        raise _translate_cycle(plan, error) from None
+    if rows is None:
+        return None
+    if rows.distances is not distances:
+        as_floats(rows.distances, distances)
+    return SearchResult(distances, with_null(rows.predecessors) if predecessors else None)
 
 
 def _is_small(arcs: ScipyArcs, rows: int, device: str) -> bool:
@@ -286,32 +307,6 @@ def _as_kernels_take(arcs: ScipyArcs) -> tuple[NDArray[Any], ...]:
         seal(arcs.indices).view(np.uint32),
         seal(arcs.weights.astype(FLOAT64, copy=False)),
     )
-
-
-def _rows_by_engine(
-    graph: Graph, sources: Any, method: Method, limit: float, predecessors: bool, device: str
-) -> SearchResult | None:
-    plan = _make_plan(graph, sources, method, limit, predecessors, device)
-    distances = plan.request.out
-    assert distances is not None
-
-    def answer(request: Request) -> Answer | None:
-        part = plan._replace(request=request)
-        return johnson(part) if isinstance(method, Johnson) else part.run()
-
-    try:
-        found = run_placed(plan.request, answer)
-    except DistanceOverflowError:
-        return None
-    except NegativeCycleError as error:
-        if not _is_plainly_negative(graph, error.cycle):
-            return None
-        raise _translate_cycle(plan, error) from None
-    if found is None:
-        return None
-    if found.distances is not distances:
-        as_floats(found.distances, distances)
-    return SearchResult(distances, with_null(found.predecessors) if predecessors else None)
 
 
 def search_nearest(
