@@ -285,9 +285,7 @@ class _OneMap:
             return _customize(hierarchy.with_weights(weights), dtype, device)
 
         held = [weigh(device) for device in self.table.devices]
-        here, *there = (
-            median(self._repeat(partial(weigh, device))) for device in self.table.devices
-        )
+        here, *there = (median(self._repeat(partial(weigh, one))) for one in self.table.devices)
         line = self._add("new weights", here, held[0] + count_bytes(hierarchy._slots))
         for device, seconds in zip(self.table.devices[1:], there, strict=True):
             line[f"{device} ms"] = 1000 * seconds

@@ -161,9 +161,8 @@ def _count_in_integers(
     """Return graph and request for a matrix of integers."""
     step = int(unit > 1)
     counts = least * unit + step, greatest * unit + step
-    weights = WeightRange(
-        INT32 if counts[0] >= -LARGEST and counts[1] <= LARGEST else INT64, *counts
-    )
+    narrow = counts[0] >= -LARGEST and counts[1] <= LARGEST
+    weights = WeightRange(INT32 if narrow else INT64, *counts)
     graph = _CountGraph.of(matrix, zero_is_arc=True)
     object.__setattr__(graph, "unit", unit)
     graph._cached("weight range", lambda: weights)

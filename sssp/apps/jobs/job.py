@@ -528,9 +528,8 @@ class _Job:
     ) -> blocks.Inputs:
         sink: stores.ZarrStore | stores.ParquetParts
         if self.form == "zarr":
-            sink = stores.ZarrStore(
-                self.table, layout, self.zstd, chunk_bytes or stores.CHUNK_BYTES
-            )
+            most = chunk_bytes or stores.CHUNK_BYTES
+            sink = stores.ZarrStore(self.table, layout, self.zstd, most)
         else:
             labels = self._labels()
             for name, values in labels.items():

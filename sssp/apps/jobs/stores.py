@@ -424,10 +424,8 @@ class ZarrStore:
             part = table[first:end] if by_columns else table[:, first:end]
             place = (number, block) if by_columns else (block, number)
             keys = place if field.width is not None else place[:1]
-            yield (
-                f"{field.name}/c/{'/'.join(map(str, keys))}",
-                _fill_chunk(part, (rows, columns), field),
-            )
+            name = f"{field.name}/c/{'/'.join(map(str, keys))}"
+            yield name, _fill_chunk(part, (rows, columns), field)
 
 
 def names_in_store(lines: Iterable[str], tables: Iterable[str]) -> list[tuple[str, ...]]:

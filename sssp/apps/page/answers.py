@@ -142,6 +142,7 @@ def _shorten(value: Any) -> str:
 
 
 Array = NDArray[Any]
+Network = Graph | Hierarchy
 
 #: the distance of an unreached vertex in 16 bits, and the greatest distance
 UNREACHED = (1 << 16) - 1
@@ -188,9 +189,7 @@ class Answers:
     are kept while there is room; the longest unused one goes first.
     """
 
-    def __init__(
-        self, network: Graph | Hierarchy, street_map: StreetMap, device: str = "auto"
-    ) -> None:
+    def __init__(self, network: Network, street_map: StreetMap, device: str = "auto") -> None:
         self.network = network
         #: without closed streets and traffic
         self.graph = network._tree_graph
@@ -231,10 +230,8 @@ class Answers:
         assert question.target is not None
         start = perf_counter()
         network = self._version(question)
-        ends = [question.target] * len(question.sources)
-        trips = sssp.pairs(
-            network, list(question.sources), ends, predecessors=True, device=self.device
-        )
+        sources, ends = list(question.sources), [question.target] * len(question.sources)
+        trips = sssp.pairs(network, sources, ends, predecessors=True, device=self.device)
         first = int(np.argmin(trips.to_float()))
         try:
             way = self._way(trips, first)
@@ -256,7 +253,7 @@ class Answers:
             "length": float(self.map.lengths[found.path_arcs(number)].sum()),
         }
 
-    def _other_ways(self, network: Graph | Hierarchy, way: dict[str, Any]) -> list[dict[str, Any]]:
+    def _other_ways(self, network: Network, way: dict[str, Any]) -> list[dict[str, Any]]:
         ends = way["vertices"][0], way["vertices"][-1]
         ways = sssp.alternatives(network, *ends, k=WAYS, progress=False)
         return [
@@ -322,9 +319,7 @@ class Answers:
         labels = self.graph.labels
         return str(vertex if labels is None else labels[vertex])[:LABEL]
 
-    def _search(
-        self, network: Graph | Hierarchy, question: MapRequest, *, predecessors: bool
-    ) -> Any:
+    def _search(self, network: Network, question: MapRequest, *, predecessors: bool) -> Any:
         sources = list(question.sources)
         # (a search from one source is told apart, for it has solvers of its own)
         asked: Any = sources[0] if len(sources) == 1 else sources
@@ -334,22 +329,20 @@ class Answers:
 
     # -- versions of the map -------------------------------------------------------------------
 
-    def _version(self, question: MapRequest) -> Graph | Hierarchy:
+    def _version(self, question: MapRequest) -> Network:
         """Return the map with the closed streets and the traffic of a request."""
         if question.traffic or question.closed:
             return self._find_version(question.traffic, question.closed)
         return self.network
 
-    def _make_version(
-        self, factors: tuple[float, ...], closed: tuple[int, ...]
-    ) -> Graph | Hierarchy:
+    def _make_version(self, factors: tuple[float, ...], closed: tuple[int, ...]) -> Network:
         if not closed:
             return self._in_traffic(factors)
         arcs = self.map.arcs[list(closed)].ravel()
         network = self._find_version(factors, ()) if factors else self.network
         return network.without_arcs(arcs[arcs >= 0])
 
-    def _in_traffic(self, factors: tuple[float, ...]) -> Graph | Hierarchy:
+    def _in_traffic(self, factors: tuple[float, ...]) -> Network:
         weights = self.graph.weights
         scaled = weights * np.array(factors)[self.map.arc_class]
         closed = weights == unreached(weights.dtype)
