@@ -215,9 +215,8 @@ class BenchReport(Record):
     def failed(self) -> bool:
         """Whether any row is wrong or failed, or a line of a comparison is wrong."""
         lines = (record for comparison in self.comparisons for record in comparison.records)
-        return any(row.verified is False for row in self.rows) or any(
-            line.get("equal") == WRONG for line in lines
-        )
+        failed = any(row.verified is False for row in self.rows)
+        return failed or any(line.get("equal") == WRONG for line in lines)
 
     def text(self) -> str:
         """Return header, table, remarks, and the times that the table leaves out."""

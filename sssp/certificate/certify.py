@@ -37,6 +37,9 @@ from sssp.results.check_result import check_form
 from sssp.results.row_access import dense_row, stored_row
 from sssp.results.trees import ShortestPaths
 
+Vertices = NDArray[np.int64]
+Array = NDArray[Any]
+
 #: methods whose sums run from the source outward, so that they agree bit for bit
 OUTWARD = tuple(METHODS)
 #: tolerance of all others, in eps of the distances times n
@@ -155,7 +158,7 @@ class CheckedRow:
     """
 
     number: int
-    sources: NDArray[np.int64]
+    sources: Vertices
     distances: NDArray[Any]
     predecessors: NDArray[np.int32] = field(default_factory=lambda: _NO_VERTICES)
     branches: tuple[NDArray[Any], NDArray[np.int32]] | None = None
@@ -209,9 +212,7 @@ class Certifier:
             _Failure(self, row).explain(code, place, limit)
         return rtol
 
-    def certify_targets(
-        self, row: CheckedRow, targets: NDArray[np.int64], limit: float | None
-    ) -> None:
+    def certify_targets(self, row: CheckedRow, targets: Vertices, limit: float | None) -> None:
         """Search again up to the farthest target, certify that row, and compare with it."""
         found, limit = self._find_anew(row, targets, limit)
         rtol = self.certify(found, limit)
@@ -251,7 +252,7 @@ class Certifier:
         greatest = float(np.abs(reached.astype(FLOAT64)).max(initial=0))
         return number(min(rtol * greatest, most)) if rtol else number(0)
 
-    def operands(self, distances: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def operands(self, distances: NDArray[Any]) -> tuple[Array, Array]:
         """Return distances and weights in one dtype, the wider one if they are integers."""
         weights = self.graph.weights
         if distances.dtype.kind == "i":
@@ -283,7 +284,7 @@ class Certifier:
         return bound + slack, bound - tolerance, largest, tolerance
 
     def _find_anew(
-        self, row: CheckedRow, targets: NDArray[np.int64], limit: float | None
+        self, row: CheckedRow, targets: Vertices, limit: float | None
     ) -> tuple[CheckedRow, float | None]:
         """Search again; return the row as far as it is final, and the limit up to which it is.
 
@@ -337,9 +338,7 @@ class Certifier:
             row.distances[row.sources] = np.where(lowered, 0, starts)
         return bool(code == reference.DROPPED)
 
-    def _refuse_return(
-        self, row: CheckedRow, targets: NDArray[np.int64], weights: NDArray[np.int64]
-    ) -> None:
+    def _refuse_return(self, row: CheckedRow, targets: Vertices, weights: Array) -> None:
         """Raise if a path might leave the range of int64 and come back to a target."""
         descent = sum(weights[weights < 0].tolist())
         nearest = largest_distance(INT64).item() + descent
@@ -349,9 +348,7 @@ class Certifier:
                 "that distances to these targets cannot be certified"
             )
 
-    def _blank(
-        self, dtype: np.dtype[Any], limit: float | None
-    ) -> tuple[NDArray[Any], NDArray[Any], Any]:
+    def _blank(self, dtype: np.dtype[Any], limit: float | None) -> tuple[Array, Array, Any]:
         """Return unreached distances (int64 for integers), weights alike, and their bound."""
         number = _arithmetic(dtype)
         nothing = np.full(self.graph.n, unreached(np.dtype(number)), number)
@@ -361,7 +358,7 @@ class Certifier:
         return distances, weights, number(limit) if bounded else largest
 
     def _certify_branches(
-        self, row: CheckedRow, found: CheckedRow, targets: NDArray[np.int64], rtol: float
+        self, row: CheckedRow, found: CheckedRow, targets: Vertices, rtol: float
     ) -> None:
         """Compare the paths to the targets with the tree of a new search."""
         assert row.branches is not None
@@ -394,7 +391,7 @@ class Certifier:
         self._refuse(row, others, "has not the predecessor that the call promises")
 
     def _certify_lengths(
-        self, row: CheckedRow, found: CheckedRow, wanted: NDArray[np.int64], rtol: float
+        self, row: CheckedRow, found: CheckedRow, wanted: Vertices, rtol: float
     ) -> None:
         """Raise unless the branches are paths whose lengths are the distances of their ends."""
         from scipy.sparse import csr_array

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.certificate.certify import Certifier, CheckedRow, certify_trees
+from sssp.certificate.certify import Certifier, CheckedRow, Vertices, certify_trees
 from sssp.cpu.search import nearest_labels
 from sssp.cpu.tree_sums import arcs_between, skim_kernel
 from sssp.engine.arc_ends import ArcEnds
@@ -46,6 +46,8 @@ from sssp.results.trees import ShortestPaths
 from sssp.results.trip_results import Alternatives, Trips
 from sssp.results.turned_paths import TurnedPaths
 
+#: distances and positions of facilities, k a vertex
+Labels = tuple[NDArray[Any], NDArray[np.int32]]
 RESULTS = (ShortestPaths, Trips, NearestFacilities)
 
 
@@ -116,9 +118,7 @@ def verify(
         certify_trees(*((g, result) if plain else _on_searched(g, result)), rtol)
 
 
-def _searched_ends(
-    g: Graph, result: ShortestPaths | Trips
-) -> tuple[Graph, NDArray[np.int64], NDArray[np.int64]]:
+def _searched_ends(g: Graph, result: ShortestPaths | Trips) -> tuple[Graph, Vertices, Vertices]:
     """Return the graph on which a result is certified, and its sources and targets there."""
     by_vertex, after, on = result.sources, result.source_arcs, result.target_arcs
     for arcs, vertices in ((after, by_vertex), (on, result.targets)):
@@ -325,8 +325,8 @@ def certify_facilities(g: Graph, result: NearestFacilities, rtol: float | None) 
 
 
 def _find_labels(
-    graph: Graph, facilities: NDArray[np.int64], k: int, limit: float | None, dtype: np.dtype[Any]
-) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    graph: Graph, facilities: Vertices, k: int, limit: float | None, dtype: np.dtype[Any]
+) -> Labels:
     """Return the k nearest facilities of every vertex of an expansion."""
     if graph.least_weight < 0:
         raise ValueError(
@@ -339,10 +339,7 @@ def _find_labels(
 
 
 def _compare_labels(
-    labels: tuple[NDArray[Any], NDArray[np.int32]],
-    right: tuple[NDArray[Any], NDArray[np.int32]],
-    tolerance: Any,
-    reach: Callable[[int], NDArray[Any]],
+    labels: Labels, right: Labels, tolerance: Any, reach: Callable[[int], NDArray[Any]]
 ) -> None:
     """Raise unless labels are the right ones, but for order and choice within a tolerance.
 
@@ -404,9 +401,7 @@ def _follow_kernel(indptr, arc_of, indices, weights, closed, begin, firsts, arcs
     return -1
 
 
-def _certify_paths(
-    asked: Graph, certifier: Certifier, result: Trips, sources: NDArray[np.int64]
-) -> None:
+def _certify_paths(asked: Graph, certifier: Certifier, result: Trips, sources: Vertices) -> None:
     """Raise unless every path leads from its source to its target, at its distance."""
     walks = result._require_walks()
     g = certifier.graph if asked.turns is None else asked

@@ -183,9 +183,8 @@ class LocalRunner(Runner):
             while searches or writes:
                 # with a timeout, for else Ctrl-C is not heard on every system
                 under_way: set[futures.Future[Any]] = {*searches, *writes}
-                some, failed = _split_failed(
-                    futures.wait(under_way, POLL_SECONDS, futures.FIRST_COMPLETED).done
-                )
+                ended = futures.wait(under_way, POLL_SECONDS, futures.FIRST_COMPLETED).done
+                some, failed = _split_failed(ended)
                 written = [future.result() for future in writes.intersection(some)]
                 if written:
                     yield written

@@ -95,11 +95,8 @@ class StreetMap:
 
     def arrays(self, flows: Array | None = None) -> dict[str, Array]:
         """Return the arrays that the page is sent; with flows of arcs, those of streets too."""
-        sent = {
-            "positions": self.positions,
-            "streets": self.streets,
-            "classes": self.arc_class[self.arcs[:, 0]],
-        }
+        sent = {"positions": self.positions, "streets": self.streets}
+        sent["classes"] = self.arc_class[self.arcs[:, 0]]
         if flows is not None:
             # (-1 for no arc is the last entry)
             both = np.append(flows, 0)[self.arcs].sum(axis=1)
