@@ -17,7 +17,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import sssp
-from sssp import methods as known
+from sssp import methods as registry
 from sssp.methods import Method
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ EXAMPLES = """examples:
   # two methods for the GPU, into a folder that goes into an image
   SSSP_CACHE_DIR=/opt/sssp %(prog)s --device cuda --methods delta-stepping,floyd-warshall
 """
-ALL = known.METHODS | known.TRIP_METHODS | known.SWEEP_METHODS
-ALL |= known.DENSE_METHODS | known.CLOSURE_METHODS
+ALL = registry.METHODS | registry.TRIP_METHODS | registry.SWEEP_METHODS
+ALL |= registry.DENSE_METHODS | registry.CLOSURE_METHODS
 DTYPES = ("int32", "int64", "float32", "float64")
 #: vertices of the graph that is searched, and of the matrices
 SEARCHED, DENSE = 20_000, 200
@@ -50,12 +50,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     text = "what to compile for (default cpu)"
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help=text)
-    lists = ("methods", tuple(ALL), ""), ("dtypes", DTYPES, "of the distances: ")
-    for name, names, before in lists:
-        some, text = partial(_some_of, names), f"{before}all, or some of {', '.join(names)}"
-        parser.add_argument(
-            f"--{name}", type=some, default="all", metavar="A,B", help=f"{text} (default all)"
-        )
+    text = f"all, or some of {', '.join(ALL)} (default all)"
+    some = partial(_some_of, tuple(ALL))
+    parser.add_argument("--methods", type=some, default="all", metavar="A,B", help=text)
+    text = f"of the distances: all, or some of {', '.join(DTYPES)} (default all)"
+    some = partial(_some_of, DTYPES)
+    parser.add_argument("--dtypes", type=some, default="all", metavar="A,B", help=text)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -127,13 +127,10 @@ class JobRequest:
         options |= {"device": device, "threads": threads, "progress": False}
         options["advice"] = SMALLER_BLOCKS_OF_A_JOB
         if self.what is not None:
-            return make_reduction_plan(
-                network, sources, self.what, self.vertex_weights, self.decay, **options
-            )
-        tree = bool(self.skims)
-        return make_plan(
-            network, sources, predecessors=tree, dtype=self.dtype, from_either_end=True, **options
-        )
+            weighed = self.vertex_weights, self.decay
+            return make_reduction_plan(network, sources, self.what, *weighed, **options)
+        options |= {"predecessors": bool(self.skims), "dtype": self.dtype}
+        return make_plan(network, sources, from_either_end=True, **options)
 
     def answer(
         self, plan: Plan[Request], buffers: Buffers

@@ -355,9 +355,8 @@ class ZarrStore:
         made = temporary / secrets.token_hex(8)
         group = zarr.open_group(str(made), mode="w", zarr_format=3)
         group.update_attributes(dict(attributes))
-        codec = (
-            import_extra("zarr.codecs", "jobs").ZstdCodec(level=ZSTD_LEVEL) if self.zstd else None
-        )
+        codecs = import_extra("zarr.codecs", "jobs")
+        codec = codecs.ZstdCodec(level=ZSTD_LEVEL) if self.zstd else None
         create = partial(group.create_array, compressors=codec)
         for name, values in labels.items():
             array = create(
