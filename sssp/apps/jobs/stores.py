@@ -159,7 +159,8 @@ def distinct_rows(vertices: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64
 
     The rows are None if all differ: then they are 0, 1, 2...
     """
-    place_of, places = np.empty(n, np.int64), np.arange(vertices.size)
+    number = np.min_scalar_type(vertices.size)
+    place_of, places = np.empty(n, number), np.arange(vertices.size, dtype=number)
     # (of several values for one place the last is kept, which is the first from behind)
     place_of[vertices[::-1]] = places[::-1]
     distinct = vertices[place_of[vertices] == places]
