@@ -18,6 +18,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sssp import datasets
@@ -26,6 +27,7 @@ from sssp.apps.terminal.interrupt import leave, raise_interrupts
 from sssp.apps.terminal.outcome import name_in_errors, on_one_line, report_errors
 from sssp.apps.terminal.output import DOTS_PER_INCH, PICTURES, Output
 from sssp.errors import import_extra
+from sssp.kernels.messages import on_terminal
 from sssp.methods import METHODS
 
 if TYPE_CHECKING:
@@ -47,12 +49,18 @@ EXAMPLES = """examples:
 """
 DEFAULT_METHODS = "dijkstra,delta-stepping"
 DEFAULT_SIZE = 1_000_000
-#: tables with graphs of their own, and those that take any
-TABLES = (
-    *("thesis", "squaring", "blocks", "floyd-warshall", "closure", "startup", "csgraph"),
-    "assignment",
-)
-TABLES_OF_GRAPHS = ("hierarchy",)
+DENSE = "sssp.bench.papers.matrix_tables", "DenseTable"
+#: the table that takes any graphs; the others have graphs of their own
+OF_GRAPHS = "hierarchy"
+#: modules and classes that measure tables
+TABLES = {
+    "thesis": ("sssp.bench.papers.search_tables", "Thesis"),
+    **dict.fromkeys(("squaring", "blocks", "floyd-warshall", "closure"), DENSE),
+    "startup": ("sssp.bench.startup", "Startup"),
+    "csgraph": ("sssp.bench.drop_ins", "DropIn"),
+    "assignment": ("sssp.bench.equilibria", "Equilibria"),
+    OF_GRAPHS: ("sssp.bench.prepared_maps", "PreparedMaps"),
+}
 PACKAGES = ("numpy", "scipy", "numba")
 
 
@@ -69,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "set our figures beside published ones, with the graphs, sources, methods and devices "
         "of that table in place of those given here (hierarchy: with your graphs and devices)"
     )
-    add("--table", text, choices=(*TABLES, *TABLES_OF_GRAPHS))
+    add("--table", text, choices=tuple(TABLES))
     text = "sources and targets of the table in --table hierarchy (default 1000)"
     add("--side", text, type=terminal.whole_number(1), default=1000, metavar="K")
     either = parser.add_mutually_exclusive_group()
@@ -106,7 +114,7 @@ def run(options: argparse.Namespace) -> int:
 
     Rows measured before an error or Ctrl-C are reported all the same.
     """
-    if options.table in TABLES and options.graphs:
+    if options.table not in (None, OF_GRAPHS) and options.graphs:
         raise ValueError(f"--table {options.table} has graphs of its own: omit --graph")
     from sssp.bench.harness import BenchPlan
     from sssp.bench.report import BenchReport, find_hardware, find_versions, now
@@ -151,22 +159,13 @@ def _deliver(report: BenchReport, options: argparse.Namespace) -> None:
 
 def _measure_table(options: argparse.Namespace, plan: BenchPlan, report: BenchReport) -> None:
     """Measure a table of published figures into `report`."""
-    from sssp.bench.drop_ins import DropIn
-    from sssp.bench.equilibria import Equilibria
-    from sssp.bench.papers.matrix_tables import DenseTable
-    from sssp.bench.papers.search_tables import Thesis
-    from sssp.bench.prepared_maps import PreparedMaps
-    from sssp.bench.startup import Startup
     from sssp.bench.workloads import REAL
 
-    kinds: dict[str, Callable[..., BenchTable]] = {
-        "thesis": Thesis, "startup": Startup, "csgraph": DropIn, "assignment": Equilibria,
-        "hierarchy": PreparedMaps,
-    }  # fmt: skip
-    if options.table in TABLES_OF_GRAPHS and not options.graphs:
+    if options.table == OF_GRAPHS and not options.graphs:
         graphs = _default_graphs()
         options.graphs = [one for one in graphs if one.path is None or one.name == REAL]
-    table = kinds.get(options.table, DenseTable)(plan, options, report)
+    module, kind = TABLES[options.table]
+    table: BenchTable = getattr(import_module(module), kind)(plan, options, report)
     with _progress(table.steps) as table.progress:
         table.measure()
 
@@ -202,15 +201,10 @@ def _measure(options: argparse.Namespace, plan: BenchPlan, report: BenchReport) 
 @contextmanager
 def _progress(steps: int) -> Iterator[Callable[[str], None]]:
     """Show the current step in a line on stderr, if that is a terminal."""
-    from sssp.kernels.messages import on_terminal
-
-    if not on_terminal():
-        yield lambda text: None
-        return
     from tqdm import tqdm
 
-    form = "{percentage:3.0f}% |{bar:20}| {elapsed} {desc}"
-    with tqdm(total=steps, bar_format=form, leave=False, file=sys.stderr) as bar:
+    form, hidden = "{percentage:3.0f}% |{bar:20}| {elapsed} {desc}", not on_terminal()
+    with tqdm(total=steps, bar_format=form, leave=False, file=sys.stderr, disable=hidden) as bar:
 
         def step(text: str) -> None:
             bar.update()

@@ -11,7 +11,8 @@ from importlib import import_module
 from logging import ERROR, getLogger
 from statistics import median
 from time import perf_counter
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -40,14 +41,6 @@ ROUNDED = 1e-8
 LEAST_TIME, LEAST_POWER = 1e-9, 1.0
 
 
-class Equilibrium(NamedTuple):
-    """The result of AequilibraE, with the attribute names of `sssp.Assignment`."""
-
-    flow: Any
-    gap: float
-    iterations: int
-
-
 class Equilibria(BenchTable):
     """The table of all test problems that are on this machine."""
 
@@ -67,14 +60,12 @@ class Equilibria(BenchTable):
             for gap in GAPS:
                 self.progress(f"{name} to a gap of {gap}")
                 for contender, prepare in (("sssp", _ours), ("AequilibraE", _aequilibrae)):
-                    first: dict[str, Cell] = {"problem": name, "gap": f"{gap:.0e}"}
-                    first["contender"] = contender
+                    first = {"problem": name, "gap": f"{gap:.0e}", "contender": contender}
                     try:
-                        record = first | self._record(problem, best, gap, prepare)
-                        comparison.records.append(record)
+                        record = self._record(problem, best, gap, prepare)
+                        comparison.records.append({**first, **record})
                     except REFUSALS as error:
-                        text = f"{contender}, {name}: skipped: {explain(error)}"
-                        comparison.remarks.append(text)
+                        comparison.remarks.append(f"{contender}, {name}: skipped: {explain(error)}")
 
     def _record(
         self, problem: RoadProblem, best: float, gap: float, prepare: Callable[..., Any]
@@ -115,8 +106,11 @@ def _ours(problem: RoadProblem, gap: float, threads: int) -> Callable[[], sssp.A
     )  # fmt: skip
 
 
-def _aequilibrae(problem: RoadProblem, gap: float, threads: int) -> Callable[[], Equilibrium]:
-    """Return a function that calls AequilibraE 1.7 on a graph and matrix made in advance."""
+def _aequilibrae(problem: RoadProblem, gap: float, threads: int) -> Callable[[], Any]:
+    """Return a function that calls AequilibraE 1.7 on a graph and matrix made in advance.
+
+    What it returns has the attributes of `sssp.Assignment` that the table shows.
+    """
     try:
         paths, matrices = map(import_module, ("aequilibrae.paths", "aequilibrae.matrix"))
         pandas = import_module("pandas")
@@ -157,10 +151,10 @@ def _aequilibrae(problem: RoadProblem, gap: float, threads: int) -> Callable[[],
     run.set_algorithm("bfw")
     run.set_cores(threads)
 
-    def solve() -> Equilibrium:
+    def solve() -> SimpleNamespace:
         run.execute()
         log = run.report()
         flow = cars.results.get_load_results()["trips_tot"].to_numpy()[: links.tails.size]
-        return Equilibrium(flow, float(log["rgap"].iloc[-1]), len(log))
+        return SimpleNamespace(flow=flow, gap=float(log["rgap"].iloc[-1]), iterations=len(log))
 
     return solve

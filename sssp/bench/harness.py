@@ -12,7 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from argparse import Namespace
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -52,10 +52,9 @@ class BenchPlan:
 
     def refuse(self, seconds: float) -> str:
         """Return why a call of such an expected time is skipped; empty if it is not."""
-        limit = self.row_limit
-        if seconds <= limit:
+        if seconds <= self.row_limit:
             return ""
-        return f"one call takes about {seconds:,.0f} s, the limit is {limit:g} s"
+        return f"one call takes about {seconds:,.0f} s, the limit is {self.row_limit:g} s"
 
 
 @dataclass(frozen=True)
@@ -108,21 +107,18 @@ class BenchTable(ABC):
         return comparison
 
 
+@dataclass
 class Harness:
     """Measures methods and rivals on one workload after the other.
 
     Ratios are taken to the first of the rivals; ``progress(text)`` names every step before it.
     """
 
-    def __init__(
-        self,
-        methods: Sequence[Ours],
-        rivals: Sequence[Rival],
-        plan: BenchPlan,
-        progress: Callable[[str], None] = lambda text: None,
-    ) -> None:
-        self.methods, self.rivals, self.plan, self.progress = methods, rivals, plan, progress
-        self._compiled: set[tuple[Ours, np.dtype[Any]]] = set()
+    methods: Sequence[Ours]
+    rivals: Sequence[Rival]
+    plan: BenchPlan
+    progress: Callable[[str], None] = lambda text: None
+    _compiled: set[tuple[Ours, np.dtype[Any]]] = field(default_factory=set, init=False)
 
     @property
     def steps(self) -> int:

@@ -27,6 +27,7 @@ from sssp.bench.report import REFUSALS, RIGHT, WRONG, BenchReport, Cell, Compari
 from sssp.bench.workloads import SAMPLE, choose_first, repeat, time_call
 from sssp.engine import thresholds
 from sssp.engine.threads import default_threads
+from sssp.graph.csr import arc_position
 from sssp.kernels.dtypes import unreached
 
 TITLE = "Prepared maps against searches on the graph"
@@ -54,6 +55,7 @@ EXTRAPOLATES, GROWTH = 16, 8
 TINY = 2000
 
 Vertices = NDArray[np.int64]
+Network = sssp.Graph | sssp.Hierarchy
 
 
 def count_bytes(*parts: Any) -> int:
@@ -203,8 +205,7 @@ class PreparedMaps(BenchTable):
         comparison = self.compare(TITLE, columns, NOTE)
         for origin in self.options.graphs:
             self.progress(f"{origin.name}: loading")
-            coordinates = sssp.datasets.find(f"{origin.name}.co")
-            graph = self.load(origin, choose_first, coordinates).graph
+            graph = self.load(origin, choose_first, sssp.datasets.find(f"{origin.name}.co")).graph
             try:
                 _OneMap(self, graph, origin.name, comparison).measure()
             except (*REFUSALS, ValueError) as error:
@@ -232,8 +233,7 @@ class _OneMap:
         self._prepare(tiny.with_weights(tiny.weights.astype(dtype)))
         self._step("prepare")
         hierarchy = self._prepare(self.graph)
-        preparing = self._repeat(partial(self._prepare, self.graph))
-        self.prepared = median(preparing)
+        self.prepared = median(self._repeat(partial(self._prepare, self.graph)))
         # up to a fifth greater
         share = 1 + 0.2 * self.table.random.random(self.graph.m)
         weights = (self.graph.weights * share).astype(dtype)
@@ -243,18 +243,20 @@ class _OneMap:
         self._weigh(hierarchy, weights)
         if self.graph.m:
             self._close(hierarchy)
-        ours, flat = (
-            MapContender(name, ask_ours(network, device=self.device, **self.options))
-            for name, network in ((OURS, hierarchy), (FLAT, self.graph))
-        )
-        there = [
-            MapContender(device, ask_ours(hierarchy, device=device, **self.options))
-            for device in self.table.devices[1:]
+
+        def contend(name: str, network: Network, device: str) -> MapContender:
+            return MapContender(name, ask_ours(network, device=device, **self.options))
+
+        contenders = [
+            contend(OURS, hierarchy, self.device),
+            contend(FLAT, self.graph, self.device),
+            MapContender(SCIPY, _ask_scipy(self.graph), SAMPLE, RIVALS[0].negative_weights),
+            *(contend(device, hierarchy, device) for device in self.table.devices[1:]),
+            *self.others,
         ]
-        scipys = MapContender(SCIPY, _ask_scipy(self.graph), SAMPLE, RIVALS[0].negative_weights)
         for question in draw_questions(self.table.random, self.graph.n, self.table.options.side):
             self._step(question.name)
-            self._ask(question, [ours, flat, scipys, *there, *self.others])
+            self._ask(question, contenders)
 
     def _prepare_rivals(self, line: dict[str, Cell]) -> None:
         for rival in self.table.rivals:
@@ -283,9 +285,7 @@ class _OneMap:
             return _customize(hierarchy.with_weights(weights), dtype, device)
 
         held = [weigh(device) for device in self.table.devices]
-        here, *there = (
-            median(self._repeat(partial(weigh, device))) for device in self.table.devices
-        )
+        here, *there = (median(self._repeat(partial(weigh, one))) for one in self.table.devices)
         line = self._add("new weights", here, held[0] + count_bytes(hierarchy._slots))
         for device, seconds in zip(self.table.devices[1:], there, strict=True):
             line[f"{device} ms"] = 1000 * seconds
@@ -300,12 +300,20 @@ class _OneMap:
     def _close(self, hierarchy: sssp.Hierarchy) -> None:
         """Time one tree after closing a street, a different one in every trial."""
         self._step(CLOSED)
+        graph, random = self.graph, self.table.random
         seconds: list[list[float]] = []
         equal = True
+
+        def ask(network: Network, street: list[int], source: int) -> sssp.ShortestPaths:
+            closed = network.without_arcs(street)
+            return sssp.shortest_paths(closed, source, device=self.device, **self.options)
+
         while len(seconds) <= self.plan.trials:
-            question = self._street(), int(self.table.random.integers(self.graph.n))
-            networks = hierarchy, self.graph
-            both = [time_call(partial(self._ask_closed, each, *question)) for each in networks]
+            arc, source = (int(random.integers(count)) for count in (graph.m, graph.n))
+            ends = graph.indices[arc], graph.tails[arc]
+            back = arc_position(graph.indptr, graph.indices, *ends)
+            street = [one for one in (arc, back) if one >= 0]
+            both = [time_call(partial(ask, each, street, source)) for each in (hierarchy, graph)]
             seconds.append([one for one, _ in both])
             equal &= self._agree(*(result.distances for _, result in both))
             if len(seconds) > 1 and np.sum(seconds) > self.plan.row_limit:
@@ -313,20 +321,6 @@ class _OneMap:
         ours, flat = (median(column) for column in zip(*seconds[1:], strict=True))  # (compiled)
         line = self._add(CLOSED, ours)
         line |= {"flat ms": 1000 * flat, "x": flat / ours, "equal": RIGHT if equal else WRONG}
-
-    def _ask_closed(
-        self, network: sssp.Graph | sssp.Hierarchy, street: NDArray[np.int64], source: int
-    ) -> sssp.ShortestPaths:
-        closed = network.without_arcs(street)
-        return sssp.shortest_paths(closed, source, device=self.device, **self.options)
-
-    def _street(self) -> NDArray[np.int64]:
-        """Return the arcs of a random street, in both directions."""
-        graph = self.graph
-        arc = self.table.random.integers(graph.m)
-        start, end = graph.indptr[graph.indices[arc]], graph.indptr[graph.indices[arc] + 1]
-        back = start + np.flatnonzero(graph.indices[start:end] == graph.tails[arc])
-        return np.append(back, arc)
 
     def _ask(self, question: MapQuestion, contenders: Sequence[MapContender]) -> None:
         """Time all contenders: prepared map, graph, SciPy, and other libraries."""
@@ -360,10 +354,7 @@ class _OneMap:
         line["equal"] = RIGHT
         ours = contenders[0].found
         for one in contenders[1:]:
-            if ours is None or one.found is None:
-                continue
-            count = min(len(ours), len(one.found))
-            if self._agree(ours[:count], one.found[:count]):
+            if ours is None or one.found is None or self._agree(ours, one.found):
                 continue
             if one.name == FLAT:
                 line["equal"] = WRONG
@@ -376,10 +367,11 @@ class _OneMap:
                 self._remark(f"{question.name}: {one.name} asked {asked}")
 
     def _agree(self, mine: NDArray[Any], theirs: NDArray[Any]) -> bool:
-        """Return whether answers are equal, floats within the tolerance of `verify`."""
-        integral = self.graph.weights.dtype.kind == "i"
+        """Return whether the rows of both are equal, floats within the tolerance of `verify`."""
+        count, integral = min(len(mine), len(theirs)), self.graph.weights.dtype.kind == "i"
         tolerance = 0.0 if integral else 4 * np.finfo(np.float64).eps * self.graph.n
-        return bool(np.allclose(_as_floats(mine), _as_floats(theirs), rtol=tolerance, atol=0))
+        rows, others = _as_floats(mine[:count]), _as_floats(theirs[:count])
+        return bool(np.allclose(rows, others, rtol=tolerance, atol=0))
 
     def _add(self, asked: str, seconds: float | None, held: int | None = None) -> dict[str, Cell]:
         megabytes = None if held is None else held / MEGABYTE
@@ -405,7 +397,7 @@ class _OneMap:
             self._remark(f"{what}{name}{skipped}: {explain(error)}")
 
 
-def ask_ours(network: sssp.Graph | sssp.Hierarchy, **options: Any) -> RivalMap:
+def ask_ours(network: Network, **options: Any) -> RivalMap:
     """Return functions that call ours on a graph or on a prepared map, with options."""
     return RivalMap(
         lambda sources: sssp.shortest_paths(network, sources, **options),

@@ -178,10 +178,6 @@ def _show(cell: Cell) -> str:
     return cell if isinstance(cell, str) else f"{cell:,}"
 
 
-def _scale(number: float | None, factor: float, digits: int) -> str | None:
-    return None if number is None else f"{factor * number:,.{digits}f}"
-
-
 # -- records of runs ---------------------------------------------------------------------------
 
 
@@ -219,9 +215,8 @@ class BenchReport(Record):
     def failed(self) -> bool:
         """Whether any row is wrong or failed, or a line of a comparison is wrong."""
         lines = (record for comparison in self.comparisons for record in comparison.records)
-        return any(row.verified is False for row in self.rows) or any(
-            line.get("equal") == WRONG for line in lines
-        )
+        failed = any(row.verified is False for row in self.rows)
+        return failed or any(line.get("equal") == WRONG for line in lines)
 
     def text(self) -> str:
         """Return header, table, remarks, and the times that the table leaves out."""
@@ -251,11 +246,11 @@ class BenchReport(Record):
         lines: list[list[Cell]] = []
         for row in self.rows:
             line = [row.method, row.device, row.graph, row.n, row.m, row.sources]
-            figures: list[str | None] = [None] * 4
+            figures: list[Cell] = [None] * 4
             if not row.skipped:
-                times = (_scale(seconds, 1000, 2) for seconds in (row.median, row.fastest))
-                speed = _scale(row.distances_per_second, 1e-6, 1)
-                figures = [*times, _scale(row.ratio, 1, 2), speed]
+                times = (f"{1000 * seconds:,.2f}" for seconds in (row.median, row.fastest))
+                speed = f"{row.distances_per_second / 1e6:,.1f}"
+                figures = [*times, None if row.ratio is None else f"{row.ratio:,.2f}", speed]
             lines.append([*line, *figures, row.outcome])
         return align((*columns, *results), lines)
 
@@ -273,7 +268,8 @@ class BenchReport(Record):
         lines: list[list[Cell]] = []
 
         def add(what: str, device: str | None, graph: str, *seconds: float | None) -> None:
-            lines.append([what, device, graph, *(_scale(each, 1000, 2) for each in seconds)])
+            times = (None if each is None else f"{1000 * each:,.2f}" for each in seconds)
+            lines.append([what, device, graph, *times])
 
         for graph in self.graphs:
             what = "load" if graph.file else "make"
@@ -386,7 +382,13 @@ def draw(report: BenchReport) -> Any:
 
     The `matplotlib.figure.Figure` that is returned belongs to no window.
     """
-    lines = _collect_lines(report.rows)
+    #: seconds a source by method and device, in order of n
+    lines: dict[tuple[str, str], list[Point]] = defaultdict(list)
+    for row in report.rows:
+        if not row.skipped and row.verified is not False and row.n > 0 and row.sources > 0:
+            lines[row.method, row.device].append((row.n, row.median / row.sources))
+    for points in lines.values():
+        points.sort()
     looks = cycle(zip(COLOURS, MARKERS, strict=True))
     methods = dict(zip(dict.fromkeys(method for method, _ in lines), looks, strict=False))
     devices = dict(zip(dict.fromkeys(device for _, device in lines), cycle(STROKES), strict=False))
@@ -410,15 +412,6 @@ def draw(report: BenchReport) -> Any:
     caption = "\n".join(report.circumstances())
     figure.supxlabel(caption, x=0.01, ha="left", fontsize=7, color="#57606a")
     return figure
-
-
-def _collect_lines(rows: Sequence[Measurement]) -> dict[tuple[str, str], list[Point]]:
-    """Collect seconds per source by method and device, in order of n."""
-    lines: dict[tuple[str, str], list[Point]] = defaultdict(list)
-    for row in rows:
-        if not row.skipped and row.verified is not False and row.n > 0 and row.sources > 0:
-            lines[row.method, row.device].append((row.n, row.median / row.sources))
-    return {line: sorted(points) for line, points in lines.items()}
 
 
 def _number_axes(ax: Any, sizes: Sequence[int]) -> None:

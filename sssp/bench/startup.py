@@ -49,7 +49,7 @@ sssp.shortest_paths
 OURS = """
 import sssp
 g = sssp.read_graph(sys.argv[2])
-{call}
+sssp.{call}, device="{device}")
 """
 DENSE = """
 import numpy as np
@@ -69,7 +69,15 @@ CUPY = """
 import cupy
 float(cupy.arange(1000).sum())
 """
-SEARCH = 'sssp.shortest_paths(g, {sources}, method="{method}", device="{device}"{more})'
+#: calls of ours by the name of their task, on a device
+CALLS = {
+    "delta-stepping, a source": 'shortest_paths(g, 0, method="delta-stepping"',
+    "delta-stepping, a tree": 'shortest_paths(g, 0, method="delta-stepping", predecessors=True',
+    "delta-stepping, 300 sources": 'shortest_paths(g, range(300), method="delta-stepping"',
+    "delta-stepping, reduce 300": 'reduce(g, range(300), "sum", method="delta-stepping"',
+    "threshold-dijkstra, a source": 'shortest_paths(g, 0, method="threshold-dijkstra"',
+    "bellman-ford, a source": 'shortest_paths(g, 0, method="bellman-ford"',
+}
 
 
 class StartupTask(NamedTuple):
@@ -87,18 +95,8 @@ def list_tasks() -> Iterator[StartupTask]:
     for device in ("cpu", "cuda"):
         if device == "cuda":
             yield StartupTask("CuPy, a sum", "cuda", CUPY)
-        for name, sources, more in (
-            ("a source", "0", ""),
-            ("a tree", "0", ", predecessors=True"),
-            ("300 sources", "range(300)", ""),
-        ):
-            call = SEARCH.format(sources=sources, method="delta-stepping", device=device, more=more)
-            yield StartupTask(f"delta-stepping, {name}", device, OURS.format(call=call))
-        call = f'sssp.reduce(g, range(300), "sum", method="delta-stepping", device="{device}")'
-        yield StartupTask("delta-stepping, reduce 300", device, OURS.format(call=call))
-        for method in ("threshold-dijkstra", "bellman-ford"):
-            call = SEARCH.format(sources="0", method=method, device=device, more="")
-            yield StartupTask(f"{method}, a source", device, OURS.format(call=call))
+        for name, call in CALLS.items():
+            yield StartupTask(name, device, OURS.format(call=call, device=device))
         yield StartupTask("floyd-warshall, n = 1,000", device, DENSE.format(device=device))
 
 

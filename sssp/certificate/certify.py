@@ -37,6 +37,9 @@ from sssp.results.check_result import check_form
 from sssp.results.row_access import dense_row, stored_row
 from sssp.results.trees import ShortestPaths
 
+Vertices = NDArray[np.int64]
+Array = NDArray[Any]
+
 #: methods whose sums run from the source outward, so that they agree bit for bit
 OUTWARD = tuple(METHODS)
 #: tolerance of all others, in eps of the distances times n
@@ -124,11 +127,8 @@ def _certify_kernel(
     # the nearest one, since what hangs on it is not connected either
     culprit = -1
     for v in range(distances.size):
-        if (
-            state[v] == UNSEEN
-            and distances[v] != missing
-            and (culprit < 0 or distances[v] < distances[culprit])
-        ):
+        waits = state[v] == UNSEEN and distances[v] != missing
+        if waits and (culprit < 0 or distances[v] < distances[culprit]):
             culprit = v
     return UNCONNECTED, culprit
 
@@ -158,7 +158,7 @@ class CheckedRow:
     """
 
     number: int
-    sources: NDArray[np.int64]
+    sources: Vertices
     distances: NDArray[Any]
     predecessors: NDArray[np.int32] = field(default_factory=lambda: _NO_VERTICES)
     branches: tuple[NDArray[Any], NDArray[np.int32]] | None = None
@@ -209,13 +209,10 @@ class Certifier:
             rtol = self.last_rtol
             code, place = self._look(row, limit, rtol)
         if code != RIGHT:
-            distances, weights = self.operands(row.distances)
-            _Failure(self.asked, self.graph, row, distances, weights).explain(code, place, limit)
+            _Failure(self, row).explain(code, place, limit)
         return rtol
 
-    def certify_targets(
-        self, row: CheckedRow, targets: NDArray[np.int64], limit: float | None
-    ) -> None:
+    def certify_targets(self, row: CheckedRow, targets: Vertices, limit: float | None) -> None:
         """Search again up to the farthest target, certify that row, and compare with it."""
         found, limit = self._find_anew(row, targets, limit)
         rtol = self.certify(found, limit)
@@ -233,8 +230,7 @@ class Certifier:
                 f"{_show(row.distances[column])}; it is {_show(right[column])}"
             )
         if row.predecessors.size or row.origin.size:
-            tree = replace(found, predecessors=row.predecessors, origin=row.origin)
-            self.certify(tree, limit)
+            self.certify(replace(found, predecessors=row.predecessors, origin=row.origin), limit)
         if row.branches is not None:
             self._certify_branches(row, found, targets, rtol)
 
@@ -256,7 +252,7 @@ class Certifier:
         greatest = float(np.abs(reached.astype(FLOAT64)).max(initial=0))
         return number(min(rtol * greatest, most)) if rtol else number(0)
 
-    def operands(self, distances: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def operands(self, distances: NDArray[Any]) -> tuple[Array, Array]:
         """Return distances and weights in one dtype, the wider one if they are integers."""
         weights = self.graph.weights
         if distances.dtype.kind == "i":
@@ -288,7 +284,7 @@ class Certifier:
         return bound + slack, bound - tolerance, largest, tolerance
 
     def _find_anew(
-        self, row: CheckedRow, targets: NDArray[np.int64], limit: float | None
+        self, row: CheckedRow, targets: Vertices, limit: float | None
     ) -> tuple[CheckedRow, float | None]:
         """Search again; return the row as far as it is final, and the limit up to which it is.
 
@@ -306,9 +302,8 @@ class Certifier:
             return found, limit
         g = self.graph
         # (each once, without the sort or the hashing of a million targets for every row)
-        is_wanted = np.zeros(g.n, np.bool_)
-        is_wanted[targets] = True
-        wanted = np.flatnonzero(is_wanted)
+        wanted = np.zeros(g.n, np.bool_)
+        wanted[targets] = True
         final = reference.dijkstra_kernel(
             g.indptr, g.indices, weights, row.sources, wanted, bound, distances
         )
@@ -343,9 +338,7 @@ class Certifier:
             row.distances[row.sources] = np.where(lowered, 0, starts)
         return bool(code == reference.DROPPED)
 
-    def _refuse_return(
-        self, row: CheckedRow, targets: NDArray[np.int64], weights: NDArray[np.int64]
-    ) -> None:
+    def _refuse_return(self, row: CheckedRow, targets: Vertices, weights: Array) -> None:
         """Raise if a path might leave the range of int64 and come back to a target."""
         descent = sum(weights[weights < 0].tolist())
         nearest = largest_distance(INT64).item() + descent
@@ -355,9 +348,7 @@ class Certifier:
                 "that distances to these targets cannot be certified"
             )
 
-    def _blank(
-        self, dtype: np.dtype[Any], limit: float | None
-    ) -> tuple[NDArray[Any], NDArray[Any], Any]:
+    def _blank(self, dtype: np.dtype[Any], limit: float | None) -> tuple[Array, Array, Any]:
         """Return unreached distances (int64 for integers), weights alike, and their bound."""
         number = _arithmetic(dtype)
         nothing = np.full(self.graph.n, unreached(np.dtype(number)), number)
@@ -367,7 +358,7 @@ class Certifier:
         return distances, weights, number(limit) if bounded else largest
 
     def _certify_branches(
-        self, row: CheckedRow, found: CheckedRow, targets: NDArray[np.int64], rtol: float
+        self, row: CheckedRow, found: CheckedRow, targets: Vertices, rtol: float
     ) -> None:
         """Compare the paths to the targets with the tree of a new search."""
         assert row.branches is not None
@@ -376,25 +367,16 @@ class Certifier:
         wanted = np.unique(targets[distances[targets] != missing])
         self._refuse(row, np.setdiff1d(wanted, vertices), "is reached, but no path to it is stored")
         roots = np.isin(vertices, row.sources) & (distances[vertices] == 0)
-        self._refuse(
-            row,
-            vertices[(tails == -1) != roots],
-            "is stored with a predecessor if it is a source, or without one if it is none",
-        )
+        wrong = "is stored with a predecessor if it is a source, or without one if it is none"
+        self._refuse(row, vertices[(tails == -1) != roots], wrong)
         inner = ~roots
         places = np.minimum(np.searchsorted(vertices, tails[inner]), max(vertices.size - 1, 0))
-        self._refuse(
-            row,
-            vertices[inner][vertices[places] != tails[inner]],
-            "is stored, but not its predecessor",
-        )
+        alone = vertices[inner][vertices[places] != tails[inner]]
+        self._refuse(row, alone, "is stored, but not its predecessor")
         leaves = np.ones(vertices.size, np.bool_)
         leaves[places] = False
-        self._refuse(
-            row,
-            vertices[leaves & ~np.isin(vertices, wanted)],
-            "is stored, but lies on no path to a target",
-        )
+        stray = vertices[leaves & ~np.isin(vertices, wanted)]
+        self._refuse(row, stray, "is stored, but lies on no path to a target")
         if rtol and distances.dtype.kind == "f":
             self._certify_lengths(row, found, wanted, rtol)
             return
@@ -405,11 +387,11 @@ class Certifier:
             *(g.indptr, g.indices, weights, row.sources, distances, row.origin),
             *(unreached(distances.dtype), self._negative, g._arrivals, promised),
         )
-        wrong = vertices[tails != promised[vertices]]
-        self._refuse(row, wrong, "has not the predecessor that the call promises")
+        others = vertices[tails != promised[vertices]]
+        self._refuse(row, others, "has not the predecessor that the call promises")
 
     def _certify_lengths(
-        self, row: CheckedRow, found: CheckedRow, wanted: NDArray[np.int64], rtol: float
+        self, row: CheckedRow, found: CheckedRow, wanted: Vertices, rtol: float
     ) -> None:
         """Raise unless the branches are paths whose lengths are the distances of their ends."""
         from scipy.sparse import csr_array
@@ -451,15 +433,12 @@ def _greatest(number: Any) -> Any:
     return np.iinfo(number).max if number is np.int64 else np.finfo(number).max.item()
 
 
-@dataclass(frozen=True)
 class _Failure:
     """Explains in words a failure that the kernel found."""
 
-    asked: Graph
-    graph: Graph
-    row: CheckedRow
-    distances: NDArray[Any]
-    weights: NDArray[Any]
+    def __init__(self, certifier: Certifier, row: CheckedRow) -> None:
+        self.asked, self.graph, self.row = certifier.asked, certifier.graph, row
+        self.distances, self.weights = certifier.operands(row.distances)
 
     def explain(self, code: int, place: int, limit: float | None) -> NoReturn:
         """Raise the error for the kernel's `code` at a vertex or arc."""

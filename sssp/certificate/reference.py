@@ -20,14 +20,13 @@ SETTLED, DROPPED, SINKING = range(3)
 def dijkstra_kernel(indptr, indices, weights, sources, wanted, bound, distances):
     """Search by Dijkstra's algorithm with a binary heap until all `wanted` vertices are final.
 
-    What lies beyond `bound` is dropped. `distances` come unreached. Returns the greatest distance
-    that is final: `bound`, or that of the farthest wanted vertex if all of them are reached.
+    `wanted` is a mask. What lies beyond `bound` is dropped. `distances` come unreached. Returns the
+    greatest distance that is final: `bound`, or that of the farthest wanted vertex if all of them
+    are reached.
     """
     number = distances.dtype.type
-    is_wanted = np.zeros(distances.size, np.bool_)
-    for vertex in wanted:
-        is_wanted[vertex] = True
-    waiting, final = wanted.size, bound
+    is_wanted = wanted.copy()
+    waiting, final = np.count_nonzero(wanted), bound
     heap = [(number(0), np.int64(source)) for source in sources]
     for source in sources:
         distances[source] = 0

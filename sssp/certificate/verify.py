@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.certificate.certify import Certifier, CheckedRow, certify_trees
+from sssp.certificate.certify import Certifier, CheckedRow, Vertices, certify_trees
 from sssp.cpu.search import nearest_labels
 from sssp.cpu.tree_sums import arcs_between, skim_kernel
 from sssp.engine.arc_ends import ArcEnds
@@ -46,6 +46,8 @@ from sssp.results.trees import ShortestPaths
 from sssp.results.trip_results import Alternatives, Trips
 from sssp.results.turned_paths import TurnedPaths
 
+#: distances and positions of facilities, k a vertex
+Labels = tuple[NDArray[Any], NDArray[np.int32]]
 RESULTS = (ShortestPaths, Trips, NearestFacilities)
 
 
@@ -116,16 +118,12 @@ def verify(
         certify_trees(*((g, result) if plain else _on_searched(g, result)), rtol)
 
 
-def _searched_ends(
-    g: Graph, result: ShortestPaths | Trips
-) -> tuple[Graph, NDArray[np.int64], NDArray[np.int64]]:
+def _searched_ends(g: Graph, result: ShortestPaths | Trips) -> tuple[Graph, Vertices, Vertices]:
     """Return the graph on which a result is certified, and its sources and targets there."""
     by_vertex, after, on = result.sources, result.source_arcs, result.target_arcs
     for arcs, vertices in ((after, by_vertex), (on, result.targets)):
-        _require(
-            arcs is None or (g.indices[arc_column(arcs, g.m)] == vertices).all(),
-            "sources and targets are not the heads of their arcs",
-        )
+        right = arcs is None or (g.indices[arc_column(arcs, g.m)] == vertices).all()
+        _require(right, "sources and targets are not the heads of their arcs")
     sources, _, _ = as_starts(g, by_vertex if after is None else None, after)
     if on is not None:
         ends = ArcEnds.of(g, g._searched, on, weighted=result.method != BreadthFirst.name)
@@ -277,19 +275,15 @@ def _certify_labels_kernel(
 def certify_facilities(g: Graph, result: NearestFacilities, rtol: float | None) -> None:
     """Raise `VerificationError` unless `result` holds the k nearest facilities of every vertex."""
     facilities, distances, index = result.facilities, result.distances, result.index
-    _require(
-        facilities.dtype == INT64 and facilities.ndim == 1, "facilities must be int64 vertices"
-    )
+    flat = facilities.dtype == INT64 and facilities.ndim == 1
+    _require(flat, "facilities must be int64 vertices")
     inside = (facilities >= 0) & (facilities < g.n)
     _require(inside.all() and facilities.size > 0, "facilities must be vertices of this graph")
     shaped = index.ndim == 2 and index.shape == distances.shape and len(index) == g.n
-    _require(
-        shaped and index.dtype == INDEX, "index must be int32, shaped as distances: (vertices, k)"
-    )
-    _require(
-        ((index < 0) == (distances == unreached(distances.dtype))).all(),
-        "index must be -1 just where there is no distance",
-    )
+    form = "index must be int32, shaped as distances: (vertices, k)"
+    _require(shaped and index.dtype == INDEX, form)
+    absent = distances == unreached(distances.dtype)
+    _require(((index < 0) == absent).all(), "index must be -1 just where there is no distance")
     expansion = None if g.turns is None else g.turns.expansion
     asked = g._searched.reverse() if result.direction == "to" else g._searched
     if expansion is not None:
@@ -331,8 +325,8 @@ def certify_facilities(g: Graph, result: NearestFacilities, rtol: float | None) 
 
 
 def _find_labels(
-    graph: Graph, facilities: NDArray[np.int64], k: int, limit: float | None, dtype: np.dtype[Any]
-) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    graph: Graph, facilities: Vertices, k: int, limit: float | None, dtype: np.dtype[Any]
+) -> Labels:
     """Return the k nearest facilities of every vertex of an expansion."""
     if graph.least_weight < 0:
         raise ValueError(
@@ -345,10 +339,7 @@ def _find_labels(
 
 
 def _compare_labels(
-    labels: tuple[NDArray[Any], NDArray[np.int32]],
-    right: tuple[NDArray[Any], NDArray[np.int32]],
-    tolerance: Any,
-    reach: Callable[[int], NDArray[Any]],
+    labels: Labels, right: Labels, tolerance: Any, reach: Callable[[int], NDArray[Any]]
 ) -> None:
     """Raise unless labels are the right ones, but for order and choice within a tolerance.
 
@@ -410,9 +401,7 @@ def _follow_kernel(indptr, arc_of, indices, weights, closed, begin, firsts, arcs
     return -1
 
 
-def _certify_paths(
-    asked: Graph, certifier: Certifier, result: Trips, sources: NDArray[np.int64]
-) -> None:
+def _certify_paths(asked: Graph, certifier: Certifier, result: Trips, sources: Vertices) -> None:
     """Raise unless every path leads from its source to its target, at its distance."""
     walks = result._require_walks()
     g = certifier.graph if asked.turns is None else asked
@@ -420,9 +409,8 @@ def _certify_paths(
     ends = walks.firsts[result._walk_of + 1]
     _require((ends > firsts)[reached].all(), "a trip that is reached has no path")
     at = np.flatnonzero(reached)
-    wrong = (walks.vertices[firsts[at]] != result.sources[at]) | (
-        walks.vertices[ends[at] - 1] != result.targets[at]
-    )
+    wrong = walks.vertices[firsts[at]] != result.sources[at]
+    wrong |= walks.vertices[ends[at] - 1] != result.targets[at]
     if result.target_arcs is not None:
         wrong |= walks.vertices[ends[at] - 2] != asked.tails[result.target_arcs[at]]
     if wrong.any():

@@ -53,8 +53,7 @@ class _CountRequest(MatrixRequest):
         """Write rows of the initial matrix, in a working dtype."""
         assert isinstance(self.source, np.ndarray)
         block = seal(self.source[rows.start : rows.stop])
-        absent = infinity(out.dtype)
-        counts_kernel(block.reshape(-1), self.unit, out.reshape(-1), absent)
+        counts_kernel(block.reshape(-1), self.unit, out.reshape(-1), infinity(out.dtype))
         place = np.arange(len(rows))
         out[place, rows.start + place] = 0
 
@@ -162,9 +161,8 @@ def _count_in_integers(
     """Return graph and request for a matrix of integers."""
     step = int(unit > 1)
     counts = least * unit + step, greatest * unit + step
-    weights = WeightRange(
-        INT32 if counts[0] >= -LARGEST and counts[1] <= LARGEST else INT64, *counts
-    )
+    narrow = counts[0] >= -LARGEST and counts[1] <= LARGEST
+    weights = WeightRange(INT32 if narrow else INT64, *counts)
     graph = _CountGraph.of(matrix, zero_is_arc=True)
     object.__setattr__(graph, "unit", unit)
     graph._cached("weight range", lambda: weights)

@@ -251,7 +251,28 @@ def search_rows(
         if found is not None:
             return found
     method = DeltaStepping() if arcs.least >= 0 else negative
-    return _rows_by_engine(graph_of(arcs), sources, method, limit, predecessors, device)
+    graph = graph_of(arcs)
+    plan = _make_plan(graph, sources, method, limit, predecessors, device)
+    distances = plan.request.out
+    assert distances is not None
+
+    def answer(request: Request) -> Answer | None:
+        part = plan._replace(request=request)
+        return johnson(part) if isinstance(method, Johnson) else part.run()
+
+    try:
+        rows = run_placed(plan.request, answer)
+    except DistanceOverflowError:
+        return None
+    except NegativeCycleError as error:
+        if not _is_plainly_negative(graph, error.cycle):
+            return None
+        raise _translate_cycle(plan, error) from None
+    if rows is None:
+        return None
+    if rows.distances is not distances:
+        as_floats(rows.distances, distances)
+    return SearchResult(distances, with_null(rows.predecessors) if predecessors else None)
 
 
 def _is_small(arcs: ScipyArcs, rows: int, device: str) -> bool:
@@ -288,32 +309,6 @@ def _as_kernels_take(arcs: ScipyArcs) -> tuple[NDArray[Any], ...]:
     )
 
 
-def _rows_by_engine(
-    graph: Graph, sources: Any, method: Method, limit: float, predecessors: bool, device: str
-) -> SearchResult | None:
-    plan = _make_plan(graph, sources, method, limit, predecessors, device)
-    distances = plan.request.out
-    assert distances is not None
-
-    def answer(request: Request) -> Answer | None:
-        part = plan._replace(request=request)
-        return johnson(part) if isinstance(method, Johnson) else part.run()
-
-    try:
-        found = run_placed(plan.request, answer)
-    except DistanceOverflowError:
-        return None
-    except NegativeCycleError as error:
-        if not _is_plainly_negative(graph, error.cycle):
-            return None
-        raise _translate_cycle(plan, error) from None
-    if found is None:
-        return None
-    if found.distances is not distances:
-        as_floats(found.distances, distances)
-    return SearchResult(distances, with_null(found.predecessors) if predecessors else None)
-
-
 def search_nearest(
     arcs: ScipyArcs, sources: NDArray[np.int64], *, limit: float, predecessors: bool, device: str
 ) -> SearchResult | None:
@@ -345,16 +340,8 @@ def _make_plan(
     graph: Graph, sources: Any, method: Method, limit: float, trees: bool, device: str, **more: Any
 ) -> Plan[Request]:
     """Plan a search for trees with the fewest arcs, and allocate its rows."""
-    plan = make_plan(
-        graph,
-        sources,
-        method=method,
-        limit=limit,
-        predecessors=trees,
-        device=device,
-        known={method.name: type(method)},
-        **more,
-    )
+    more |= {"limit": limit, "predecessors": trees, "device": device}
+    plan = make_plan(graph, sources, method=method, known={method.name: type(method)}, **more)
     out = np.empty((plan.request.rows, graph.n), FLOAT64)
     return plan._replace(request=replace(plan.request, origins=trees, fewest_arcs=True, out=out))
 
@@ -365,8 +352,7 @@ def _is_plainly_negative(graph: Graph, cycle: list[int]) -> bool:
     It looks for an arc that is violated by more than a tolerance, which at least one is if the
     cycle is longer below zero than all its arcs are allowed.
     """
-    heads = np.roll(cycle, -1)
-    weights = graph.weights[graph.arcs(cycle, heads)].tolist()
+    weights = graph.weights[graph.arcs(cycle, np.roll(cycle, -1))].tolist()
     allowed = len(weights) * (TOLERANCE + ROUNDING * math.fsum(map(abs, weights)))
     return -math.fsum(weights) > allowed
 

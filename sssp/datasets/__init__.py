@@ -360,23 +360,18 @@ def _without_log(pooch: Any) -> Iterator[None]:
         log.setLevel(level)
 
 
-@contextmanager
-def _bar(file: str, wanted: bool) -> Iterator[Any]:
-    """Yield a progress bar that counts bytes, or False if none is wanted."""
-    if not wanted:
-        yield False
-        return
+def _bar(file: str, wanted: bool) -> Any:
+    """Return a progress bar that counts bytes, and shows them if that is wanted."""
     from tqdm import tqdm
 
+    look: dict[str, Any] = {"unit": "B", "unit_scale": True, "leave": False, "delay": BAR_DELAY}
     # (the server tells the total; before that a bar without one is neither true nor false)
-    with tqdm(total=1, desc=file, unit="B", unit_scale=True, leave=False, delay=BAR_DELAY) as bar:
-        yield bar
+    return tqdm(total=1, desc=file, disable=not wanted, **look)
 
 
 def available() -> dict[str, Path]:
     """Return the graphs of `REFERENCE` that `find` finds, by name."""
-    found = {name: find(name) for name in REFERENCE}
-    return {name: path for name, path in found.items() if path is not None}
+    return {name: path for name in REFERENCE if (path := find(name)) is not None}
 
 
 def _folders() -> list[Path]:

@@ -319,8 +319,7 @@ def _road_arrays(n: int, seed: int) -> _Arrays:
     tail, twin, after, place, degree = _square_of_roads(n)
     words = np.random.PCG64(seed).random_raw(n).astype("<u8", copy=False)
     shares = words.view("<u2").reshape(n, 4)
-    stack = np.empty((2, n), INT64)
-    built = _build_kernel(tail, twin, after, *place, degree, shares, *stack)
+    built = _build_kernel(tail, twin, after, *place, degree, shares, *np.empty((2, n), INT64))
     arcs = np.arange(built, dtype=INDEX)
     arcs = arcs[arcs < twin[:built]]
     tails, heads = tail[arcs], tail[twin[arcs]]
@@ -329,8 +328,7 @@ def _road_arrays(n: int, seed: int) -> _Arrays:
     # lengths in decimetres, rounded up, so that none is 0; below 2^52 the whole part of a float's
     # root is that of the integer
     roots: NDArray[np.float64] = np.sqrt(squares * _SQUARE_NUMERATOR // _SQUARE_DENOMINATOR)
-    weights = 1 + roots.astype(np.int32)
-    return tails, heads, weights, np.divide(place.T, 1e6, order="C")
+    return tails, heads, 1 + roots.astype(np.int32), np.divide(place.T, 1e6, order="C")
 
 
 def road_like(n: SupportsIndex, seed: SupportsIndex = 0) -> Graph:

@@ -494,12 +494,12 @@ def test_workers_that_outlive_a_job_do_not_keep_it(tmp_path: Path) -> None:
     worker = fork.Process(target=work)
     identity = {"block_size": 4, "chunk_bytes": None}
     manifest = Manifest(tmp_path / "od")
-    with manifest.open(identity) as stream:
-        manifest.add(stream, [(0, [])])
+    with manifest.open(identity):
+        manifest.add([(0, [])])
         worker.start()
         assert here.recv() == "begun"
         # as if this process were killed: a lock goes with the last one who has the file open
-        stream.close()
+        manifest._stream.close()
     try:
         manifest = Manifest(tmp_path / "od")
         assert manifest.job == identity

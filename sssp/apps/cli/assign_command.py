@@ -35,18 +35,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, what in (("network", "links"), ("trips", "trips")):
         text = f"a TNTP file of {what}, plain or compressed"
         parser.add_argument(name, type=find_file, metavar=name.upper(), help=text)
-    form = "a number above 0"
+    above = positive_number("a number above 0")
     text = "end at this relative gap (default 1e-4)"
-    parser.add_argument("--gap", type=positive_number(form), default=1e-4, metavar="G", help=text)
+    parser.add_argument("--gap", type=above, default=1e-4, metavar="G", help=text)
     text = "end after so many iterations (default 1000)"
     parser.add_argument("--iterations", type=whole_number(1), default=1000, metavar="N", help=text)
     text = "bi-conjugate Frank-Wolfe, Frank-Wolfe, or successive averages (default bfw)"
     parser.add_argument("--method", choices=METHODS, default="bfw", help=text)
     for name, what in (("distance", "length"), ("toll", "toll")):
         text = f"what a unit of the column {what} costs, in units of time (default 0)"
-        parser.add_argument(
-            f"--{name}", type=positive_number(form), default=0.0, metavar="X", help=text
-        )
+        parser.add_argument(f"--{name}", type=above, default=0.0, metavar="X", help=text)
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N (default auto)")
     text = "threads (default all cores)"
     parser.add_argument("--threads", type=whole_number(1), metavar="T", help=text)
@@ -56,21 +54,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the flow and the cost of every link, and print a summary."""
     output = choose_output(options)
-    asked = {"distance": options.distance, "toll": options.toll}
-    problem = sssp.read_tntp(options.network, options.trips, **asked)
+    costs = {"distance": options.distance, "toll": options.toll}
+    problem = sssp.read_tntp(options.network, options.trips, **costs)
     names = ("gap", "iterations", "method", "device", "threads")
     asked = {name: getattr(options, name) for name in names}
+    asked["closed_zones"] = problem.closed_zones
     start = perf_counter()
     with raise_interrupts(), warnings.catch_warnings():
         # (the summary tells it)
         warnings.filterwarnings("ignore", "the gap is", UserWarning)
-        found = sssp.assign(
-            problem.graph,
-            problem.demand,
-            problem.cost,
-            closed_zones=problem.closed_zones,
-            **asked,
-        )
+        found = sssp.assign(problem.graph, problem.demand, problem.cost, **asked)
     seconds = perf_counter() - start
     columns = label_arcs(problem.graph, problem.links.tails, problem.links.heads)
     count = write_table(output, [columns | {"flow": found.flow, "cost": found.times}])

@@ -17,14 +17,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import sssp
-from sssp.methods import (
-    CLOSURE_METHODS,
-    DENSE_METHODS,
-    METHODS,
-    SWEEP_METHODS,
-    TRIP_METHODS,
-    Method,
-)
+from sssp import methods as registry
+from sssp.methods import Method
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +31,8 @@ EXAMPLES = """examples:
   # two methods for the GPU, into a folder that goes into an image
   SSSP_CACHE_DIR=/opt/sssp %(prog)s --device cuda --methods delta-stepping,floyd-warshall
 """
-ALL = METHODS | TRIP_METHODS | SWEEP_METHODS | DENSE_METHODS | CLOSURE_METHODS
+ALL = registry.METHODS | registry.TRIP_METHODS | registry.SWEEP_METHODS
+ALL |= registry.DENSE_METHODS | registry.CLOSURE_METHODS
 DTYPES = ("int32", "int64", "float32", "float64")
 #: vertices of the graph that is searched, and of the matrices
 SEARCHED, DENSE = 20_000, 200
@@ -53,17 +48,14 @@ Step = Callable[[], object]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    parser.add_argument(
-        "--device", choices=("cpu", "cuda"), default="cpu", help="what to compile for (default cpu)"
-    )
+    text = "what to compile for (default cpu)"
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help=text)
     text = f"all, or some of {', '.join(ALL)} (default all)"
-    parser.add_argument(
-        "--methods", type=partial(_some_of, tuple(ALL)), default="all", metavar="A,B", help=text
-    )
+    some = partial(_some_of, tuple(ALL))
+    parser.add_argument("--methods", type=some, default="all", metavar="A,B", help=text)
     text = f"of the distances: all, or some of {', '.join(DTYPES)} (default all)"
-    parser.add_argument(
-        "--dtypes", type=partial(_some_of, DTYPES), default="all", metavar="A,B", help=text
-    )
+    some = partial(_some_of, DTYPES)
+    parser.add_argument("--dtypes", type=some, default="all", metavar="A,B", help=text)
 
 
 def run(options: argparse.Namespace) -> int:

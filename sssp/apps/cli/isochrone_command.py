@@ -49,11 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     arguments.add_graph(parser)
     add_vertices(parser, "source", help="where the paths start")
-    arguments.add_limits(
-        parser,
-        required=True,
-        help="where the bands end, inclusive, in --unit or in that of weights",
-    )
+    text = "where the bands end, inclusive, in --unit or in that of weights"
+    arguments.add_limits(parser, required=True, help=text)
     arguments.add_unit(parser)
     text = "write areas, as polygons, to a .geojson or .gpkg file"
     parser.add_argument("--areas", action="store_true", help=text)
@@ -77,14 +74,8 @@ def run(options: argparse.Namespace) -> int:
     if output.format in DRIVERS:
         arguments.require_coordinates(g)
     sources = find_vertices(g, options.sources, "source", options.max_distance)
-    result, how = search(
-        g,
-        options,
-        sssp.shortest_paths,
-        sources.vertices,
-        nearest=True,
-        limit=math.ceil(options.limits[-1]),
-    )
+    asked = {"nearest": True, "limit": math.ceil(options.limits[-1])}
+    result, how = search(g, options, sssp.shortest_paths, sources.vertices, **asked)
     limits = np.array(options.limits)
     if options.areas:
         areas = result.isochrone_areas(limits, width=options.width or WIDTH)
@@ -95,20 +86,12 @@ def run(options: argparse.Namespace) -> int:
         written = f"{_write_streets(output, result, limits, unit):,} lines"
     else:
         written = f"{write_table(output, [_columns(result, limits, unit)]):,} vertices"
-    within = np.sort(result.distances[result.reached])
-    output.summarize(
-        [
-            *sources.notes,
-            how,
-            *(
-                f"within {unit.text(limit)}: {count:,} of {g.n:,} vertices"
-                for limit, count in zip(
-                    options.limits, np.searchsorted(within, limits, "right"), strict=True
-                )
-            ),
-            f"wrote {written} to {output.name}",
-        ]
-    )
+    counts = np.searchsorted(np.sort(result.distances[result.reached]), limits, "right")
+    within = [
+        f"within {unit.text(limit)}: {count:,} of {g.n:,} vertices"
+        for limit, count in zip(options.limits, counts, strict=True)
+    ]
+    output.summarize([*sources.notes, how, *within, f"wrote {written} to {output.name}"])
     return 0
 
 
@@ -145,5 +128,4 @@ def _write_streets(output: Output, result: sssp.ShortestPaths, limits: Any, unit
     farther = np.maximum(result.distances[tails], result.distances[heads])
     bands = {"distance": farther, "band": limits[np.searchsorted(limits, farther)]}
     shown = {name: unit.of(values) for name, values in bands.items()}
-    properties = arguments.label_arcs(g, tails, heads) | shown
-    return write_lines(output, g, tails, heads, properties)
+    return write_lines(output, g, tails, heads, arguments.label_arcs(g, tails, heads) | shown)

@@ -50,9 +50,8 @@ WORTH_PREPARING = 1000
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     arguments.add_graph(parser)
-    parser.add_argument(
-        "trips", type=Path, metavar="TRIPS", help="a CSV, Parquet or .p2p file; - is CSV on stdin"
-    )
+    text = "a CSV, Parquet or .p2p file; - is CSV on stdin"
+    parser.add_argument("trips", type=Path, metavar="TRIPS", help=text)
     parser.add_argument("--paths", action="store_true", help="write the vertices on the way, too")
     add_max_distance(parser)
     text = (
@@ -69,24 +68,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write a row per trip, and print a summary."""
     output, unit = choose_output(options), arguments.take_unit(options)
-    table = _read_trips(options.trips)
-    added = [DISTANCE, *([PATH] if options.paths else [])]
-    if options.paths and output.format in DRIVERS:
+    table, draws = _read_trips(options.trips), output.format in DRIVERS
+    if options.paths and draws:
         raise ValueError(f"a .{output.format} file has every path as a line: omit --paths")
-    for name in added:
+    for name in (DISTANCE, PATH) if options.paths else (DISTANCE,):
         if name in table.columns:
             raise sssp.GraphFormatError(
                 f"there is a column {name} already, which this command writes: rename it",
                 path=table.path,
             )
-    network = options.graph.load_network(options.coordinates)
-    network = _prepare(network, table, options)
+    network = _prepare(options.graph.load_network(options.coordinates), table, options)
     g = network._tree_graph
-    if output.format in DRIVERS:
+    if draws:
         arguments.require_coordinates(g)
     farthest = options.max_distance
     ends = [find_in_table(g, table, role, [role], farthest, f"{role}_") for role in ENDS]
-    draws = output.format in DRIVERS
     asked = {"limit": options.limit, "predecessors": options.paths or draws}
     trips, how = search(network, options, sssp.pairs, *(end.vertices for end in ends), **asked)
     if draws:
@@ -98,14 +94,9 @@ def run(options: argparse.Namespace) -> int:
         write_table(output, [_columns(table, trips, unit, options.paths)])
     count = len(trips)
     unreached = count - int(trips.reached.sum())
-    output.summarize(
-        [
-            *(note for end in ends for note in end.notes),
-            how,
-            f"{count:,} trips, {unreached:,} unreached",
-            f"wrote {count:,} rows to {output.name}",
-        ]
-    )
+    notes = [note for end in ends for note in end.notes]
+    counted = f"{count:,} trips, {unreached:,} unreached"
+    output.summarize([*notes, how, counted, f"wrote {count:,} rows to {output.name}"])
     return 0
 
 

@@ -39,22 +39,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_graph(parser)
     add_vertices(parser, "source", help="colour by the distance from here")
     add_vertices(parser, "target", help="draw the shortest path to this vertex; one only")
-    arguments.add_limits(
-        parser, help="colour bands that end there, inclusive, in units of the weights"
-    )
+    text = "colour bands that end there, inclusive, in units of the weights"
+    arguments.add_limits(parser, help=text)
     arguments.add_limit(parser, help="leave grey what lies farther than this")
     arguments.add_unit(parser)
+    box = arguments.numbers(4, "WEST,EAST,SOUTH,NORTH in degrees, as -74.05,-73.90,40.68,40.82")
     text = "the part to draw, in degrees (default all that is reached)"
-    parser.add_argument(
-        "--extent",
-        type=arguments.numbers(4, "WEST,EAST,SOUTH,NORTH in degrees, as -74.05,-73.90,40.68,40.82"),
-        metavar="W,E,S,N",
-        help=text,
-    )
-    text = f"dots an inch of a .png file (default {DOTS_PER_INCH})"
-    parser.add_argument(
-        "--dpi", type=arguments.whole_number(1), default=DOTS_PER_INCH, metavar="N", help=text
-    )
+    parser.add_argument("--extent", type=box, metavar="W,E,S,N", help=text)
+    text, dots = f"dots an inch of a .png file (default {DOTS_PER_INCH})", arguments.whole_number(1)
+    parser.add_argument("--dpi", type=dots, default=DOTS_PER_INCH, metavar="N", help=text)
     parser.add_argument("--title", default="", metavar="TEXT", help="above the map")
     text = "whose data is drawn, below the map (default what the file says)"
     parser.add_argument("--credit", metavar="TEXT", help=text)

@@ -46,9 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_vertices(parser, "source", help="a row of the table starts here")
     parser.add_argument("--all-sources", action="store_true", help="a row from every vertex")
     add_vertices(parser, "target", help="a column of the table (default: every vertex)")
-    parser.add_argument(
-        "-o", "--to", required=True, metavar="TABLE", help="a name.zarr, or a folder for Parquet"
-    )
+    text = "a name.zarr, or a folder for Parquet"
+    parser.add_argument("-o", "--to", required=True, metavar="TABLE", help=text)
     text = "keep one number of a row: the mean, sum, count, eccentricity, closeness, ..."
     parser.add_argument("--reduce", type=_reduction, metavar="WHAT", help=text)
     text = "of Parquet: a row for every vertex that is reached (default), or a column a target"
@@ -57,20 +56,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_search(parser)
     add_limit(parser, help="what lies farther than this is unreached")
     parser.add_argument("--threads", type=whole_number(1), metavar="T")
-    parser.add_argument(
-        "--block-size", type=whole_number(1), metavar="N", help="searches that are done together"
-    )
+    text = "searches that are done together"
+    parser.add_argument("--block-size", type=whole_number(1), metavar="N", help=text)
     text = "rows, drawn from all, that are certified (default 16)"
     parser.add_argument("--certify", type=whole_number(0), default=16, metavar="N", help=text)
-    parser.add_argument(
-        "--dask", metavar="ADDRESS", help="of a scheduler of Dask, or its file, whose workers do it"
-    )
-    parser.add_argument(
-        "--no-resume", action="store_true", help="refuse if something is there already"
-    )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="measure a block, say the plan, write nothing"
-    )
+    text = "of a scheduler of Dask, or its file, whose workers do it"
+    parser.add_argument("--dask", metavar="ADDRESS", help=text)
+    text = "refuse if something is there already"
+    parser.add_argument("--no-resume", action="store_true", help=text)
+    text = "measure a block, say the plan, write nothing"
+    parser.add_argument("--dry-run", action="store_true", help=text)
 
 
 def _reduction(text: str) -> str:

@@ -35,9 +35,8 @@ PORT, MOST_PORT = 8765, (1 << 16) - 1
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     arguments.add_graph(parser)
-    parser.add_argument(
-        "--prepare", action="store_true", help="prepare the map first, for quicker answers"
-    )
+    text = "prepare the map first, for quicker answers"
+    parser.add_argument("--prepare", action="store_true", help=text)
     arguments.add_unit(parser)
     text = (
         "a graph of the same arcs whose weights are their lengths: routes tell them, and "

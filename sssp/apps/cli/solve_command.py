@@ -49,9 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_search(parser)
     arguments.add_limit(parser, help="leave out what lies farther than this")
     arguments.add_unit(parser)
-    parser.add_argument(
-        "--predecessors", action="store_true", help="write the tree to the output file too"
-    )
+    text = "write the tree to the output file too"
+    parser.add_argument("--predecessors", action="store_true", help=text)
     add_output(parser, FORMATS)
 
 
@@ -79,8 +78,7 @@ def _describe_farthest(result: sssp.ShortestPaths, unit: Unit) -> Iterator[str]:
     import numpy as np
 
     g = result.graph
-    sources = arguments.label_vertices(g, result.sources)
-    for row, source in enumerate(sources):
+    for row, source in enumerate(arguments.label_vertices(g, result.sources)):
         reached = result.reached[row]
         vertices = arguments.label_vertices(g, np.flatnonzero(reached))
         distances = result.distances[row][reached]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -49,9 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "vertices"
     )
     parser.add_argument("--id", metavar="COLUMN", help=text)
-    parser.add_argument(
-        "--wide", action="store_true", help="a row a source and a column a target, as a matrix"
-    )
+    text = "a row a source and a column a target, as a matrix"
+    parser.add_argument("--wide", action="store_true", help=text)
     arguments.add_search(parser)
     arguments.add_limit(parser, help="leave empty what lies farther than this")
     arguments.add_unit(parser)
@@ -67,31 +65,21 @@ def run(options: argparse.Namespace) -> int:
     sources = vertices.find_vertices(g, options.sources, "source", *asked, allow_none=True)
     targets = vertices.find_vertices(g, options.targets, "target", *asked)
     start = perf_counter()
-    seen = _Seen()
+    seen: list[tuple[str, int]] = []
     with vertices.name_negatives(g):
         results = _search_blocks(g, sources.vertices, targets.vertices, options)
         columns = _list_columns(g, (sources, targets), results, seen, unit, wide=options.wide)
         count = write_table(output, columns)
     seconds = perf_counter() - start
-    output.summarize(
-        [
-            *sources.notes,
-            *targets.notes,
-            f"{seen.method}, {seconds:.3f} s with compilation, if any, and writing",
-            f"{sources.vertices.size:,} sources, {targets.vertices.size:,} targets, "
-            f"{seen.unreached:,} pairs unreached",
-            f"wrote {count:,} rows to {output.name}",
-        ]
-    )
+    method, unreached = seen[-1][0], sum(pairs for _, pairs in seen)
+    lines = [
+        f"{method}, {seconds:.3f} s with compilation, if any, and writing",
+        f"{sources.vertices.size:,} sources, {targets.vertices.size:,} targets, "
+        f"{unreached:,} pairs unreached",
+        f"wrote {count:,} rows to {output.name}",
+    ]
+    output.summarize([*sources.notes, *targets.notes, *lines])
     return 0
-
-
-@dataclass
-class _Seen:
-    """The method and device of all results, and their number of unreached pairs."""
-
-    method: str = ""
-    unreached: int = 0
 
 
 def _search_blocks(
@@ -109,12 +97,15 @@ def _list_columns(
     g: sssp.Graph,
     ends: Sequence[vertices.Chosen],
     results: Iterable[sssp.ShortestPaths],
-    seen: _Seen,
+    seen: list[tuple[str, int]],
     unit: Unit,
     *,
     wide: bool,
 ) -> Iterator[dict[str, Any]]:
-    """Yield rows of source, target and distance, if `wide` a row per source; count into `seen`."""
+    """Yield rows of source, target and distance, if `wide` a row per source.
+
+    `seen` gets what solved every block, and its number of unreached pairs.
+    """
     import numpy as np
 
     sources, targets = (
@@ -131,8 +122,7 @@ def _list_columns(
     for result in results:
         part = sources[done : done + result.rows]
         done += result.rows
-        seen.method = f"{result.method} on {result.device}"
-        seen.unreached += int((~result.reached).sum())
+        seen.append((f"{result.method} on {result.device}", int((~result.reached).sum())))
         distances = unit.of(np.ma.masked_array(result.distances, ~result.reached))
         if wide:
             yield {"source": part, **dict(zip(names, distances.T, strict=True))}

@@ -15,6 +15,7 @@ import weakref
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import prod
 from pathlib import Path
 from time import perf_counter
@@ -126,13 +127,10 @@ class JobRequest:
         options |= {"device": device, "threads": threads, "progress": False}
         options["advice"] = SMALLER_BLOCKS_OF_A_JOB
         if self.what is not None:
-            return make_reduction_plan(
-                network, sources, self.what, self.vertex_weights, self.decay, **options
-            )
-        tree = bool(self.skims)
-        return make_plan(
-            network, sources, predecessors=tree, dtype=self.dtype, from_either_end=True, **options
-        )
+            weighed = self.vertex_weights, self.decay
+            return make_reduction_plan(network, sources, self.what, *weighed, **options)
+        options |= {"predecessors": bool(self.skims), "dtype": self.dtype}
+        return make_plan(network, sources, from_either_end=True, **options)
 
     def answer(
         self, plan: Plan[Request], buffers: Buffers
@@ -386,8 +384,6 @@ class Done(NamedTuple):
 
 
 _lock = make_lock()
-#: the inputs that this process read last, by the key of their job
-_read: dict[str, Inputs] = {}
 #: their graph, by its digest: the next job on it finds it here, and on the GPU
 _networks: dict[str, sssp.Graph] = {}
 
@@ -427,16 +423,10 @@ def worker_name() -> str:
 
 def _inputs_of(ticket: Ticket) -> Inputs:
     with _lock:
-        found = _read.get(ticket.key)
-        if found is None:
-            found = _read_inputs(ticket)
-            _read.clear()
-            _read[ticket.key] = found
-            _networks.clear()
-            _networks[identity_of(found.network)["graph"]] = found.network
-        return found
+        return _read_inputs(ticket)
 
 
+@lru_cache(1)
 def _read_inputs(ticket: Ticket) -> Inputs:
     path = Path(ticket.path)
     try:
@@ -454,7 +444,9 @@ def _read_inputs(ticket: Ticket) -> Inputs:
         )
     inputs: Inputs = pickle.loads(content)
     if isinstance(inputs.network, GraphFile):
-        return replace(inputs, network=_read_graph(inputs.network))
+        inputs = replace(inputs, network=_read_graph(inputs.network))
+    _networks.clear()
+    _networks[identity_of(inputs.network)["graph"]] = inputs.network
     return inputs
 
 

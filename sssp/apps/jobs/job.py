@@ -8,13 +8,14 @@ import logging
 import os
 import secrets
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from time import perf_counter
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -83,7 +84,7 @@ class Report:
         until kernels are compiled; None: there was none.
     certified : int
         Rows that this call has certified, of those that it wrote.
-    devices, workers : dict of str to int
+    devices, workers : Counter of str
         Blocks of this call by where they were done.
     """
 
@@ -101,8 +102,8 @@ class Report:
     seconds: float = 0.0
     estimate: float | None = None
     certified: int = 0
-    devices: dict[str, int] = field(default_factory=dict)
-    workers: dict[str, int] = field(default_factory=dict)
+    devices: Counter[str] = field(default_factory=Counter)
+    workers: Counter[str] = field(default_factory=Counter)
 
     @property
     def complete(self) -> bool:
@@ -149,8 +150,8 @@ class Report:
         self.done += 1
         self.written += sum(piece.size for piece in done.pieces)
         self.certified += done.certified
-        for counts, name in ((self.devices, done.device), (self.workers, done.worker)):
-            counts[name] = counts.get(name, 0) + 1
+        self.devices[done.device] += 1
+        self.workers[done.worker] += 1
 
 
 def run(
@@ -440,7 +441,7 @@ class _Job:
             return report
         if manifest.job is None:
             self._refuse_full_disk(report)
-        with _explain_full_disk(report), manifest.open(identity) as stream:
+        with _explain_full_disk(report), manifest.open(identity):
             # (only now, for another process may have been at work)
             framed, done = manifest.find_done(layout.blocks)
             report.done_before = int(done.sum())
@@ -449,14 +450,63 @@ class _Job:
                 sink, attributes = inputs.sink, {"sssp": identity}
                 frame = sink.prepare(self._labels(), attributes, temporary)
                 # (on record before it is in place: so what is in place is known to be the job's)
-                manifest.add(stream, [(FRAME, list(frame.values()))])
+                manifest.add([(FRAME, list(frame.values()))])
                 for made, piece in frame.items():
                     stores.move_into_place(made, self.table / piece.name)
                     report.written += piece.size
             logger.info("%s", report.plan())
-            _Work(inputs, self.file, runner, manifest, done, report).do(stream, progress)
+            self._do(inputs, runner, manifest, done, report, progress)
             manifest.finish()
         return report
+
+    def _do(
+        self,
+        inputs: blocks.Inputs,
+        runner: Runner,
+        manifest: Manifest,
+        done: NDArray[np.bool_],
+        report: Report,
+        progress: bool | None,
+    ) -> None:
+        """Compute the unfinished blocks, and put them on record; raises as the runner does."""
+        layout, start = inputs.layout, perf_counter()
+        left = sum(len(layout.searches_of(block)) for block in _list_left(done))
+        try:
+            with progress_bar(left, progress) as advance:
+                for some in self._run_blocks(inputs, runner, manifest, done):
+                    manifest.add((one.block, one.pieces) for one in some)
+                    for one in some:
+                        done[one.block] = True
+                        report.count(one)
+                        advance(one.searches)
+                    if report.estimate is None and report.done > runner.slots * runner.together:
+                        last = some[-1]
+                        report.estimate = _estimate(last.seconds, last.searches, left, runner)
+                        logger.info("about %s for all of it", _format_seconds(report.estimate))
+        finally:
+            report.seconds = perf_counter() - start
+
+    def _run_blocks(
+        self, inputs: blocks.Inputs, runner: Runner, manifest: Manifest, done: NDArray[np.bool_]
+    ) -> Iterator[list[Done]]:
+        """Run the blocks that are not `done`; other processes get their inputs as a file."""
+        if runner.in_process:
+            yield from runner.run(inputs, _list_left(done))
+            return
+        ways = [inputs]
+        if self.file is not None:
+            path, identity = os.path.abspath(self.file), blocks.identity_of(inputs.network)
+            ways.insert(0, replace(inputs, network=blocks.GraphFile(path, identity)))
+        for way in ways:
+            key = secrets.token_hex(8)
+            kept = manifest.inputs(key)
+            try:
+                yield from runner.run(blocks.store_inputs(way, key, kept), _list_left(done))
+                return
+            except blocks.GraphNotSeenError as error:
+                logger.info("%s; so the graph travels", error)
+            finally:
+                kept.unlink(missing_ok=True)
 
     def _runner(self, layout: stores.Layout) -> Runner:
         """Return the runner that does the blocks: here, on an executor, or on a cluster."""
@@ -478,9 +528,8 @@ class _Job:
     ) -> blocks.Inputs:
         sink: stores.ZarrStore | stores.ParquetParts
         if self.form == "zarr":
-            sink = stores.ZarrStore(
-                self.table, layout, self.zstd, chunk_bytes or stores.CHUNK_BYTES
-            )
+            most = chunk_bytes or stores.CHUNK_BYTES
+            sink = stores.ZarrStore(self.table, layout, self.zstd, most)
         else:
             labels = self._labels()
             for name, values in labels.items():
@@ -528,63 +577,6 @@ class _Job:
             )
 
 
-@dataclass
-class _Work:
-    """The unfinished blocks of a job, and the loop that computes them."""
-
-    inputs: blocks.Inputs
-    file: str | None
-    runner: Runner
-    manifest: Manifest
-    done: NDArray[np.bool_]
-    report: Report
-
-    def do(self, stream: BinaryIO, progress: bool | None) -> None:
-        """Compute the unfinished blocks; raises as the runner does."""
-        report, layout, start = self.report, self.inputs.layout, perf_counter()
-        left = sum(len(layout.searches_of(block)) for block in self._list_left())
-        begun_together = self.runner.slots * self.runner.together
-        try:
-            with progress_bar(left, progress) as advance:
-                for some in self._run_blocks():
-                    self.manifest.add(stream, [(done.block, done.pieces) for done in some])
-                    for done in some:
-                        self.done[done.block] = True
-                        report.count(done)
-                        advance(done.searches)
-                    if report.estimate is None and report.done > begun_together:
-                        last = some[-1]
-                        report.estimate = _estimate(last.seconds, last.searches, left, self.runner)
-                        logger.info("about %s for all of it", _format_seconds(report.estimate))
-        finally:
-            report.seconds = perf_counter() - start
-
-    def _list_left(self) -> list[int]:
-        return [int(block) for block in np.flatnonzero(~self.done)]
-
-    def _run_blocks(self) -> Iterator[list[Done]]:
-        inputs, file = self.inputs, self.file
-        if self.runner.in_process:
-            yield from self.runner.run(inputs, self._list_left())
-            return
-        if file is not None:
-            try:
-                path = blocks.GraphFile(os.path.abspath(file), blocks.identity_of(inputs.network))
-                yield from self._run_outside(replace(inputs, network=path))
-                return
-            except blocks.GraphNotSeenError as error:
-                logger.info("%s; so the graph travels", error)
-        yield from self._run_outside(inputs)
-
-    def _run_outside(self, inputs: blocks.Inputs) -> Iterator[list[Done]]:
-        key = secrets.token_hex(8)
-        path = self.manifest.inputs(key)
-        try:
-            yield from self.runner.run(blocks.store_inputs(inputs, key, path), self._list_left())
-        finally:
-            path.unlink(missing_ok=True)
-
-
 @contextmanager
 def _explain_full_disk(report: Report) -> Iterator[None]:
     """Turn the error of a full disk into a `JobError`."""
@@ -598,6 +590,11 @@ def _explain_full_disk(report: Report) -> Iterator[None]:
             f"{report.done_before + report.done:,} of {report.blocks:,} blocks are done and kept; "
             "make room, and run the job again"
         ) from error
+
+
+def _list_left(done: NDArray[np.bool_]) -> list[int]:
+    left: list[int] = np.flatnonzero(~done).tolist()
+    return left
 
 
 def _measure(inputs: blocks.Inputs, report: Report, runner: Runner) -> None:

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from operator import index
 from pathlib import Path, PurePath
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,7 +155,7 @@ class Manifest:
         ]
 
     @contextmanager
-    def open(self, job: dict[str, Any]) -> Iterator[BinaryIO]:
+    def open(self, job: dict[str, Any]) -> Iterator[None]:
         """Open the manifest for `add`, for one process at a time, and record a new job.
 
         A last line that is cut off is dropped, and of a job without a block on record everything.
@@ -169,7 +169,8 @@ class Manifest:
             The folder cannot be made or written to.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a+b") as stream:
+        with self.path.open("a+b") as self._stream:
+            stream = self._stream
             if fcntl is not None:
                 try:
                     fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -191,7 +192,7 @@ class Manifest:
                 # (before the record goes: a table without one would be no job's)
                 self._clear(names, _names(self.table, job))
                 stream.truncate(0)
-                self._append(stream, {"sssp job": VERSION, "package": sssp.__version__, "job": job})
+                self._append({"sssp job": VERSION, "package": sssp.__version__, "job": job})
                 self.job = job
             else:
                 stream.seek(0)
@@ -202,19 +203,18 @@ class Manifest:
             self.temporary(job).mkdir(exist_ok=True)
             _open.add(stream)
             try:
-                yield stream
+                yield
             finally:
                 _open.discard(stream)
 
-    def add(self, stream: BinaryIO, blocks: Iterable[tuple[int | None, list[Piece]]]) -> None:
+    def add(self, blocks: Iterable[tuple[int | None, list[Piece]]]) -> None:
         """Append a line per finished block (`FRAME`: labels and metadata); flush to disk once."""
-        self._append(stream, *({"block": block, "files": pieces} for block, pieces in blocks))
+        self._append(*({"block": block, "files": pieces} for block, pieces in blocks))
 
-    def _append(self, stream: BinaryIO, *entries: Any) -> None:
-        for entry in entries:
-            stream.write(json.dumps(entry).encode() + b"\n")
-        stream.flush()
-        os.fsync(stream.fileno())
+    def _append(self, *entries: Any) -> None:
+        self._stream.write(b"".join(json.dumps(entry).encode() + b"\n" for entry in entries))
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
 
     def _clear(self, names: Names, new: Names) -> None:
         """Remove the files of a job without a recorded block, and folders that become empty.

@@ -106,9 +106,12 @@ class ExecutorRunner(Runner):
         left = iter(blocks)
         under_way: set[futures.Future[Done]] = set()
         try:
-            for block in islice(left, AHEAD * self.slots):
-                under_way.add(self.submit(inputs, block))
-            while under_way:
+            while True:
+                for block in islice(left, AHEAD * self.slots - len(under_way)):
+                    asked = inputs, block, self.measured_on, self.threads
+                    under_way.add(self.on.submit(do_block, *asked))
+                if not under_way:
+                    return
                 # with a timeout, for else Ctrl-C is not heard on every system
                 done, under_way = futures.wait(under_way, POLL_SECONDS, futures.FIRST_COMPLETED)
                 some, failed = _split_failed(done)
@@ -117,8 +120,6 @@ class ExecutorRunner(Runner):
                 # (now that they are on record: a crash costs a worker one block, not two)
                 for future in failed:
                     future.result()
-                for block in islice(left, len(some)):
-                    under_way.add(self.submit(inputs, block))
         except futures.BrokenExecutor as error:
             raise JobError(
                 f"a worker of the executor has died ({error}); what is done is kept: run the job "
@@ -127,12 +128,6 @@ class ExecutorRunner(Runner):
         finally:
             for future in under_way:
                 future.cancel()
-
-    def submit(self, inputs: Inputs | Ticket, block: int) -> futures.Future[Done]:
-        """Submit a block to the executor."""
-        asked = inputs, block, self.measured_on, self.threads
-        future: futures.Future[Done] = self.on.submit(do_block, *asked)
-        return future
 
 
 class LocalRunner(Runner):
@@ -188,9 +183,8 @@ class LocalRunner(Runner):
             while searches or writes:
                 # with a timeout, for else Ctrl-C is not heard on every system
                 under_way: set[futures.Future[Any]] = {*searches, *writes}
-                some, failed = _split_failed(
-                    futures.wait(under_way, POLL_SECONDS, futures.FIRST_COMPLETED).done
-                )
+                ended = futures.wait(under_way, POLL_SECONDS, futures.FIRST_COMPLETED).done
+                some, failed = _split_failed(ended)
                 written = [future.result() for future in writes.intersection(some)]
                 if written:
                     yield written
@@ -217,9 +211,8 @@ class LocalRunner(Runner):
         size = max(1, min(self.together, len(blocks) // (CALLS * self.slots)))
         few = min(size, WRITERS_A_GPU)
         starts = range(0, min(len(blocks), few * self.slots), few)
-        rest = range(few * self.slots, len(blocks), size)
         return [blocks[first : first + few] for first in starts] + [
-            blocks[first : first + size] for first in rest
+            blocks[first : first + size] for first in range(few * self.slots, len(blocks), size)
         ]
 
     def _search(self, inputs: Inputs, group: list[int]) -> set[futures.Future[Done]]:

@@ -46,7 +46,7 @@ FEWEST_BLOCKS = 64
 MOST_SEARCHES = 8192
 #: searches that keep a GPU busy: a few take it nearly as long as some hundreds
 GPU_SEARCHES = 1024
-#: sources that are looked up at a time
+#: labels that are written at a time
 PIECE = 1 << 20
 
 
@@ -157,24 +157,16 @@ def blocks_together(block_size: int, search_bytes: int) -> int:
 def distinct_rows(vertices: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], Any]:
     """Return the distinct vertices in order of first appearance, and the row of each given vertex.
 
-    The rows are None if all differ: then they are 0, 1, 2...; memory for n numbers, and a row a
-    vertex.
+    The rows are None if all differ: then they are 0, 1, 2...
     """
-    row_of = np.full(n, -1, np.int32)
-    found = 0
-    kept: list[NDArray[np.int64]] = []
-    for first in range(0, vertices.size, PIECE):
-        piece = vertices[first : first + PIECE]
-        unseen = piece[row_of[piece] < 0]
-        places = np.arange(unseen.size, dtype=np.int32)
-        # (of several values for one place the last is kept, which is the first from behind)
-        row_of[unseen[::-1]] = places[::-1]
-        new = unseen[row_of[unseen] == places]
-        row_of[new] = np.arange(found, found + new.size)
-        found += new.size
-        kept.append(new)
-    distinct = np.concatenate(kept) if kept else np.empty(0, np.int64)
-    return distinct, None if found == vertices.size else row_of[vertices]
+    number = np.min_scalar_type(vertices.size)
+    place_of, places = np.empty(n, number), np.arange(vertices.size, dtype=number)
+    # (of several values for one place the last is kept, which is the first from behind)
+    place_of[vertices[::-1]] = places[::-1]
+    distinct = vertices[place_of[vertices] == places]
+    row_of = np.empty(n, np.int32)
+    row_of[distinct] = np.arange(distinct.size)
+    return distinct, None if distinct.size == vertices.size else row_of[vertices]
 
 
 #: bytes that are read at a time
@@ -364,9 +356,8 @@ class ZarrStore:
         made = temporary / secrets.token_hex(8)
         group = zarr.open_group(str(made), mode="w", zarr_format=3)
         group.update_attributes(dict(attributes))
-        codec = (
-            import_extra("zarr.codecs", "jobs").ZstdCodec(level=ZSTD_LEVEL) if self.zstd else None
-        )
+        codecs = import_extra("zarr.codecs", "jobs")
+        codec = codecs.ZstdCodec(level=ZSTD_LEVEL) if self.zstd else None
         create = partial(group.create_array, compressors=codec)
         for name, values in labels.items():
             array = create(
@@ -433,10 +424,8 @@ class ZarrStore:
             part = table[first:end] if by_columns else table[:, first:end]
             place = (number, block) if by_columns else (block, number)
             keys = place if field.width is not None else place[:1]
-            yield (
-                f"{field.name}/c/{'/'.join(map(str, keys))}",
-                _fill_chunk(part, (rows, columns), field),
-            )
+            name = f"{field.name}/c/{'/'.join(map(str, keys))}"
+            yield name, _fill_chunk(part, (rows, columns), field)
 
 
 def names_in_store(lines: Iterable[str], tables: Iterable[str]) -> list[tuple[str, ...]]:

@@ -31,22 +31,11 @@ import networkx as nx
 import numpy as np
 
 from sssp import ShortestPaths
+from sssp.apps.networkx import searches
 from sssp.apps.networkx.choice import FLOYD_WARSHALL_KNOWS_CYCLES, can_run, should_run
 from sssp.apps.networkx.converted import ConvertedGraph, convert_from_nx, convert_to_nx
-from sssp.apps.networkx.searches import (
-    HOPS,
-    PathBetween,
-    Paths,
-    SearchKind,
-    SearchRow,
-    by_hops,
-    find_between,
-    find_matrix,
-    has_negative_cycle,
-    kind_of,
-    search_each,
-    search_from,
-)
+from sssp.apps.networkx.info import FUNCTIONS
+from sssp.apps.networkx.searches import HOPS, PathBetween, Paths, SearchKind, SearchRow, kind_of
 
 __all__ = ["can_run", "convert_from_nx", "convert_to_nx", "should_run"]
 
@@ -87,50 +76,19 @@ LENGTHS, PATHS = methodcaller("lengths"), methodcaller("paths")
 #: forms that need the predecessors of a search
 OF_TREES = (PATHS, _both, _tree)
 
-# -- functions that only differ in algorithm and form ----------------------------------------------
+# -- functions that only differ in algorithm and form: their names tell ----------------------------
 
 #: parameters that are nodes to search between, from or to
 ENDS: tuple[str, ...] = ("source", "sources", "target")
-#: by algorithm
-BY_ALGORITHM: dict[str, dict[str, Form]] = {
-    "dijkstra": {
-        "dijkstra_path": PATHS,
-        "dijkstra_path_length": LENGTHS,
-        "bidirectional_dijkstra": _both,
-        "single_source_dijkstra": _both,
-        "single_source_dijkstra_path": PATHS,
-        "single_source_dijkstra_path_length": LENGTHS,
-        "multi_source_dijkstra": _both,
-        "multi_source_dijkstra_path": PATHS,
-        "multi_source_dijkstra_path_length": LENGTHS,
-        "all_pairs_dijkstra": _both,
-        "all_pairs_dijkstra_path": PATHS,
-        "all_pairs_dijkstra_path_length": LENGTHS,
-        "dijkstra_predecessor_and_distance": _all_trees,
-    },
-    "bellman-ford": {
-        "bellman_ford_path": PATHS,
-        "bellman_ford_path_length": LENGTHS,
-        "single_source_bellman_ford": _both,
-        "single_source_bellman_ford_path": PATHS,
-        "single_source_bellman_ford_path_length": LENGTHS,
-        "all_pairs_bellman_ford_path": PATHS,
-        "all_pairs_bellman_ford_path_length": LENGTHS,
-        "bellman_ford_predecessor_and_distance": _all_trees,
-        "goldberg_radzik": _tree,
-    },
-    HOPS: {
-        "bidirectional_shortest_path": PATHS,
-        "single_source_shortest_path": PATHS,
-        "single_source_shortest_path_length": LENGTHS,
-        "single_target_shortest_path": PATHS,
-        "single_target_shortest_path_length": LENGTHS,
-        "all_pairs_shortest_path": PATHS,
-        "all_pairs_shortest_path_length": LENGTHS,
-    },
+#: algorithms by a part of the names of their functions
+ALGORITHMS = {
+    "dijkstra": "dijkstra",
+    "bellman_ford": "bellman-ford",
+    "goldberg_radzik": "bellman-ford",
+    "shortest_path": HOPS,
 }
 #: those that take the name of an algorithm
-BY_METHOD: dict[str, Form] = {"shortest_path": PATHS, "shortest_path_length": LENGTHS}
+BY_METHOD = {"shortest_path", "shortest_path_length"}
 #: without a target these find a whole row
 TARGET_IS_OPTIONAL = {
     *("dijkstra_path", "single_source_dijkstra", "multi_source_dijkstra"),
@@ -138,9 +96,20 @@ TARGET_IS_OPTIONAL = {
 }
 
 
-def _make_function(name: str, algorithm: str | None, form: Form) -> Callable[..., Any]:
+def _form_of(name: str) -> Form:
+    """Return what a function makes of a row or a path: its name tells."""
+    if name == "goldberg_radzik":
+        return _tree
+    if name.endswith("_predecessor_and_distance"):
+        return _all_trees
+    if name.endswith("_path_length"):
+        return LENGTHS
+    return PATHS if name.endswith("_path") else _both
+
+
+def _make_function(name: str, algorithm: str) -> Callable[..., Any]:
     """Return the backend function for a name, with the signature of NetworkX's function."""
-    theirs = getattr(nx, name).orig_func
+    form, theirs = _form_of(name), getattr(nx, name).orig_func
     _, *parameters = signature(theirs).parameters
     nodes = [end for end in ENDS if end in parameters]
     if form is _all_trees and "target" in nodes:
@@ -153,8 +122,8 @@ def _make_function(name: str, algorithm: str | None, form: Form) -> Callable[...
         given = dict(zip(parameters, args, strict=False)) | more
         left_open = {end for end in optional if given.get(end) is None}
         ends = {end: given[end] for end in nodes if end not in left_open}
-        method = algorithm or given["method"]
-        if algorithm is None and method not in ("dijkstra", "bellman-ford"):
+        method = given["method"] if name in BY_METHOD else algorithm
+        if name in BY_METHOD and method not in ("dijkstra", "bellman-ford"):
             _raise_as_networkx(name, G, ends.values(), **given)
         kind = kind_of(method, G, given.get("weight"), given.get("cutoff"))
         return _search(name, G, kind, ends, form, given)
@@ -172,25 +141,26 @@ def _search(
     """
     tree = form in OF_TREES
     if not ends:
-        return ((row.source, form(row)) for row in search_each(G, kind, tree=tree))
+        return ((row.source, form(row)) for row in searches.search_each(G, kind, tree=tree))
     target = ends.get("target")
     sources = ends["sources"] if "sources" in ends else [ends.get("source", target)]
     starts: list[Any] = list(dict.fromkeys(map(G.vertex, sources)))
     found: SearchRow | PathBetween | None = None
     if starts and None not in starts:
         if len(ends) == 2:
-            found = find_between(G, kind, starts, G.vertex(target), tree=tree)
+            found = searches.find_between(G, kind, starts, G.vertex(target), tree=tree)
         else:
-            kind = kind.reverse() if "target" in ends else kind
-            found = search_from(G, kind, starts, tree=tree)
+            kind = kind._replace(backwards="target" in ends)
+            found = searches.search_from(G, kind, starts, tree=tree)
     if found is None:
         _raise_as_networkx(name, G, (*sources, target), **given)
     return form(found)
 
 
-for _algorithm, _functions in [*BY_ALGORITHM.items(), (None, BY_METHOD)]:
-    for _name, _form in _functions.items():
-        globals()[_name] = _make_function(_name, _algorithm, _form)
+for _name in FUNCTIONS:
+    for _part, _algorithm in ALGORITHMS.items():
+        if _part in _name:
+            globals()[_name] = _make_function(_name, _algorithm)
 
 
 # -- others of one search, or of one a node --------------------------------------------------------
@@ -209,7 +179,7 @@ def predecessor(
         return row.all_predecessors(), row.lengths() if return_seen else {}
 
     # (a cutoff of 0 is none here)
-    kind, ends = by_hops(cutoff or None), {"source": source}
+    kind, ends = searches.by_hops(cutoff or None), {"source": source}
     before, lengths = _search("predecessor", G, kind, ends, form, ends)
     if target is not None:
         before, lengths = before.get(target, []), lengths.get(target, -1)
@@ -221,13 +191,13 @@ def has_path(G: ConvertedGraph, source: Any, target: Any) -> bool:
     start, end = G.vertex(source), G.vertex(target)
     if start is None or end is None:  # (NetworkX takes None for all nodes)
         return bool(_ask_networkx("has_path", G, (source, target), source=source, target=target))
-    return find_between(G, by_hops(), [start], end, tree=False) is not None
+    return searches.find_between(G, searches.by_hops(), [start], end, tree=False) is not None
 
 
 def negative_edge_cycle(G: ConvertedGraph, weight: Any = "weight", heuristic: bool = True) -> bool:
     """Return whether there is a cycle of negative length; `heuristic` makes no difference."""
     kind = kind_of("bellman-ford", G, weight)
-    return kind.method == "bellman-ford" and has_negative_cycle(G)
+    return kind.method == "bellman-ford" and searches.has_negative_cycle(G)
 
 
 # -- dense ---------------------------------------------------------------------------------------
@@ -235,7 +205,7 @@ def negative_edge_cycle(G: ConvertedGraph, weight: Any = "weight", heuristic: bo
 
 def johnson(G: ConvertedGraph, weight: Any = "weight") -> dict[Any, Paths]:
     """Return the paths from every node to all others."""
-    found = find_matrix(G, kind_of("bellman-ford", G, weight), tree=True)
+    found = searches.find_matrix(G, kind_of("bellman-ford", G, weight), tree=True)
     columns = zip(G.nodes, found.distances, found.predecessors, strict=True)
     return {node: SearchRow(G, [v], *row).paths() for v, (node, *row) in enumerate(columns)}
 
@@ -289,7 +259,7 @@ def floyd_warshall_numpy(
 def _matrix(G: ConvertedGraph, weight: Any, *, tree: bool) -> ShortestPaths:
     """Search from every node; refuse a negative cycle as this version of NetworkX does."""
     try:
-        return find_matrix(G, kind_of("bellman-ford", G, weight), tree=tree)
+        return searches.find_matrix(G, kind_of("bellman-ford", G, weight), tree=tree)
     except nx.NetworkXUnbounded as error:
         if FLOYD_WARSHALL_KNOWS_CYCLES:
             raise
@@ -324,15 +294,14 @@ def closeness_centrality(
 
     `sp`, distances that NetworkX 3.7 takes, does not come here: `can_run` declines.
     """
-    kind = kind_of("dijkstra", G, distance).reverse()
+    kind = kind_of("dijkstra", G, distance)._replace(backwards=True)
     if u is None:
-        rows = search_each(G, kind, tree=False)
-        closeness = (_closeness(G, row, wf_improved) for row in rows)
-        return dict(zip(G.nodes, closeness, strict=True))
+        rows = searches.search_each(G, kind, tree=False)
+        return dict(zip(G.nodes, (_closeness(G, row, wf_improved) for row in rows), strict=True))
     vertex = G.vertex(u)
     if vertex is None:
         _raise_as_networkx("closeness_centrality", G, (), u=u, distance=distance)
-    row = search_from(G, kind, [vertex], tree=False)
+    row = searches.search_from(G, kind, [vertex], tree=False)
     return _closeness(G, row, wf_improved)
 
 
@@ -365,7 +334,7 @@ def eccentricity(G: ConvertedGraph, v: Any = None, sp: None = None, weight: Any 
 
 
 def _eccentricities(G: ConvertedGraph, vertices: Sequence[int], weight: Any) -> dict[Any, Any]:
-    rows = search_each(G, kind_of("dijkstra", G, weight), vertices, tree=False)
+    rows = searches.search_each(G, kind_of("dijkstra", G, weight), vertices, tree=False)
     found = {}
     for vertex, row in zip(vertices, rows, strict=True):
         if row.count() < len(G.nodes):

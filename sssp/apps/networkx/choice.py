@@ -57,10 +57,6 @@ def _is_several(nodes: Any, G: Any) -> bool:
     return nodes is None or isinstance(nodes, Collection)
 
 
-def _is_absent(given: Any, G: Any) -> bool:
-    return not given
-
-
 #: by parameter: whether the backend takes a value, on a graph, and why it does not
 _TAKES: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
     **dict.fromkeys(
@@ -73,7 +69,9 @@ _TAKES: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
         lambda v, G: _is_several(v, G) or v in G,
         "v is neither a node nor a collection of nodes",
     ),
-    **dict.fromkeys(("sp", "e", "usebounds"), (_is_absent, "distances or bounds are given")),
+    **dict.fromkeys(
+        ("sp", "e", "usebounds"), (lambda given, G: not given, "distances or bounds are given")
+    ),
 }
 
 

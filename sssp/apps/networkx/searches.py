@@ -44,10 +44,6 @@ class SearchKind(NamedTuple):
     limit: float | None = None
     backwards: bool = False
 
-    def reverse(self) -> SearchKind:
-        """Return the same kind of search in the other direction: distances to the sources."""
-        return self._replace(backwards=True)
-
 
 #: the kind of a search on weights that are not negative, without a cutoff
 BY_WEIGHTS = SearchKind("auto")
@@ -55,9 +51,7 @@ BY_WEIGHTS = SearchKind("auto")
 
 def by_hops(cutoff: float | None = None) -> SearchKind:
     """Return the kind of a search by number of arcs, up to the cutoff, rounded up."""
-    if cutoff is None or cutoff == math.inf:
-        return SearchKind(HOPS)
-    return SearchKind(HOPS, math.ceil(cutoff))
+    return SearchKind(HOPS, None if cutoff in (None, math.inf) else math.ceil(cutoff))
 
 
 def kind_of(
@@ -122,13 +116,9 @@ class Paths(Mapping[Any, list[Any]]):
         return frozenset(reached[self._predecessors[reached] < 0].tolist())
 
     def __getitem__(self, node: Any) -> list[Any]:
-        vertex = self._index.get(node)
-        if vertex is None or not self._reaches(vertex):
+        if node not in self:
             raise KeyError(node)
-        return self._path(vertex)
-
-    def _reaches(self, vertex: int) -> bool:
-        return bool(self._predecessors[vertex] >= 0) or vertex in self._starts
+        return self._path(self._index[node])
 
     def _path(self, vertex: int) -> list[Any]:
         return self._walk(vertex)[::-1]
@@ -151,7 +141,9 @@ class Paths(Mapping[Any, list[Any]]):
 
     def __contains__(self, node: object) -> bool:
         vertex = self._index.get(node)
-        return vertex is not None and self._reaches(vertex)
+        if vertex is None:
+            return False
+        return bool(self._predecessors[vertex] >= 0) or vertex in self._starts
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Mapping):

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -144,6 +142,7 @@ def _shorten(value: Any) -> str:
 
 
 Array = NDArray[Any]
+Network = Graph | Hierarchy
 
 #: the distance of an unreached vertex in 16 bits, and the greatest distance
 UNREACHED = (1 << 16) - 1
@@ -190,21 +189,15 @@ class Answers:
     are kept while there is room; the longest unused one goes first.
     """
 
-    def __init__(
-        self, network: Graph | Hierarchy, street_map: StreetMap, device: str = "auto"
-    ) -> None:
+    def __init__(self, network: Network, street_map: StreetMap, device: str = "auto") -> None:
         self.network = network
+        #: without closed streets and traffic
+        self.graph = network._tree_graph
         self.map = street_map
         self.device = device
         room = VERSION_BYTES // (BYTES_OF_AN_ARC * max(network.m, 1))
-        self._most_versions = min(max(room, FEWEST_VERSIONS), MOST_VERSIONS)
-        self._versions: OrderedDict[tuple[Any, ...], Graph | Hierarchy] = OrderedDict()
-        self._lock = threading.Lock()
-
-    @property
-    def graph(self) -> Graph:
-        """The graph without closed streets and traffic."""
-        return self.network._tree_graph
+        most = min(max(room, FEWEST_VERSIONS), MOST_VERSIONS)
+        self._find_version = lru_cache(most)(self._make_version)
 
     # -- answers -------------------------------------------------------------------------------
 
@@ -237,37 +230,36 @@ class Answers:
         assert question.target is not None
         start = perf_counter()
         network = self._version(question)
-        ends = [question.target] * len(question.sources)
-        trips = sssp.pairs(
-            network, list(question.sources), ends, predecessors=True, device=self.device
-        )
+        sources, ends = list(question.sources), [question.target] * len(question.sources)
+        trips = sssp.pairs(network, sources, ends, predecessors=True, device=self.device)
         first = int(np.argmin(trips.to_float()))
         try:
-            path, arcs = trips.path(first), trips.path_arcs(first)
+            way = self._way(trips, first)
         except UnreachableError:
             return {"reached": False, "labels": [None, self.label(question.target)]}
         return {
             "reached": True,
             "source": question.sources[first],
-            "vertices": path.tolist(),
-            "distance": trips.distances[first].item(),
-            "length": float(self.map.lengths[arcs].sum()),
-            "labels": [self.label(path[0]), self.label(path[-1])],
-            "others": self._other_ways(network, path) if question.others else [],
+            **way,
+            "labels": [self.label(question.sources[first]), self.label(question.target)],
+            "others": self._other_ways(network, way) if question.others else [],
             "milliseconds": (perf_counter() - start) * 1e3,
         }
 
-    def _other_ways(self, network: Graph | Hierarchy, path: Array) -> list[dict[str, Any]]:
-        ways = sssp.alternatives(network, path[0], path[-1], k=WAYS, progress=False)
+    def _way(self, found: sssp.Trips | sssp.Alternatives, number: int) -> dict[str, Any]:
+        return {
+            "vertices": found.path(number).tolist(),
+            "distance": found.distances[number].item(),
+            "length": float(self.map.lengths[found.path_arcs(number)].sum()),
+        }
+
+    def _other_ways(self, network: Network, way: dict[str, Any]) -> list[dict[str, Any]]:
+        ends = way["vertices"][0], way["vertices"][-1]
+        ways = sssp.alternatives(network, *ends, k=WAYS, progress=False)
         return [
-            {
-                "vertices": ways.path(way).tolist(),
-                "distance": ways.distances[way].item(),
-                "length": float(self.map.lengths[ways.path_arcs(way)].sum()),
-                "stretch": ways.stretch[way].item(),
-                "sharing": ways.sharing[way].item(),
-            }
-            for way in range(1, len(ways))
+            self._way(ways, number)
+            | {name: getattr(ways, name)[number].item() for name in ("stretch", "sharing")}
+            for number in range(1, len(ways))
         ]
 
     def areas(self, question: MapRequest) -> dict[str, Any]:
@@ -302,13 +294,10 @@ class Answers:
         yield lambda: self.distances(question)
         yield lambda: self.route(question)
         if len(self.map.streets):
-            closed = replace(question, closed=(0,))
-            yield lambda: self.distances(closed)
-            traffic = replace(question, traffic=(1.5,) * len(CLASSES))
-            yield lambda: self.distances(traffic)
+            yield lambda: self.distances(replace(question, closed=(0,)))
+            yield lambda: self.distances(replace(question, traffic=(1.5,) * len(CLASSES)))
         yield lambda: self.certificate(question)
-        several = replace(question, sources=(0, self.network.n - 1))
-        yield lambda: self.distances(several)
+        yield lambda: self.distances(replace(question, sources=(0, self.network.n - 1)))
 
     def vertex(self, label: str) -> int:
         """Return the vertex of a label as people write it, of names a part in any case too."""
@@ -330,9 +319,7 @@ class Answers:
         labels = self.graph.labels
         return str(vertex if labels is None else labels[vertex])[:LABEL]
 
-    def _search(
-        self, network: Graph | Hierarchy, question: MapRequest, *, predecessors: bool
-    ) -> Any:
+    def _search(self, network: Network, question: MapRequest, *, predecessors: bool) -> Any:
         sources = list(question.sources)
         # (a search from one source is told apart, for it has solvers of its own)
         asked: Any = sources[0] if len(sources) == 1 else sources
@@ -342,18 +329,20 @@ class Answers:
 
     # -- versions of the map -------------------------------------------------------------------
 
-    def _version(self, question: MapRequest) -> Graph | Hierarchy:
+    def _version(self, question: MapRequest) -> Network:
         """Return the map with the closed streets and the traffic of a request."""
-        network = self.network
-        if question.traffic:
-            network = self._find_version((question.traffic,), self._in_traffic, question.traffic)
-        if question.closed:
-            arcs = self.map.arcs[list(question.closed)].ravel()
-            key = (question.traffic, question.closed)
-            network = self._find_version(key, network.without_arcs, arcs[arcs >= 0])
-        return network
+        if question.traffic or question.closed:
+            return self._find_version(question.traffic, question.closed)
+        return self.network
 
-    def _in_traffic(self, factors: tuple[float, ...]) -> Graph | Hierarchy:
+    def _make_version(self, factors: tuple[float, ...], closed: tuple[int, ...]) -> Network:
+        if not closed:
+            return self._in_traffic(factors)
+        arcs = self.map.arcs[list(closed)].ravel()
+        network = self._find_version(factors, ()) if factors else self.network
+        return network.without_arcs(arcs[arcs >= 0])
+
+    def _in_traffic(self, factors: tuple[float, ...]) -> Network:
         weights = self.graph.weights
         scaled = weights * np.array(factors)[self.map.arc_class]
         closed = weights == unreached(weights.dtype)
@@ -362,18 +351,6 @@ class Answers:
             scaled = np.rint(np.where(closed, 0, scaled)).astype(np.int64)
         scaled[closed] = unreached(scaled.dtype)
         return self.network.with_weights(scaled)
-
-    def _find_version(self, key: tuple[Any, ...], make: Any, argument: Any) -> Graph | Hierarchy:
-        with self._lock:
-            if key in self._versions:
-                self._versions.move_to_end(key)
-                return self._versions[key]
-        version: Graph | Hierarchy = make(argument)
-        with self._lock:
-            self._versions[key] = version
-            while len(self._versions) > self._most_versions:
-                self._versions.popitem(last=False)
-        return version
 
 
 def encode(distances: Array) -> tuple[NDArray[np.uint16], dict[str, Any]]:
@@ -387,8 +364,7 @@ def encode(distances: Array) -> tuple[NDArray[np.uint16], dict[str, Any]]:
     scale : dict
         ``least``, ``step``, ``greatest`` and ``reached``, how many are.
     """
-    missing = unreached(distances.dtype)
-    reached = distances != missing
+    reached = distances != unreached(distances.dtype)
     count = int(np.count_nonzero(reached))
     known = distances if count == distances.size else distances[reached]
     least = known.min().item() if count else 0

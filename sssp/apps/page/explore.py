@@ -40,16 +40,11 @@ SCRIPTS = ("drawing.js", "places.js", "page.js")
 def make_server(
     network: Graph | Hierarchy,
     *,
-    name: str = "",
-    unit: Unit = PLAIN,
-    lengths: NDArray[Any] | None = None,
-    length_unit: Unit = PLAIN,
     device: str = "auto",
     host: str = LOOPBACK,
     port: int = 0,
     result: dict[str, Any] | None = None,
-    credit: str = "",
-    flows: NDArray[Any] | None = None,
+    **shown: Any,
 ) -> PageServer:
     """Return a server for a map with coordinates; it listens, but does not answer yet.
 
@@ -57,34 +52,20 @@ def make_server(
     ----------
     network : Graph or Hierarchy
         With coordinates.
-    name : str
-        Of the map, for people.
-    unit : Unit
-        Of the weights.
-    lengths : ndarray, shape (m,), optional
-        Of every arc, in `length_unit`; None: straight lines.
-    length_unit : Unit
     device : str
         As of `sssp.shortest_paths`.
     host, port
         As of `PageServer`.
     result : dict, optional
         What the page shows first: ``facts`` and array ``values``.
-    credit : str
-        Whose data is shown, if not what the graph's file says.
-    flows : array_like, shape (input arcs,), optional
-        On every row of the input: streets are as wide.
+    **shown
+        As of `_describe`.
     """
-    graph = network._tree_graph
-    streets = StreetMap(graph, lengths)
-    measured = METRES if lengths is None else length_unit
-    head = _describe(network, streets, name, unit, measured, credit)
-    arrays = streets.arrays(None if flows is None else flows_on_arcs(graph, flows))
+    streets, head, arrays = _describe(network, **shown)
     if result is not None:
         head["result"] = result["facts"]
         arrays["values"] = result["values"]
-    answers = Answers(network, streets, device)
-    return PageServer(answers, pack(head, arrays), host, port)
+    return PageServer(Answers(network, streets, device), pack(head, arrays), host, port)
 
 
 def open_page(
@@ -93,7 +74,6 @@ def open_page(
     *,
     row: SupportsIndex,
     unit: str,
-    name: str,
     port: int,
     open_browser: bool | None,
     **shown: Any,
@@ -104,30 +84,20 @@ def open_page(
             "network= must be the prepared map of this result's graph: sssp.prepare(r.graph)"
         )
     facts, values = _encode_row(result, result._row(row))
-    shown["result"] = {"facts": facts, "values": values}
-    server = make_server(
-        network or result.graph, name=name, unit=Unit(unit, 1.0), port=port, **shown
-    )
+    shown |= {"result": {"facts": facts, "values": values}, "unit": Unit(unit, 1.0)}
+    server = make_server(network or result.graph, port=port, **shown)
     in_notebook = "ipykernel" in sys.modules
     return OpenPage(server, open_browser=not in_notebook if open_browser is None else open_browser)
 
 
 def write_page(
-    result: ShortestPaths,
-    path: str | PathLike[str],
-    *,
-    row: SupportsIndex,
-    unit: str,
-    name: str,
-    credit: str = "",
-    flows: NDArray[Any] | None = None,
+    result: ShortestPaths, path: str | PathLike[str], *, row: SupportsIndex, unit: str, **shown: Any
 ) -> Path:
     """Write the page with everything in one file; as `ShortestPaths.explore`."""
     index = result._row(row)
     facts, values = _encode_row(result, index)
-    streets = StreetMap(result.graph)
-    on_arcs = None if flows is None else flows_on_arcs(result.graph, flows)
-    arrays = {**streets.arrays(on_arcs), "values": values}
+    _, head, arrays = _describe(result.graph, unit=Unit(unit, 1.0), **shown)
+    arrays["values"] = values
     if result.has_paths:
         # (with turns the tree is one over the expansion)
         tree = getattr(result, "_inside", result).predecessors
@@ -136,11 +106,9 @@ def write_page(
             expansion = result.graph.turns.expansion
             arrays["vertex_of"] = expansion.vertex_of.astype(np.int32)
             arrays["ends"] = expansion.end.astype(np.int32)
-    head = _describe(result.graph, streets, name, Unit(unit, 1.0), METRES, credit)
     head |= {"result": facts, "standalone": True, **_list_labels(result.graph)}
-    text = _embed(pack(head, arrays))
     with replaced_file(path) as stream:
-        stream.write(text.encode())
+        stream.write(_embed(pack(head, arrays)).encode())
     return Path(fspath(path))
 
 
@@ -215,24 +183,47 @@ class OpenPage:
 
 def _describe(
     network: Graph | Hierarchy,
-    streets: StreetMap,
-    name: str,
-    unit: Unit,
-    length_unit: Unit,
-    credit: str,
-) -> dict[str, Any]:
-    """Return the metadata that the page needs beside the arrays."""
-    return {
+    *,
+    name: str = "",
+    unit: Unit = PLAIN,
+    lengths: NDArray[Any] | None = None,
+    length_unit: Unit = PLAIN,
+    credit: str = "",
+    flows: NDArray[Any] | None = None,
+) -> tuple[StreetMap, dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the streets of a network, and the metadata and arrays that the page needs.
+
+    Parameters
+    ----------
+    network : Graph or Hierarchy
+    name : str
+        Of the map, for people.
+    unit : Unit
+        Of the weights.
+    lengths : ndarray, shape (m,), optional
+        Of every arc, in `length_unit`; None: straight lines.
+    length_unit : Unit
+    credit : str
+        Whose data is shown, if not what the graph's file says.
+    flows : array_like, shape (input arcs,), optional
+        On every row of the input: streets are as wide.
+    """
+    graph = network._tree_graph
+    streets = StreetMap(graph, lengths)
+    measured = METRES if lengths is None else length_unit
+    head = {
         "name": name,
         "vertices": network.n,
         "arcs": network.m,
         "unit": unit._asdict(),
-        "length": length_unit._asdict() | {"straight": streets.straight},
+        "length": measured._asdict() | {"straight": streets.straight},
         "prepared": isinstance(network, Hierarchy),
         "classes": streets.classes,
         "middle": [*streets.middle],
-        "attribution": network._tree_graph._credit(credit or None),
+        "attribution": graph._credit(credit or None),
     }
+    arrays = streets.arrays(None if flows is None else flows_on_arcs(graph, flows))
+    return streets, head, arrays
 
 
 def _list_labels(graph: Graph) -> dict[str, Any]:
@@ -254,16 +245,14 @@ def _embed(content: bytes) -> str:
 
     page = text_of("index.html")
     icon = base64.b64encode((folder / "icon.svg").read_bytes()).decode("ascii")
-    page = page.replace('href="icon.svg"', f'href="data:image/svg+xml;base64,{icon}"')
-    page = page.replace(
-        '<link rel="stylesheet" href="page.css">', f"<style>\n{text_of('page.css')}</style>"
-    )
     data = base64.b64encode(gzip.compress(content, COMPRESSION, mtime=0)).decode("ascii")
-    page = page.replace(
-        "<!-- map -->", f'<script type="application/octet-stream" id="map-data">{data}</script>'
-    )
-    for script in SCRIPTS:
-        page = page.replace(
-            f'<script defer src="{script}"></script>', f"<script>\n{text_of(script)}</script>"
-        )
+    inside = {
+        'href="icon.svg"': f'href="data:image/svg+xml;base64,{icon}"',
+        '<link rel="stylesheet" href="page.css">': f"<style>\n{text_of('page.css')}</style>",
+        "<!-- map -->": f'<script type="application/octet-stream" id="map-data">{data}</script>',
+    }
+    for name in SCRIPTS:
+        inside[f'<script defer src="{name}"></script>'] = f"<script>\n{text_of(name)}</script>"
+    for tag, text in inside.items():
+        page = page.replace(tag, text)
     return page

@@ -31,7 +31,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from http import HTTPStatus
+from http import HTTPStatus as Status
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from itertools import islice
@@ -74,10 +74,10 @@ HEADERS = {
 log = logging.getLogger(__name__)
 
 
-class RefusedRequest(Exception):
+class Refusal(Exception):
     """A refused request, with the reason."""
 
-    def __init__(self, status: HTTPStatus, message: str) -> None:
+    def __init__(self, status: Status, message: str) -> None:
         super().__init__(message)
         self.status = status
 
@@ -91,11 +91,9 @@ class Desk:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Wait for the earlier requests; raise `RefusedRequest` if too many are waiting."""
+        """Wait for the earlier requests; raise `Refusal` if too many are waiting."""
         if not self._places.acquire(blocking=False):
-            raise RefusedRequest(
-                HTTPStatus.SERVICE_UNAVAILABLE, "too many questions are waiting; ask again"
-            )
+            raise Refusal(Status.SERVICE_UNAVAILABLE, "too many questions are waiting; ask again")
         try:
             with self._turn:
                 yield
@@ -289,12 +287,12 @@ class _Requests(io.BufferedReader):
         self.incoming.deadline, self._room = None, MOST_HEAD
 
     def readline(self, size: int | None = -1, /) -> bytes:
-        """Read a line of the head of a request; `RefusedRequest` if the head is too long."""
+        """Read a line of the head of a request; `Refusal` if the head is too long."""
         line = super().readline(self._room + 1)
         self._room -= len(line)
         if self._room < 0:
-            raise RefusedRequest(
-                HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+            raise Refusal(
+                Status.REQUEST_HEADER_FIELDS_TOO_LARGE,
                 f"a request and its headers may have {MOST_HEAD:,} bytes",
             )
         return line
@@ -324,14 +322,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.rfile.begin_request()
         try:
             super().handle_one_request()
-        except RefusedRequest as refusal:  # while its head was read
+        except Refusal as refusal:  # while its head was read
             self.send_error(refusal.status, str(refusal))
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answer a malformed request with an error, and close the connection."""
-        self.close_connection, self._left = True, MOST_SKIPPED
-        status = HTTPStatus(code)
-        self._send_error(status, message or status.phrase)
+        self.close_connection, self._is_read, self._left = True, True, MOST_SKIPPED
+        status = Status(code)
+        self._refuse(status, message or status.phrase)
 
     def do_GET(self) -> None:
         """Send a file, or the map."""
@@ -359,17 +357,17 @@ class _Handler(BaseHTTPRequestHandler):
             self._check_form()
             self._check_origin()
             answer()
-        except RefusedRequest as refusal:
+        except Refusal as refusal:
             self._refuse(refusal.status, str(refusal))
         except VertexError as error:
-            self._refuse(HTTPStatus.NOT_FOUND, str(error))
+            self._refuse(Status.NOT_FOUND, str(error))
         except (SSSPError, ValueError, TypeError) as error:
-            self._refuse(HTTPStatus.BAD_REQUEST, str(error))
+            self._refuse(Status.BAD_REQUEST, str(error))
         except OSError:
             raise
         except Exception:
             log.exception("a question without an answer")
-            self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, "the map has no answer; see its log")
+            self._refuse(Status.INTERNAL_SERVER_ERROR, "the map has no answer; see its log")
 
     def _check_form(self) -> None:
         """Refuse requests that a proxy might parse in another way than this server."""
@@ -377,41 +375,36 @@ class _Handler(BaseHTTPRequestHandler):
         if twice or not self.path.startswith("/"):
             self.close_connection = True
             message = f"more than one {twice[0]}" if twice else "the path must start with /"
-            raise RefusedRequest(HTTPStatus.BAD_REQUEST, message)
+            raise Refusal(Status.BAD_REQUEST, message)
 
     def _check_origin(self) -> None:
         """Refuse requests for a foreign host name or from a foreign page."""
         host = self.headers.get("Host", "")
         if not self.server.knows_host(_parse_host(host)):
-            raise RefusedRequest(HTTPStatus.MISDIRECTED_REQUEST, "no such host here")
+            raise Refusal(Status.MISDIRECTED_REQUEST, "no such host here")
         origin = self.headers.get("Origin")
         if origin is not None and urlsplit(origin).netloc != host:
-            raise RefusedRequest(HTTPStatus.FORBIDDEN, "only the page itself may ask")
+            raise Refusal(Status.FORBIDDEN, "only the page itself may ask")
 
     def _file(self) -> None:
-        path = urlsplit(self.path).path
-        found = self.server.files.get(path)
+        found = self.server.files.get(urlsplit(self.path).path)
         if found is None:
-            raise RefusedRequest(HTTPStatus.NOT_FOUND, "nothing is here")
+            raise Refusal(Status.NOT_FOUND, "nothing is here")
         self._send(*found)
 
     def _reply(self) -> None:
         question = QUESTIONS.get(self.path)
         if question is None:
-            raise RefusedRequest(HTTPStatus.NOT_FOUND, "nothing is here")
-        kind = self.headers.get_content_type()
-        if kind != "application/json":
-            raise RefusedRequest(
-                HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "questions are application/json"
-            )
+            raise Refusal(Status.NOT_FOUND, "nothing is here")
+        if self.headers.get_content_type() != "application/json":
+            raise Refusal(Status.UNSUPPORTED_MEDIA_TYPE, "questions are application/json")
         fields = parse_fields(self._body())
         self.server.note(self.connection, waits_for_client=False)
         with self.server.desk.turn():
             reply = question(self.server.answers, fields)
         if isinstance(reply, MapAnswer):
             facts = json.dumps(reply.facts)
-            values = reply.values.astype("<u2", copy=False).tobytes()
-            self._send(values, BINARY, {"Answer": facts})
+            self._send(reply.values.astype("<u2", copy=False).tobytes(), BINARY, facts)
         else:
             self._send(json.dumps(reply).encode(), "application/json")
 
@@ -419,16 +412,14 @@ class _Handler(BaseHTTPRequestHandler):
         """Return the body of a request, read by its declared length."""
         length = self._length()
         if length is None:
-            raise RefusedRequest(HTTPStatus.LENGTH_REQUIRED, "the body must say how long it is")
+            raise Refusal(Status.LENGTH_REQUIRED, "the body must say how long it is")
         if length > MOST_BYTES:
-            raise RefusedRequest(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body may have {MOST_BYTES:,} bytes"
-            )
+            raise Refusal(Status.REQUEST_ENTITY_TOO_LARGE, f"a body may have {MOST_BYTES:,} bytes")
         body = self.rfile.read(length)
         self._is_read = True
         if len(body) < length:
             self.close_connection = True
-            raise RefusedRequest(HTTPStatus.BAD_REQUEST, "the body breaks off")
+            raise Refusal(Status.BAD_REQUEST, "the body breaks off")
         return body
 
     def _length(self) -> int | None:
@@ -461,22 +452,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     # -- replies -------------------------------------------------------------------------------
 
-    def _refuse(self, status: HTTPStatus, message: str) -> None:
+    def _refuse(self, status: Status, message: str) -> None:
         if not self._is_read:
             self._skip_body()
-        self._send_error(status, message)
-
-    def _send_error(self, status: HTTPStatus, message: str) -> None:
-        self._send(json.dumps({"error": message}).encode(), "application/json", {}, status)
+        self._send(json.dumps({"error": message}).encode(), "application/json", status=status)
         if self.close_connection:
             self._linger()
 
     def _send(
-        self,
-        content: bytes,
-        kind: str,
-        more: dict[str, str] | None = None,
-        status: HTTPStatus = HTTPStatus.OK,
+        self, content: bytes, kind: str, answer: str = "", status: Status = Status.OK
     ) -> None:
         self.server.note(self.connection, waits_for_client=True)
         # (what is left of the time to read is not that to write)
@@ -485,7 +469,9 @@ class _Handler(BaseHTTPRequestHandler):
         own = {"Content-Type": kind, "Content-Length": str(len(content))}
         if self.close_connection:
             own["Connection"] = "close"
-        for name, value in {**HEADERS, **own, **(more or {})}.items():
+        if answer:
+            own["Answer"] = answer
+        for name, value in {**HEADERS, **own}.items():
             self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":

@@ -79,8 +79,7 @@ class StreetMap:
         arcs, twins = street_arcs(graph)
         ends = np.stack([graph.tails[arcs], graph.indices[arcs]], axis=1)
         # fast streets come last, on top of the others
-        cells = _cells(self.positions[ends].mean(axis=1))
-        order = np.lexsort((cells, self.arc_class[arcs]))
+        order = np.lexsort((_cells(self.positions[ends].mean(axis=1)), self.arc_class[arcs]))
         self.streets = ends[order].astype(np.uint32)
         self.arcs = np.stack([arcs, twins], axis=1)[order]
 
@@ -88,21 +87,16 @@ class StreetMap:
     def classes(self) -> list[dict[str, Any]]:
         """Name, share of the arcs, and speeds of every class, empty ones included."""
         shares = np.bincount(self.arc_class, minlength=len(CLASSES)) / max(self.arc_class.size, 1)
-        bounds = [*CLASSES.values(), None]
+        rows = zip(CLASSES, shares.tolist(), pairwise([*CLASSES.values(), None]), strict=True)
         return [
             {"name": name, "share": share, "from": low, "to": high}
-            for name, share, (low, high) in zip(
-                CLASSES, shares.tolist(), pairwise(bounds), strict=True
-            )
+            for name, share, (low, high) in rows
         ]
 
     def arrays(self, flows: Array | None = None) -> dict[str, Array]:
         """Return the arrays that the page is sent; with flows of arcs, those of streets too."""
-        sent = {
-            "positions": self.positions,
-            "streets": self.streets,
-            "classes": self.arc_class[self.arcs[:, 0]],
-        }
+        sent = {"positions": self.positions, "streets": self.streets}
+        sent["classes"] = self.arc_class[self.arcs[:, 0]]
         if flows is not None:
             # (-1 for no arc is the last entry)
             both = np.append(flows, 0)[self.arcs].sum(axis=1)
@@ -147,8 +141,7 @@ def _classify(weights: Array, lengths: Array) -> NDArray[np.uint8]:
     classes = np.full(weights.size, USUAL, np.uint8)
     if known.any():
         shares = speeds[known] / np.median(speeds[known])
-        bounds = [*CLASSES.values()][1:]
-        classes[known] = np.searchsorted(bounds, shares, "right")
+        classes[known] = np.searchsorted([*CLASSES.values()][1:], shares, "right")
     return classes
 
 

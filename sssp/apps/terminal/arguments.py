@@ -243,14 +243,8 @@ def method_list(text: str) -> list[Method]:
     """
     if text == "all":
         return [kind() for kind in METHODS.values()]
-    methods: list[str] = []
-    for part in text.split(","):
-        if methods and "=" in part and ":" not in part:
-            # one more option of the method before it
-            methods[-1] += f",{part}"
-        else:
-            methods.append(part)
-    return [one_method(method) for method in methods]
+    # (behind a comma may also stand one more option of the method before it)
+    return [one_method(method) for method in re.split(r",(?![^,:]*=)", text)]
 
 
 def method_text(method: Method) -> str:
@@ -506,13 +500,7 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
 class _StoreOnce(argparse.Action):
     """Stores the value of an argument, and refuses a second one."""
 
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
         """Store the value, as argparse does."""
         given = vars(namespace).setdefault("given", set())
         if self.dest in given:

@@ -192,8 +192,7 @@ def name_in_errors(name: object) -> Iterator[None]:
 
 def on_one_line(text: str) -> str:
     """Return a text as one line without control characters."""
-    line = ": ".join(filter(None, map(str.strip, text.splitlines())))
-    return _escape(line)
+    return _escape(": ".join(filter(None, map(str.strip, text.splitlines()))))
 
 
 def _escape(text: str, kept: str = "") -> str:

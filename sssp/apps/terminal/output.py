@@ -180,17 +180,15 @@ def choose_output(options: argparse.Namespace) -> Output:
             if given:
                 raise ValueError(f"{name} is for the output file: name one with -o")
         return Output(NOWHERE, formats[0])
-    name = path.name.lower()
+    name, endings = path.name.lower(), _either(formats)
     ending = next((ending for ending in formats if name.endswith(f".{ending}")), None)
     guessed = options.format is None and ending is None and path != STDOUT
     # (a pipe or device goes by any name)
     if guessed and (path.is_file() or not path.exists()):
-        raise ValueError(
-            f"{str(path)!r} must end in {_either(formats)}, or --format say what it is"
-        )
+        raise ValueError(f"{str(path)!r} must end in {endings}, or --format say what it is")
     output = Output(path, options.format or ending or formats[0], safe_csv)
     if output.format not in formats:
-        raise ValueError(f"this is written as {_either(formats)}, not as .{output.format}")
+        raise ValueError(f"this is written as {endings}, not as .{output.format}")
     if safe_csv and output.format != CSV:
         raise ValueError(f"--safe-csv is for .csv output, not .{output.format}")
     if output.format in EXTRAS:

@@ -10,8 +10,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, product
@@ -138,30 +137,24 @@ def read_table(path: Path) -> FileTable:
     OSError
         It cannot be read.
     """
-    name = "stdin" if path == STDOUT else str(path)
-    with _open(path, name) as stream:
-        if stream.peek(len(PARQUET_MAGIC)).startswith(PARQUET_MAGIC):
-            return _parquet_table(name, stream)
-        try:
-            text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-            return _csv_table(name, text)
-        except UnicodeDecodeError as error:
-            raise GraphFormatError(
-                f"neither Parquet nor CSV in UTF-8 ({error}); save it as UTF-8, which Excel calls "
-                '"CSV UTF-8 (Comma delimited)"',
-                path=name,
-            ) from None
-        except csv.Error as error:
-            raise GraphFormatError(f"neither CSV nor Parquet: {error}", path=name) from None
-
-
-@contextmanager
-def _open(path: Path, name: str) -> Iterator[Any]:
     from sssp.loaders._files import DAMAGED_STREAM, decompressing
 
+    name = "stdin" if path == STDOUT else str(path)
     try:
         with open(STDIN if path == STDOUT else path, "rb") as file, decompressing(file) as stream:
-            yield stream
+            if stream.peek(len(PARQUET_MAGIC)).startswith(PARQUET_MAGIC):
+                return _parquet_table(name, stream)
+            # (it has a name, and so outlives the file: else it would close that as it goes)
+            text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+            return _csv_table(name, text)
+    except UnicodeDecodeError as error:
+        raise GraphFormatError(
+            f"neither Parquet nor CSV in UTF-8 ({error}); save it as UTF-8, which Excel calls "
+            '"CSV UTF-8 (Comma delimited)"',
+            path=name,
+        ) from None
+    except csv.Error as error:
+        raise GraphFormatError(f"neither CSV nor Parquet: {error}", path=name) from None
     except DAMAGED_STREAM as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise

@@ -14,19 +14,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import sssp
 from sssp import errors
-from sssp.apps.terminal.arguments import (
-    explain_no_number,
-    label_vertices,
-    numbers,
-    positive_number,
-    vertex_of,
-)
+from sssp.apps.terminal import arguments
 from sssp.apps.terminal.outcome import on_one_line
 from sssp.apps.terminal.table_files import FileTable, read_table
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    Network = sssp.Graph | sssp.Hierarchy
 
 Found = TypeVar("Found")
 #: ending of a DIMACS file of sources
@@ -89,7 +85,7 @@ def add_vertices(parser: argparse.ArgumentParser, role: str, *, help: str) -> No
 def add_max_distance(parser: argparse.ArgumentParser) -> None:
     """Declare the option for how far a point may be from the graph."""
     text = f"refuse points that are farther from any vertex (default {MAX_DISTANCE:,.0f})"
-    kind, default = positive_number("a number of metres, as 1000"), MAX_DISTANCE
+    kind, default = arguments.positive_number("a number of metres, as 1000"), MAX_DISTANCE
     parser.add_argument("--max-distance", type=kind, default=default, metavar="METRES", help=text)
 
 
@@ -121,13 +117,13 @@ def find_vertices(
     names: list[Any] = []
     for one in given:
         if isinstance(one, str):
-            parts.append(np.array([vertex_of(g, one)]))
+            parts.append(np.array([arguments.vertex_of(g, one)]))
             names.append(one)
         elif isinstance(one, Point):
             found, metres = _nearest(g, [one.lon], [one.lat])
             if metres[0] > farthest:
                 raise ValueError(f"--{role}-at {one.text} is {_too_far(metres[0], farthest)}")
-            [name] = label_vertices(g, found)
+            [name] = arguments.label_vertices(g, found)
             notes.append(f"{role} at {one.text}: vertex {name}, {metres[0]:,.0f} m away")
             parts.append(found)
             names.append(one.text)
@@ -219,7 +215,7 @@ def read_labels(g: sssp.Graph, table: FileTable, column: str) -> NDArray[np.int6
         try:
             labels.append(str(value) if texts else _integer(value))
         except ValueError:
-            table.refuse(row, explain_no_number(value))
+            table.refuse(row, arguments.explain_no_number(value))
     try:
         return g.vertices(labels) if labels else np.empty(0, np.int64)
     except (
@@ -261,21 +257,16 @@ def _too_far(metres: float, farthest: float) -> str:
 
 
 def _point(text: str) -> Point:
-    found = numbers(2, "LON,LAT in degrees, as -73.98,40.75")(text)
-    return Point(text, *found)
+    return Point(text, *arguments.numbers(2, "LON,LAT in degrees, as -73.98,40.75")(text))
 
 
 def search(
-    g: sssp.Graph | sssp.Hierarchy,
-    options: argparse.Namespace,
-    call: Callable[..., Found],
-    *arguments: Any,
-    **keywords: Any,
+    g: Network, options: argparse.Namespace, call: Callable[..., Found], *ends: Any, **asked: Any
 ) -> tuple[Found, str]:
     """Call a search with the method and device of a command; return the result and a summary."""
     start = perf_counter()
     with name_negatives(g._tree_graph):
-        result: Any = call(g, *arguments, method=options.method, device=options.device, **keywords)
+        result: Any = call(g, *ends, method=options.method, device=options.device, **asked)
     seconds = perf_counter() - start
     return result, f"{result.method} on {result.device}, {seconds:.3f} s with compilation, if any"
 
@@ -294,14 +285,14 @@ def _negative(g: sssp.Graph, error: errors.NegativeCycleError | errors.NegativeW
 
     if isinstance(error, errors.NegativeCycleError):
         cycle = np.array([*error.cycle, error.cycle[0]])
-        names = map(str, label_vertices(g, cycle[: SHOWN_VERTICES + 1]))
+        names = map(str, arguments.label_vertices(g, cycle[: SHOWN_VERTICES + 1]))
         return (
             "a cycle of negative length is reached, so distances have no lower bound; its "
             f"{cycle.size - 1:,} vertices are {errors.join_briefly(names, ' -> ')}"
             f"{' ...' * (cycle.size > SHOWN_VERTICES + 1)}"
         )
     arc = int(np.argmin(g.weights))
-    tail, head = label_vertices(g, np.array([g.tails[arc], g.indices[arc]]))
+    tail, head = arguments.label_vertices(g, np.array([g.tails[arc], g.indices[arc]]))
     ends = errors.join_briefly([str(tail), str(head)], " -> ")
     return (
         f"the arc {ends} weighs {g.weights[arc]}, below zero, "

@@ -104,10 +104,7 @@ def _run_team(kernel: Callable[..., None], arrays: tuple[Any, ...], threads: int
 
 
 def solve(
-    graph: Graph,
-    request: MatrixRequest,
-    method: baselines.BaselineMatrix,
-    dtype: np.dtype[Any],
+    graph: Graph, request: MatrixRequest, method: baselines.BaselineMatrix, dtype: np.dtype[Any]
 ) -> Answer | None:
     """Answer `request` by a baseline; Ctrl-C waits for the end of a pass."""
     if request.carries_tails(dtype):
@@ -120,8 +117,7 @@ def solve(
     rounds = request.n if plain else -(-request.n // BLOCK)
 
     def close(matrix: Matrix) -> int:
-        barrier = np.zeros(2, np.int64)
-        _run_team(kernel, (matrix.distances, barrier), request.threads)
+        _run_team(kernel, (matrix.distances, np.zeros(2, np.int64)), request.threads)
         return rounds
 
     return solve_matrix(graph, request, dtype, close)
@@ -133,8 +129,7 @@ def _squarings(request: MatrixRequest, side: int, matrix: Matrix) -> int:
         if matrix.negative_vertex() is not None:
             return finished
         other.distances[...] = matrix.distances
-        arrays = (matrix.distances, other.distances, side)
-        _run_team(_squaring_kernel, arrays, request.threads)
+        _run_team(_squaring_kernel, (matrix.distances, other.distances, side), request.threads)
         matrix.swap(other)
     return request.squarings
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp import Graph
-from sssp.bench.papers.baselines import BaselineBellmanFord, BaselineDijkstra
+from sssp.bench.papers.baselines import BaselineDijkstra
 from sssp.cpu.search.bellman_ford import SIZE, CheckedKernel
 from sssp.cpu.search_driver import Search, solve_rows
 from sssp.engine.cycles import has_cycle
@@ -20,6 +20,7 @@ from sssp.engine.request import Answer, Request
 from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit
 from sssp.kernels.status import CLIPPED, DONE, OVERFLOW, SUSPECT
+from sssp.methods import Method
 
 ONE = np.uint64(1)
 
@@ -122,12 +123,7 @@ def _index_arrays(count: int) -> Any:
     return make
 
 
-def solve(
-    graph: Graph,
-    request: Request,
-    method: BaselineDijkstra | BaselineBellmanFord,
-    dtype: np.dtype[Any],
-) -> Answer | None:
+def solve(graph: Graph, request: Request, method: Method, dtype: np.dtype[Any]) -> Answer | None:
     """Answer `request` by a serial baseline; None if a distance may not fit the dtype."""
     if isinstance(method, BaselineDijkstra):
         search = Search(_dijkstra_by_linear_search_kernel, (), _index_arrays(1))

@@ -29,8 +29,6 @@ Matrix = NDArray[Any]
 
 #: weights are drawn from 1 to this
 GREATEST_WEIGHT = 1000
-#: rows that are checked
-SAMPLE = 3
 #: rows of a matrix that are looked through at a time while checking
 CHECKED = 256
 #: vertices of the matrix that compiles
@@ -169,10 +167,7 @@ def make_blocks_spec(side: int) -> Spec:
         "The paper's kernel, float32, all squarings. GPU: one call, from a matrix on the host to\n"
         f"distances on the device.\n{OVER_LIMIT}",
         BLOCKS_SIZES,
-        (
-            Column("baseline parallel ms", method),
-            Column("baseline GPU ms", method, "cuda"),
-        ),
+        (Column("baseline parallel ms", method), Column("baseline GPU ms", method, "cuda")),
         "matrix",
     )
 
@@ -196,8 +191,7 @@ def _solve(contender: Column, matrix: Matrix, threads: int | None) -> Any:
     if contender.method.task == "closure":
         return transitive_closure(matrix, packed=True, **options)
     # baselines compute in float32, as the papers do
-    baseline = contender.method.name.startswith("baseline")
-    dtype = np.float32 if baseline else contender.dtype
+    dtype = np.float32 if contender.method.name.startswith("baseline") else contender.dtype
     return all_pairs(matrix, dtype=dtype, **options)
 
 
@@ -221,7 +215,7 @@ def _make_matrix(task: str, n: int, seed: int) -> Matrix:
 
 
 def _choose_rows(n: int) -> list[int]:
-    return sorted({0, n // 2, n - 1})[:SAMPLE]
+    return sorted({0, n // 2, n - 1})
 
 
 def _to_host(result: Any) -> Any:
@@ -352,10 +346,8 @@ class DenseTable(BenchTable):
                     rows = self._measure_size(series, n)
                 record: dict[str, Cell] = {first: line, "verified": summarize(rows)}
                 record |= {heading: figures.get(line) for heading, figures in published.items()}
-                record |= {
-                    one.contender.heading: one.show(row)
-                    for one, row in zip(series, rows, strict=True)
-                }
+                shown = zip(series, rows, strict=True)
+                record |= {one.contender.heading: one.show(row) for one, row in shown}
                 comparison.records.append(record)
         finally:
             _make_matrix.cache_clear()
