@@ -8,7 +8,6 @@ import logging
 import os
 import secrets
 import shutil
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -84,7 +83,7 @@ class Report:
         until kernels are compiled; None: there was none.
     certified : int
         Rows that this call has certified, of those that it wrote.
-    devices, workers : Counter of str
+    devices, workers : dict of str to int
         Blocks of this call by where they were done.
     """
 
@@ -102,8 +101,8 @@ class Report:
     seconds: float = 0.0
     estimate: float | None = None
     certified: int = 0
-    devices: Counter[str] = field(default_factory=Counter)
-    workers: Counter[str] = field(default_factory=Counter)
+    devices: dict[str, int] = field(default_factory=dict)
+    workers: dict[str, int] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
@@ -150,8 +149,8 @@ class Report:
         self.done += 1
         self.written += sum(piece.size for piece in done.pieces)
         self.certified += done.certified
-        self.devices[done.device] += 1
-        self.workers[done.worker] += 1
+        for counts, name in ((self.devices, done.device), (self.workers, done.worker)):
+            counts[name] = counts.get(name, 0) + 1
 
 
 def run(
