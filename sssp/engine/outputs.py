@@ -253,11 +253,12 @@ class _Collected:
             self._done += len(rows)
             self._nbytes += sum(sizes)
             self._joining += max(sizes)
+            request, needed = self.request, self._nbytes + self._joining + sum(held.values())
             # (a GPU has a limit of its own; the host keeps what comes back)
-            if self.request.device == "cpu":
-                known = self.known.format(done=self._done, rows=self.request.rows)
-                needed = held | {known: self._nbytes, self.joined: self._joining}
-                check_memory(needed, self.request.memory_limit, "cpu", self.request.advice)
+            if request.device == "cpu" and needed > request.memory_limit:
+                known = self.known.format(done=self._done, rows=request.rows)
+                parts = held | {known: self._nbytes, self.joined: self._joining}
+                check_memory(parts, request.memory_limit, "cpu", request.advice)
 
     def release(self) -> list[Any]:
         """Return all parts in order, and forget them."""
