@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.graph.csr import freeze, pick, transpose
+from sssp.graph.csr import freeze, offsets, pick, transpose
 from sssp.kernels.dtypes import OFFSET
 from sssp.kernels.jit import njit
 
@@ -121,7 +121,7 @@ def arcs_without_arrivals(
         is_arrival = np.zeros(graph.n, np.bool_)
         is_arrival[: expansion.n] = expansion.split
         leads_on = ~is_arrival[graph.indices]
-        indptr = np.concatenate(([0], np.cumsum(leads_on)))[graph.indptr].astype(np.uint64)
+        indptr = offsets(leads_on)[graph.indptr].view(np.uint64)
         kept = np.flatnonzero(leads_on)
         return kept, freeze(indptr), freeze(graph.indices[kept].view(np.uint32))
 

@@ -29,8 +29,7 @@ from sssp.engine import thresholds
 from sssp.engine.reuse import Derived
 from sssp.engine.workers import POLL_SECONDS, Pool, lend_pool
 from sssp.graph.arc_orders import order_of_heads
-from sssp.graph.csr import arc_position, freeze
-from sssp.graph.csr import offsets as offsets  # sweeps take it from here
+from sssp.graph.csr import arc_position, freeze, offsets
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, OFFSET
 from sssp.kernels.jit import njit

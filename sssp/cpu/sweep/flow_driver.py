@@ -27,9 +27,10 @@ from sssp.engine.demand import Demand
 from sssp.engine.memory import check_memory
 from sssp.engine.progress import progress_bar
 from sssp.engine.workers import ordered_map
+from sssp.graph.csr import offsets
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, infinity
 from sssp.order.prepared_map import PreparedMap
-from sssp.order.structure import NO_SLOT, Ancestors, Structure, find_ancestors, offsets
+from sssp.order.structure import NO_SLOT, Ancestors, Structure, find_ancestors
 
 #: blocks that are enough to spread over threads
 BLOCKS = 32

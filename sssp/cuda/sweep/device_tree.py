@@ -23,8 +23,9 @@ from sssp.cuda.sweep.customization import Room
 from sssp.cuda.sweep.selection import Arrays, Selections
 from sssp.cuda.sweep.sweeps import Pass
 from sssp.engine.reuse import Derived
+from sssp.graph.csr import offsets
 from sssp.kernels.dtypes import INDEX
-from sssp.order.structure import NO_SLOT, Structure, offsets
+from sssp.order.structure import NO_SLOT, Structure
 from sssp.order.tree_partition import Bundles, make_bundles
 
 #: most rows of a bundle, by tier from below

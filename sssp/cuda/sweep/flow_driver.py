@@ -45,6 +45,7 @@ from sssp.cuda.sweep.selection import Arrays
 from sssp.engine.demand import Demand
 from sssp.engine.memory import check_memory
 from sssp.engine.progress import progress_bar
+from sssp.graph.csr import offsets
 from sssp.kernels.dtypes import FLOAT32, FLOAT64, INDEX, INT64
 from sssp.order.prepared_map import PreparedMap
 from sssp.order.structure import NO_SLOT, Structure, find_ancestors
@@ -289,7 +290,7 @@ def _mean_degrees(
     structure: Structure, ranks: NDArray[np.int32], levels: list[int]
 ) -> NDArray[np.float64]:
     """Return for each depth the mean number of chordal arcs up from its vertices."""
-    passed = np.concatenate(([0], np.cumsum(np.diff(structure.first)[ranks])))[levels]
+    passed = offsets(np.diff(structure.first)[ranks])[levels]
     return np.diff(passed) / np.maximum(1, np.diff(levels))
 
 

@@ -36,8 +36,8 @@ from sssp.cuda.sweep.packed_arcs import (
     make_arc_functions,
     stream_words,
 )
+from sssp.graph.csr import offsets
 from sssp.kernels.dtypes import INDEX, INT64
-from sssp.order.structure import offsets
 
 #: threads that climb from a target, or look at a bundle
 MARK_THREADS = 2 if SIMULATOR else 32
