@@ -282,8 +282,8 @@ class Loader:
     ----------
     network : Graph or Hierarchy
     demand : Demand
-    device, **options
-        The resources: threads, memory_limit and progress, as of `load`.
+    device, threads, memory_limit, progress
+        As of `load`.
     skips : bool
         Whether volumes that lead nowhere are left out.
     """
@@ -294,18 +294,22 @@ class Loader:
         demand: Demand,
         *,
         device: str | Sequence[str] = "auto",
+        threads: int | None = None,
+        memory_limit: float | None = None,
+        progress: bool | None = None,
         skips: bool = False,
-        **options: Any,
     ) -> None:
         turns = network._tree_graph.turns
         if turns is not None:
             begin, end = turns.expansion.begin, turns.expansion.end
             demand = demand.move(begin[demand.origins], end[demand.destinations])
         self.network, self.demand, self.skips = network, demand, skips
-        self.options = options | {"device": device}
-        limit = as_memory_limit(options.get("memory_limit"))
-        shown = check_progress(options.get("progress"))
-        self._limits = check_threads(options.get("threads")), limit, shown
+        self.options: dict[str, Any] = {
+            "device": device, "threads": threads, "memory_limit": memory_limit,
+            "progress": progress,
+        }  # fmt: skip
+        limit, shown = as_memory_limit(memory_limit), check_progress(progress)
+        self._limits = check_threads(threads), limit, shown
         named = named_device(device) if device == "auto" or is_device_name(device) else ""
         kind = "cpu" if named == "auto" else kind_of(named)
         self._sweeps = network._methods is not None and kind in ("cpu", "cuda")

@@ -11,12 +11,11 @@ from numpy.typing import DTypeLike, NDArray
 
 from sssp.engine.decay import EXPONENTIAL, FUNCTION, GAUSSIAN, LINEAR, POWER, TABLE, Decay
 from sssp.engine.device_names import kind_of
-from sssp.engine.exact_sums import as_numbers
 from sssp.engine.memory import physical_memory
 from sssp.engine.reductions import REDUCTIONS, Reduction
 from sssp.engine.request import Request
 from sssp.errors import NegativeWeightError
-from sssp.graph.check_arrays import arc_column, is_integer, is_real, refuse_mask
+from sssp.graph.check_arrays import arc_column, is_integer, is_real, number_array, refuse_mask
 from sssp.graph.graph import Graph
 from sssp.graph.labels import label_hint, no_vertex
 from sssp.kernels.dtypes import FLOAT64, INT64, distance_dtype
@@ -347,16 +346,18 @@ def as_reduction(what: Any, vertex_weights: Any, decay: Any, n: int) -> Reductio
 
 def _as_vertex_weights(vertex_weights: Any, n: int) -> NDArray[Any]:
     """Return weights as int64 or float64, shape (n,) or (n, c)."""
-    weights = as_numbers(vertex_weights, "vertex_weights")
+    weights = number_array(vertex_weights, "vertex_weights")
     if weights.ndim not in (1, 2) or weights.shape[0] != n:
         raise ValueError(f"vertex_weights must have shape ({n},) or ({n}, c), not {weights.shape}")
+    if weights.dtype.kind == "u" and weights.size and weights.max() > np.iinfo(INT64).max:
+        raise ValueError(f"a vertex weight of {weights.max()} does not fit int64; pass floats")
     odd = np.argwhere(~np.isfinite(weights))
     if odd.size:
         raise ValueError(
             f"the vertex weight of vertex {odd[0, 0]} is {weights[tuple(odd[0])]}; use 0 for a "
             "vertex that should not count"
         )
-    return weights
+    return weights.astype(FLOAT64 if weights.dtype.kind == "f" else INT64)
 
 
 def as_decay(decay: Any) -> Decay:
