@@ -220,7 +220,7 @@ def _as_ends(
 def ends_of_trips(
     user: Graph, sources: ArrayLike, targets: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Check the ends of trips; return them in what is searched, both sides of one length."""
+    """Check the ends of trips; return vertices of the graph that is searched, in pairs."""
     starts, _, one_start = check_arguments.as_starts(user, sources, None)
     return _pair_up(starts, one_start, *_as_ends(user, targets, None))
 

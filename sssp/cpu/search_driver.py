@@ -69,15 +69,15 @@ class Search:
         Numbers and arrays that every call of the kernel gets.
     scratch : callable
         ``scratch(n)`` makes the arrays of one worker.
-    passes_arrivals : bool
-        Whether it has to see the arcs into arrivals, where the ends of trips on a graph with turns
-        are; for whole rows their distances can be found afterwards.
+    needs_arrivals : bool
+        Whether it needs the arcs into arrivals, the vertices where trips end on a graph with turns;
+        if not, whole rows are searched without, and arrivals get their distances afterwards.
     """
 
     kernel: Callable[..., tuple[int, int]]
     options: tuple[Any, ...] = ()
     scratch: Callable[[int], tuple[NDArray[Any], ...]] = lambda n: ()
-    passes_arrivals: bool = True
+    needs_arrivals: bool = True
 
 
 @cache
@@ -454,7 +454,7 @@ class _SearchedRows(SingleRows):
         self.search = search
         #: of every vertex of an expansion the user's, if arrivals get their distances at the end
         self.vertex_of: NDArray[np.int64] | None = None
-        if search.passes_arrivals or request.width is None or request.targets is not None:
+        if search.needs_arrivals or request.width is None or request.targets is not None:
             self.arcs = unsigned_arcs(graph, dtype)
         else:
             expansion = request.asked.turns.expansion  # type: ignore[union-attr]  # it has turns

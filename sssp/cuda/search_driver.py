@@ -243,7 +243,7 @@ class Setup:
 
 
 class _Rows(Setup):
-    """One pass over all rows of a request: its setup, and what is its own."""
+    """A pass over all rows of a request: a copy of its setup, with the request and its form."""
 
     def __init__(self, setup: Setup, request: Request) -> None:
         vars(self).update(vars(setup))

@@ -75,7 +75,7 @@ def progress_bar(
 
 
 def _show_bar(total: int, unit: str, start: float, done: int) -> Any:
-    """Return a new bar of what has been done since `start`."""
+    """Create and show a bar that counts from `start`, with the steps done so far."""
     kind = _kind_that_works()
     # (a subclass: the bars of others are their own business; this one has neither a thread
     # that watches it nor a lock of processes)

@@ -278,5 +278,5 @@ def solve(
         None: a distance may not fit the dtype.
     """
     options = (1.0 / bucket_width(graph, method, dtype),)
-    search = Search(delta_stepping_kernel, options, make_links, passes_arrivals=False)
+    search = Search(delta_stepping_kernel, options, make_links, needs_arrivals=False)
     return solve_rows(graph, request, method, dtype, search)

@@ -146,5 +146,5 @@ def solve(graph: Graph, request: Request, method: Dijkstra, dtype: np.dtype[Any]
     Answer or None
         None: a distance may not fit the dtype.
     """
-    search = Search(dijkstra_kernel, passes_arrivals=False)
+    search = Search(dijkstra_kernel, needs_arrivals=False)
     return solve_rows(graph, request, method, dtype, search)
