@@ -5,8 +5,9 @@
 A graph with coordinates; default USA-road-t.NY. `osm`: one turn is forbidden at 2 of 100 crossings,
 as in OpenStreetMap. `full`: a turn to the left costs 8 s and one to the right 3 s where three
 streets meet, 2 of 100 turns are forbidden, and so are U-turns. On the CPU: CPU time of one thread.
-On a GPU: whole calls, and how long the GPU is busy. Medians; answers are compared, those of
-prepared maps with searches of the graph, and those of a GPU with the CPU's.
+On a GPU: whole calls, and how long the GPU is busy. The models take turns, call by call; medians of
+the times, and of their ratios. Answers are compared, those of prepared maps with searches of the
+graph, and those of a GPU with the CPU's.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ SECOND = 278
 LEFT, RIGHT, BEND = 8 * SECOND, 3 * SECOND, 45
 #: share of the crossings, or of the turns, where one is forbidden
 FORBIDDEN = 0.02
-MANY, TREES, BATCH, RUNS = 1_000, 64, 256, 9
+MANY, TREES, BATCH, RUNS, PREPARATIONS = 1_000, 64, 256, 15, 3
 HEADINGS = "turns | call | ms | GPU busy, ms | of none | "
 CELLS = "{turns} | {call} | {ms:,.3f} | {busy:,.3f} | {share:.2f} | {equal}"
 
@@ -98,36 +99,40 @@ def calls(g: sssp.Graph, h: Any, device: str) -> Iterator[tuple[str, Any, Any]]:
     yield "not prepared, one source", partial(ask, g, sources[:1]), partial(right, h, sources[:1])
 
 
-def measure(listing: Listing, g: sssp.Graph, turns: str, device: str, plain: Any) -> None:
-    """Add a row for every call on the graph with some turns; fill `plain` of the one without."""
+def measure(listing: Listing, g: sssp.Graph, models: list[str], device: str) -> None:
+    """Add a row for every call and model; the models take turns, so that they meet one machine."""
     clock: Callable[[], float] = process_time if device == "cpu" else perf_counter
-    g = add_turns(g, turns)
-    h: Any = None
+    graphs = [add_turns(g, turns) for turns in models]
+    maps: list[Any] = [None] * len(models)
 
-    def prepare() -> None:
-        nonlocal h
-        h = sssp.prepare(g, threads=1 if device == "cpu" else None)
+    def prepare(i: int) -> None:
+        maps[i] = sssp.prepare(graphs[i], threads=1 if device == "cpu" else None)
 
-    def add(call: str, times: list[float], equal: Any = None, busy: Any = None) -> None:
-        ms = 1e3 * float(np.median(times))
-        own = plain.setdefault(call, ms)
-        row = {"turns": turns, "call": call, "ms": ms, "busy": busy, "equal": equal}
-        listing.add(row | {"share": ms / own})
+    def add(call: str, asks: list[Any], runs: int, equal: list[Any], busy: list[Any]) -> None:
+        times: list[list[float]] = [[] for _ in models]
+        for _ in range(runs):
+            for ask, own in zip(asks, times, strict=True):
+                begun = clock()
+                ask()
+                own.append(1e3 * (clock() - begun))
+        for i, turns in enumerate(models):
+            ms = float(np.median(times[i]))
+            share = float(np.median(np.divide(times[i], times[0])))
+            row = {"turns": turns, "call": call, "ms": ms, "share": share}
+            listing.add(row | {"busy": busy[i], "equal": equal[i]})
 
-    def clocked(ask: Callable[[], Any]) -> float:
-        begun = clock()
-        ask()
-        return clock() - begun
-
-    add("prepare", [clocked(prepare) for _ in range(1 if turns == "full" else 3)])
-    for call, ask, right in calls(g, h, device):
-        for _ in range(2):
-            answer = ask()
-        if device != "cpu":
-            answer = answer.to_host()
-        equal = right and bool(np.array_equal(answer.distances, right().distances))
-        busy = None if device == "cpu" else busy_milliseconds(ask)
-        add(call, [clocked(ask) for _ in range(RUNS)], equal, busy)
+    none = [None] * len(models)
+    add("prepare", [partial(prepare, i) for i in range(len(models))], PREPARATIONS, none, none)
+    for same in zip(*map(calls, graphs, maps, [device] * len(models)), strict=True):
+        equal, busy = [], []
+        for _, ask, right in same:
+            for _ in range(2):
+                answer = ask()
+            if device != "cpu":
+                answer = answer.to_host()
+            equal.append(bool(np.array_equal(answer.distances, right().distances)))
+            busy.append(None if device == "cpu" else busy_milliseconds(ask))
+        add(same[0][0], [ask for _, ask, _ in same], RUNS, equal, busy)
 
 
 def main() -> int:
@@ -141,10 +146,8 @@ def main() -> int:
     at = options.coordinates or (None if options.graph else find(COORDINATES))
     g = (options.graph or find_graph(GRAPH)).load(at)
     listing = Listing({"seed": SEED, "device": options.device, "runs": RUNS}, HEADINGS, CELLS)
-    plain: dict[str, float] = {}
-    for turns in ("none", "osm", "full"):
-        if turns != options.without:
-            measure(listing, g, turns, options.device, plain)
+    models = [turns for turns in ("none", "osm", "full") if turns != options.without]
+    measure(listing, g, models, options.device)
     return listing.finish(options.json)
 
 

@@ -46,6 +46,7 @@ from sssp.engine.request import Answer, Request
 from sssp.engine.workers import POLL_SECONDS, lend_pool
 from sssp.graph.arc_orders import ArcsByHead, arcs_by_head, arcs_without_arrivals, unsigned_arcs
 from sssp.graph.graph import Graph
+from sssp.graph.turns import Expansion
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.jit import njit
 from sssp.kernels.locks import make_lock
@@ -147,22 +148,23 @@ def solve_rows(
 
 
 @njit
-def _arrive_kernel(vertex_of, distances, unseen, reached, count):
+def _arrive_kernel(vertex_of, n, distances, unseen, reached, count):
     """Give arrivals the least distance of their copies; return how many vertices are reached.
 
     ========= =========== ====== ==================================
     argument  shape       dtype  who writes
     ========= =========== ====== ==================================
-    vertex_of (n,)        int64  host: the arrival of every vertex
-    distances (n,)        number the search; here
+    vertex_of (vertices,) int64  host: the arrival of every vertex
+    n         scalar      int64  host: number of the user's; their copies stand behind them
+    distances (vertices,) number the search; here
     unseen    scalar      number host: what stands for none
-    reached   (n,)        int32  the search; here: arrivals
+    reached   (vertices,) int32  the search; here: arrivals
     count     scalar      int64  how many the search has reached
     ========= =========== ====== ==================================
     """
     # (all in their order, in which memory is read faster, unless they are few)
-    few = count * MANY < distances.size
-    for i in range(count if few else distances.size):
+    few = count * MANY < distances.size - n
+    for i in range(0 if few else n, count if few else distances.size):
         vertex = np.uint64(reached[i] if few else i)
         arrival = np.uint64(vertex_of[vertex])
         if distances[vertex] < distances[arrival]:
@@ -452,14 +454,13 @@ class _SearchedRows(SingleRows):
     ) -> None:
         super().__init__(graph, request, method, dtype, search.scratch)
         self.search = search
-        #: of every vertex of an expansion the user's, if arrivals get their distances at the end
-        self.vertex_of: NDArray[np.int64] | None = None
+        #: the expansion of a graph with turns, if arrivals get their distances at the end
+        self.expansion: Expansion | None = None
         if search.needs_arrivals or request.width is None or request.targets is not None:
             self.arcs = unsigned_arcs(graph, dtype)
         else:
-            expansion = request.asked.turns.expansion  # type: ignore[union-attr]  # it has turns
-            self.arcs = arcs_without_arrivals(graph, expansion, dtype)
-            self.vertex_of = expansion.vertex_of
+            self.expansion = request.asked.turns.expansion  # type: ignore[union-attr]  # it has turns
+            self.arcs = arcs_without_arrivals(graph, self.expansion, dtype)
         #: whether every row has to be tested: kernels do not notice that a float is infinite
         self.tests_all = dtype.kind == "f"
         #: whether a row is done once its distances stand in their place
@@ -482,8 +483,9 @@ class _SearchedRows(SingleRows):
             *self.arcs, sources, NO_TARGETS if targets is None else targets, self.bound, row,
             scratch.reached, scratch.counters, *self.search.options, *scratch.extra,
         )  # fmt: skip
-        if self.vertex_of is not None:
-            count = _arrive_kernel(self.vertex_of, row, self.unseen, scratch.reached, count)
+        if self.expansion is not None:
+            copied = self.expansion.vertex_of, self.expansion.n
+            count = _arrive_kernel(*copied, row, self.unseen, scratch.reached, count)
         reached = scratch.reached[:count]
         if status == NEGATIVE_CYCLE:
             raise error_of(int(sources[0]), reached)

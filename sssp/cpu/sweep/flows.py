@@ -18,10 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sssp.cpu.sweep.sweeps import LANES, WIDE, close_kernel, sweep_lanes_kernel
+from sssp.cpu.sweep.sweeps import LANES, ONE, close_kernel, sweep_lanes_kernel
 from sssp.kernels.jit import njit, njit_vectorized
-
-ONE = np.uint64(1)
 
 
 @njit
@@ -171,7 +169,8 @@ def _gather_kernel(low, high, targets, volumes, downs, inf, scratch, on_arc, los
         d8, d9, d10, d11 = at[8], at[9], at[10], at[11]
         d12, d13, d14, d15 = at[12], at[13], at[14], at[15]
         for arc in range(np.uint64(first[place]), np.uint64(first[place + ONE])):
-            far, to, w = block[np.uint64(ends[arc])], waiting[end_depths[arc]], weights[arc]
+            far, to = block[np.uint64(ends[arc])], waiting[np.uint64(end_depths[arc])]
+            w = weights[arc]
             h0 = f0 if number(far[0] + w) == d0 else 0.0
             h1 = f1 if number(far[1] + w) == d1 else 0.0
             h2 = f2 if number(far[2] + w) == d2 else 0.0
@@ -228,7 +227,7 @@ def _sweep_group(sources, ups, downs, inf, scratch):
     """Climb from some sources and sweep, one lane per source."""
     _climb_kernel(sources, ups, inf, scratch)
     order, (_, _, is_open, block, _, _) = np.arange(np.int32(downs[0].size)), scratch
-    sweep_lanes_kernel(downs[2], order, is_open, block.reshape(-1), WIDE, WIDE, inf)
+    sweep_lanes_kernel(downs[2], order, is_open, block, ONE, ONE, inf)
 
 
 @njit
@@ -287,7 +286,7 @@ def _sum_kernel(low, high, targets, downs, values, inf, scratch, found):
         arc = np.uint64(first[place + ONE])
         while arc > first[place]:
             arc -= ONE
-            far, to = block[np.uint64(ends[arc])], sums[end_depths[arc]]
+            far, to = block[np.uint64(ends[arc])], sums[np.uint64(end_depths[arc])]
             w, v = weights[arc], values[arc]
             s0 = to[0] + v if number(far[0] + w) == d0 else s0
             s1 = to[1] + v if number(far[1] + w) == d1 else s1

@@ -39,7 +39,7 @@ from sssp.engine.outputs import Entries
 from sssp.engine.reductions import Step, least_number
 from sssp.engine.request import Answer, Request, Walks
 from sssp.graph.arc_orders import arcs_by_head
-from sssp.kernels.dtypes import INDEX, INT32, INT64, infinity
+from sssp.kernels.dtypes import INDEX, INT32, INT64, infinity, unreached
 from sssp.kernels.jit import njit
 from sssp.methods import Method
 from sssp.order.prepared_map import PreparedMap, ends_of_trips, solve_by_sweeps, weigh_targets
@@ -301,9 +301,8 @@ class _LaneRows(Rows):
             self.shared_bytes += 0 if self.heights is None else self.heights.nbytes
         group = max(1, self.places * LANES * dtype.itemsize)
         # (readers of lanes compare with the bound themselves, but not after potentials are added)
-        reads = request.reduction is not None or request.output == "sparse"
-        reads |= self.answer is not None
-        self.cuts = not (reads and self.metric.potentials is None) and (
+        is_read = self.memory is None and not request.predecessors
+        self.cuts = not (is_read and self.metric.potentials is None) and (
             request.limit is not None or not self._is_joined(prepared)
         )
         # (no wider than a worker's share, because a block is written in whole pages)
@@ -424,8 +423,8 @@ class _LaneRows(Rows):
         )  # fmt: skip
         swept[rows.start : rows.stop] = self.places
         sweeps.sweep_lanes_kernel(
-            selection.arcs, selection.order, is_open, block.reshape(-1)[start:],
-            np.uint64(block.shape[1]), np.uint64(lanes), self.inf,
+            selection.arcs, selection.order, is_open, block.reshape(-1, LANES)[start // LANES :],
+            np.uint64(block.shape[1] // LANES), np.uint64(lanes // LANES), self.inf,
         )  # fmt: skip
         sweeps.close_kernel(ranks, parent, selection.places, is_open)
         if self.cuts:
@@ -490,13 +489,14 @@ def _have_one_top(first, ends, left_out):
 
 
 @njit
-def _gather_kernel(block, start, places, rows):
-    """Transpose lanes of given vertices into rows, in tiles that fit the cache."""
+def _gather_kernel(block, start, places, bound, unseen, rows):
+    """Transpose lanes of given vertices into rows, in tiles; unreached where above the bound."""
     for low in range(0, places.size, TILE):
         high = min(low + TILE, places.size)
         for lane in range(rows.shape[0]):
             for column in range(low, high):
-                rows[lane, column] = block[np.uint64(places[column]), start + lane]
+                distance = block[np.uint64(places[column]), start + lane]
+                rows[lane, column] = distance if distance <= bound else unseen
 
 
 @njit
@@ -576,7 +576,7 @@ class SweptLanes:
     start : int
         from this lane on.
     bound : number
-        Greater distances count as unreached; rows that are copied as a whole hold the sentinel.
+        Greater distances count as unreached; rows swept in place hold the sentinel.
     columns : ndarray, int64
         The places of the requested vertices, in the request's order, as that of vertex weights.
     branches : Entries, optional
@@ -604,7 +604,8 @@ class SweptLanes:
             return  # swept in place
         in_place = out.dtype == self._block.dtype and out.flags.c_contiguous
         found = out if in_place else np.empty(out.shape, self._block.dtype)
-        _gather_kernel(self._block, self._start, self._columns, found)
+        unseen = unreached(found.dtype)
+        _gather_kernel(self._block, self._start, self._columns, self._bound, unseen, found)
         if not in_place:
             convert_into(found, out)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.sweep.sweeps import LANES, WIDE, Arcs, lanes_memory, place_from
+from sssp.cpu.sweep.sweeps import LANES, Arcs, lanes_memory, place_from
 from sssp.cpu.sweep.trip_labels import meet_kernel
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import convert_into, narrow
@@ -62,22 +62,20 @@ def _ancestors_kernel(group, parent, inf, block, path):
 
 @njit_vectorized
 def _relax_path_kernel(path, offset, first, ends, weights, block):
-    """Relax the arcs of ascending ranks for all lanes of a flat `block`.
+    """Relax the arcs of ascending ranks for all lanes of a block.
 
     The arcs of a rank begin at ``first[rank - offset]``.
     """
     number = block.dtype.type
     for rank in path:
-        start = np.uint64(rank) * WIDE
-        own = block[start : start + WIDE]
+        own = block[np.uint64(rank)]
         a0, a1, a2, a3 = own[0], own[1], own[2], own[3]
         a4, a5, a6, a7 = own[4], own[5], own[6], own[7]
         a8, a9, a10, a11 = own[8], own[9], own[10], own[11]
         a12, a13, a14, a15 = own[12], own[13], own[14], own[15]
         place = rank - offset
         for arc in range(np.uint64(first[place]), np.uint64(first[place + 1])):
-            above = np.uint64(ends[arc]) * WIDE
-            far, w = block[above : above + WIDE], weights[arc]
+            far, w = block[np.uint64(ends[arc])], weights[arc]
             b0, b1 = min(far[0], number(a0 + w)), min(far[1], number(a1 + w))
             b2, b3 = min(far[2], number(a2 + w)), min(far[3], number(a3 + w))
             b4, b5 = min(far[4], number(a4 + w)), min(far[5], number(a5 + w))
@@ -127,7 +125,7 @@ def _labels_kernel(ranks, parent, depth, arcs, inf, block, path, labels):
     for start in range(0, ranks.size, LANES):
         group = ranks[start : start + LANES]
         count = _ancestors_kernel(group, parent, inf, block, path)
-        _relax_layered_path_kernel(path[:count], arcs, block.reshape(block.size))
+        _relax_layered_path_kernel(path[:count], arcs, block)
         for lane in range(group.size):
             rank = np.int64(group[lane])
             while rank >= 0:

@@ -269,8 +269,11 @@ def close_kernel(sources, parent, places, is_open):
 
 
 @njit_vectorized
-def _sweep_lanes_kernel(first, ends, weights, order, is_open, block, stride, lanes, inf):
-    """Sweep consecutive ranks for groups of lanes; their arcs begin at `first`."""
+def _sweep_lanes_kernel(first, ends, weights, order, is_open, block, stride, groups, inf):
+    """Sweep consecutive ranks for groups of lanes; their arcs begin at `first`.
+
+    Whole rows of `block` are taken: Numba clips every slice, here in the innermost loop.
+    """
     number = block.dtype.type
     rank = np.uint64(order.size)
     end = np.uint64(first[rank])
@@ -278,8 +281,8 @@ def _sweep_lanes_kernel(first, ends, weights, order, is_open, block, stride, lan
         rank -= ONE
         start = np.uint64(first[rank])
         place = np.uint64(order[rank])
-        for lane in range(ZERO, lanes, WIDE):
-            own = block[place * stride + lane : place * stride + lane + WIDE]
+        for group in range(groups):
+            own = block[place * stride + group]
             if is_open[place]:
                 a0, a1, a2, a3 = own[0], own[1], own[2], own[3]
                 a4, a5, a6, a7 = own[4], own[5], own[6], own[7]
@@ -289,8 +292,7 @@ def _sweep_lanes_kernel(first, ends, weights, order, is_open, block, stride, lan
                 a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = inf
                 a8 = a9 = a10 = a11 = a12 = a13 = a14 = a15 = inf
             for arc in range(start, end):
-                above = np.uint64(ends[arc]) * stride + lane
-                far, w = block[above : above + WIDE], weights[arc]
+                far, w = block[np.uint64(ends[arc]) * stride + group], weights[arc]
                 a0, a1 = min(a0, number(far[0] + w)), min(a1, number(far[1] + w))
                 a2, a3 = min(a2, number(far[2] + w)), min(a3, number(far[3] + w))
                 a4, a5 = min(a4, number(far[4] + w)), min(a5, number(far[5] + w))
@@ -307,7 +309,7 @@ def _sweep_lanes_kernel(first, ends, weights, order, is_open, block, stride, lan
 
 
 @njit
-def sweep_lanes_kernel(arcs, order, is_open, block, stride, lanes, inf):
+def sweep_lanes_kernel(arcs, order, is_open, block, stride, groups, inf):
     """Sweep many sources side by side, `LANES` of them at a time.
 
     Arguments
@@ -315,8 +317,8 @@ def sweep_lanes_kernel(arcs, order, is_open, block, stride, lanes, inf):
     arcs : those down to every rank of a selection; ends are places in `block`
     order : the place of every rank
     is_open : by place, whether a climb brought anything
-    block : flat; by place, rows of `stride` entries; written
-    stride, lanes : uint64; `lanes` first entries of every row are swept, a multiple of `LANES`
+    block : shape (any, LANES): `stride` rows of every place, one after the other; written
+    stride, groups : uint64; the first `groups` rows of every place are swept
     """
     first, ends, weights, ranks, own_first, own_ends, own_weights = arcs
     high = order.size
@@ -325,15 +327,15 @@ def sweep_lanes_kernel(arcs, order, is_open, block, stride, lanes, inf):
         rank = np.int64(ranks[place])
         _sweep_lanes_kernel(
             first[rank + 1 : high + 1], ends, weights, order[rank + 1 : high], is_open, block,
-            stride, lanes, inf,
+            stride, groups, inf,
         )  # fmt: skip
         _sweep_lanes_kernel(
             own_first[place : place + 2], own_ends, own_weights, order[rank : rank + 1], is_open,
-            block, stride, lanes, inf,
+            block, stride, groups, inf,
         )  # fmt: skip
         high = rank
     _sweep_lanes_kernel(
-        first[: high + 1], ends, weights, order[:high], is_open, block, stride, lanes, inf
+        first[: high + 1], ends, weights, order[:high], is_open, block, stride, groups, inf
     )
 
 
