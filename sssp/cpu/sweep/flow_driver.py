@@ -286,14 +286,18 @@ class SweptFlows:
         unpack(version, weighed.dtype, self.street_of, marks, self.threads, sides)
         sums = sum_over_shortcuts(self.street_of, sides, marks, values)
         found = np.empty((len(values), *self.demand.entries.shape))
+        last: tuple[_Packed, Any] | None = None
 
         def skim(part: range) -> None:
-            block = self._block(part)
+            nonlocal last
+            block, known = self._block(part), last
             packed = weighed.pack(block)
+            if known is None or known[0] is not packed:  # (it is that of every block of a table)
+                slots = packed.up_slots, packed.down_slots
+                last = known = packed, [sums.take(some, axis=1) for some in slots]
             lanes = np.empty((len(values), block.columns.size, LANES))
             tables = block.arrays, packed.ups, packed.downs, weighed.inf
-            of_arcs = (sums.take(slots, axis=1) for slots in (packed.up_slots, packed.down_slots))
-            skim_kernel(*tables, weighed.scratch(packed), *of_arcs, lanes)
+            skim_kernel(*tables, weighed.scratch(packed), *known[1], lanes)
             self._place(block, lanes, found)
 
         for _ in self._run(skim, weighed):
