@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.solved_rows import MANY, HostRows
-from sssp.cpu.tree import Tree, branches_of, find_walks, reset, untied_distance
+from sssp.cpu.tree import Tree, branches_kernel, branches_of, find_walks, reset, untied_distance
 from sssp.engine import thresholds
 from sssp.engine.cycles import error_of
 from sssp.engine.memory import check_memory
@@ -144,7 +144,18 @@ def solve_rows(
     search : Search
 
     """
-    return _SearchedRows(graph, request, method, dtype, search).run()
+    finds_paths = request.wants_tree and request.targets is not None and request.rows > 1
+    # (two rows fit a block, and arcs of length 0 make ties)
+    is_small = 2 * graph.n * (dtype.itemsize + 2 * INDEX.itemsize) <= thresholds.PATH_ROWS_BYTES
+    together = finds_paths and is_small and not request.fewest_arcs
+    together = together and untied_distance(graph, dtype) >= 0
+    rows = _PathRows if together else _SearchedRows
+    return rows(graph, request, method, dtype, search).run()
+
+
+def ranges_of(rows: int, step: int) -> Iterator[range]:
+    """Cut the rows into ranges of at most `step`."""
+    return (range(first, min(first + step, rows)) for first in range(0, rows, step))
 
 
 @njit
@@ -473,32 +484,85 @@ class _SearchedRows(SingleRows):
 
     def solve(self, rows: range, scratch: Scratch) -> None:
         """Search from the sources of one row, and complete the row."""
-        sources, targets = self.sources_of(rows.start), self.request.targets_of(rows.start)
         place = self.form.place(rows)
         distances = scratch.distances if place is None else place
-        row = distances[0]
         if place is not None:
-            row.fill(self.unseen)
+            place.fill(self.unseen)
+        reached = self.search_row(rows.start, distances[0], scratch)
+        if reached is None:
+            distances.fill(self.unseen)
+            return
+        if place is None or not self.ends_in_place:
+            self.finish(rows, distances, reached, scratch)
+        if place is None:
+            reset(distances[0], reached, self.unseen)
+
+    def search_row(
+        self, row: int, distances: NDArray[Any], scratch: Scratch
+    ) -> NDArray[np.int32] | None:
+        """Write the distances of a row; return what it reaches, or None at an overflow: the end."""
+        sources, request = self.sources_of(row), self.request
+        targets = NO_TARGETS if request.targets is None else request.targets_of(row)
         status, count = self.search.kernel(
-            *self.arcs, sources, NO_TARGETS if targets is None else targets, self.bound, row,
-            scratch.reached, scratch.counters, *self.search.options, *scratch.extra,
+            *self.arcs, sources, targets, self.bound, distances, scratch.reached, scratch.counters,
+            *self.search.options, *scratch.extra,
         )  # fmt: skip
         if self.expansion is not None:
             copied = self.expansion.vertex_of, self.expansion.n
-            count = _arrive_kernel(*copied, row, self.unseen, scratch.reached, count)
-        reached = scratch.reached[:count]
+            count = _arrive_kernel(*copied, distances, self.unseen, scratch.reached, count)
+        reached: NDArray[np.int32] = scratch.reached[:count]
         if status == NEGATIVE_CYCLE:
             raise error_of(int(sources[0]), reached)
         is_short = status == OVERFLOW or (
             (self.tests_all or status == CLIPPED)
             and self.test.concerns(status == CLIPPED)
-            and self.test.overflowed(self.arcs, row, reached, rows.start)
+            and self.test.overflowed(self.arcs, distances, reached, row)
         )
         if is_short:
-            self.end(rows)
-        elif place is not None and self.ends_in_place:
-            self.counts[:, rows.start] = scratch.counters[: len(self.counts)]
-        else:
-            self.finish(rows, distances, reached, scratch)
-        if place is None:
-            reset(row, reached, self.unseen)
+            self.end(range(row, row + 1))
+            return None
+        self.counts[:, row] = scratch.counters[: len(self.counts)]
+        return reached
+
+
+class _PathRows(_SearchedRows):
+    """Rows with the paths to targets, of a graph so small that several are completed in one call.
+
+    What a row takes in Python is much beside its search, and threads wait for each other in it.
+    """
+
+    def __init__(self, *question: Any) -> None:
+        super().__init__(*question)
+        each = self.graph.n * (self.dtype.itemsize + 2 * INDEX.itemsize)
+        share = -(-self.request.rows // self.request.threads)
+        self.together = min(thresholds.TRIPS_TOGETHER, share, thresholds.PATH_ROWS_BYTES // each)
+
+    def blocks(self, threads: int) -> Iterator[range]:
+        """Yield the ranges of rows that `solve` finds in one call."""
+        return ranges_of(self.request.rows, self.together)
+
+    @property
+    def worker_bytes(self) -> int:
+        """Bytes of a worker's scratch, and of a block of rows with the vertices on their paths."""
+        return super().worker_bytes + thresholds.PATH_ROWS_BYTES
+
+    def solve(self, rows: range, scratch: Scratch) -> None:
+        """Search for some rows, and walk back from their targets."""
+        distances = np.full((len(rows), self.graph.n), self.unseen, self.dtype)
+        for row, own in zip(rows, distances, strict=True):
+            if self.search_row(row, own, scratch) is None:
+                return
+        if distances.max(where=distances < self.unseen, initial=0) > self._untied:
+            for row in rows:
+                super().solve(range(row, row + 1), scratch)
+            return
+        targets, counts = self.request.targets, np.empty(len(rows), np.int64)
+        vertices, tails = np.empty((2, distances.size), INDEX)
+        size = branches_kernel(
+            tuple(self.arcs_by_head), targets, distances.T, self.unseen, scratch.predecessors[0],
+            counts, vertices, tails,
+        )  # fmt: skip
+        found = HostRows(rows, targets, distances, [])
+        parts = (np.split(some[:size], np.cumsum(counts)[:-1]) for some in (vertices, tails))
+        found.branches = list(zip(*parts, strict=True))
+        self.form.take(found)

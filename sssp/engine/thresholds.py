@@ -132,6 +132,9 @@ MOST_LANES = 64
 LANES_BYTES = 256 << 20
 #: Sources in one call of a kernel for trips with paths: some milliseconds, in which Ctrl-C waits.
 TRIPS_TOGETHER = 64
+#: Bytes of searched rows whose paths to targets are found together: 387 rows of Chicago Sketch, two
+#: threads, 39 ms one by one, 15 ms together. Rows of large maps take long enough for Python.
+PATH_ROWS_BYTES = 4 << 20
 #: Bytes of volumes that are kept side by side for the next version of a map, and, as a divisor of
 #: the memory, from the second version on: 1,000 origins and all of NY, two cores, 1,000 and 700 ms.
 KEPT_LANES, KEPT_SHARE = 256 << 20, 4

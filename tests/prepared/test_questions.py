@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sssp
+from sssp.cpu import search_driver
 from sssp.cpu.sweep.sweep_driver import _LanePaths
 from sssp.engine import thresholds
 from sssp.methods import Sweep
@@ -85,6 +86,7 @@ def test_paths_of_many_rows_are_walked_back_from_lanes(
 ) -> None:
     """Few and many targets, twice and in any order, some of them unreached, over closed arcs."""
     monkeypatch.setattr("sssp.engine.thresholds.BACKWARD", 0.0)
+    monkeypatch.setattr("sssp.engine.thresholds.PATH_ROWS_BYTES", 0)
     whole = sssp.road_like(400, seed=3)
     random = np.random.default_rng(5)
     alone = np.flatnonzero((whole.tails == 7) | (whole.indices == 7))
@@ -112,6 +114,41 @@ def test_paths_of_many_rows_are_walked_back_from_lanes(
             ours, theirs = (getattr(r.predecessors, part) for r in (found, expected))
             np.testing.assert_array_equal(ours, theirs)
         assert not found.reached.all()
+
+
+@pytest.mark.parametrize("least", [1.0, 1e-15], ids=["", "where some rows are all ties"])
+def test_searched_rows_of_a_small_graph_get_their_paths_together(
+    least: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As whole trees lead, on a map of floats too, in one thread and in several."""
+    whole = sssp.road_like(300, seed=3)
+    random = np.random.default_rng(5)
+    weights = np.where(random.random(whole.m) < 0.01, least, whole.weights / 7)
+    g = whole.with_weights(weights).without_arcs(np.arange(9))
+    sources, targets = random.integers(0, g.n, (2, 150))
+    counts: list[int] = []
+    solve = search_driver._PathRows.solve
+
+    def count(self: Any, rows: range, scratch: Any) -> None:
+        counts.append(len(rows))
+        solve(self, rows, scratch)
+
+    monkeypatch.setattr(search_driver._PathRows, "solve", count)
+    trees = sssp.shortest_paths(g, sources, predecessors=True)
+    assert not counts
+    for network in (g, sssp.prepare(g)):
+        for threads in (1, 3):
+            found = sssp.shortest_paths(
+                network, sources, targets=targets, predecessors=True, threads=threads
+            )
+            assert sum(counts) == sources.size > len(counts)
+            counts.clear()
+            np.testing.assert_array_equal(found.distances, trees.distances[:, targets])
+            rows, columns = np.nonzero(found.reached)
+            for i in random.integers(0, rows.size, 40):
+                row, target = rows[i], targets[columns[i]]
+                ways = (r.path(target, row=row) for r in (found, trees))
+                np.testing.assert_array_equal(*ways)
 
 
 @every_device

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.search_driver import Rows, Scratch, SingleRows
+from sssp.cpu.search_driver import Rows, Scratch, SingleRows, ranges_of
 from sssp.cpu.solved_rows import HostRows, list_reached
 from sssp.cpu.sweep import sweeps
 from sssp.cpu.sweep.sweep_trips import solve_trips
@@ -213,7 +213,7 @@ class _TripRows(_SweptRows):
     def blocks(self, threads: int) -> Iterator[range]:
         """Yield the sources of each call."""
         step = max(1, min(thresholds.TRIPS_TOGETHER, -(-self.request.rows // threads)))
-        return _ranges(self.request.rows, step)
+        return ranges_of(self.request.rows, step)
 
     def solve(self, rows: range, scratch: Scratch) -> None:
         """Find the trips of some sources."""
@@ -234,11 +234,6 @@ class _TripRows(_SweptRows):
         )  # fmt: skip
         walks = Walks(firsts, vertices)
         self.form.take(HostRows(rows, np.arange(targets.size), distances, [], walks=walks))
-
-
-def _ranges(rows: int, step: int) -> Iterator[range]:
-    """Cut the rows into ranges of at most `step`."""
-    return (range(first, min(first + step, rows)) for first in range(0, rows, step))
 
 
 @cache
@@ -378,7 +373,7 @@ class _LaneRows(Rows):
 
     def blocks(self, threads: int) -> Iterator[range]:
         """Yield ranges of rows that are swept together, in whole groups of lanes."""
-        return _ranges(self.request.rows, self.together)
+        return ranges_of(self.request.rows, self.together)
 
     @property
     def worker_bytes(self) -> int:
