@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from sssp.cuda.arrays import DeviceArray
 from sssp.cuda.compiler import SIMULATOR, cuda, device_of, inline, kernel, select
-from sssp.cuda.device_memory import device_graph, fetch, send
+from sssp.cuda.device_memory import device_graph, fetch, move, send
+from sssp.cuda.graph_replay import Launches
 from sssp.cuda.pool import THREADS, device_array
 from sssp.graph.graph import Graph
 from sssp.graph.weights import Extremes, closed_weight, integer_dtype
@@ -162,43 +163,65 @@ def with_weights_there(graph: Graph, weights: Any) -> Graph:
 
 
 def _is_usual(graph: Graph, column: Any) -> bool:
-    """Return whether each arc has a weight, and no self-loop (whose sign would matter) exists."""
+    """Return whether each arc has a weight, one after the other, and no self-loop exists.
+
+    (The sign of its weight would matter.)
+    """
     if column.shape != (graph.m,) or graph.m == 0 or graph._loops.size:
         return False
+    if not column.is_c_contiguous():
+        return False
     return column.dtype.kind in "iub" or column.dtype in (FLOAT32, FLOAT64)
+
+
+class _Check:
+    """Memory of one check of weights after the other: in the same places it is replayed."""
+
+    def __init__(self, m: int, given: np.dtype[Any], kept: np.dtype[Any]) -> None:
+        wide = _widest(given)
+        self.given, self.stored = device_array(m, given), device_array(m, kept)
+        self.noted = device_array(WORDS, wide)
+        self.nothing, self.found = (cuda.pinned_array(WORDS, wide) for _ in range(2))
+        self.nothing[:] = closed_weight(wide), _least_of_all(wide), 0, 0, 0
+        self.launches = Launches()
+        self.nbytes = self.given.nbytes + self.stored.nbytes + self.noted.nbytes
+
+
+def _launch_check(stream: Any, check: _Check, before: Any, weights_before: Any, twins: Any) -> None:
+    """Launch the check of the given weights; `weights_before` and `twins` may be None."""
+    send(check.nothing, check.noted, stream)
+    stored = _make_stored_kernel(check.given.dtype, check.stored.dtype, before, twins is not None)
+    # (what is not read may be anything)
+    read = (check.given if array is None else array for array in (weights_before, twins))
+    stored[BLOCKS, THREADS, stream](check.given, *read, check.stored, check.noted)
+    fetch(check.noted, check.found, stream)
 
 
 def _reweight(graph: Graph, column: Any, number: int) -> Graph | None:
     """Return the graph with weights of the current device; None if the host has to check some."""
     own, wide, m = device_graph(graph, number), _widest(column.dtype), graph.m
     stream, before = own.stream, graph._weight_range.dtype if graph.closed_arcs else None
-    mirrored = not graph.directed
-    # (what is not read may be anything)
-    there_before = twins = column
-    if before is not None:
-        there_before = own.array(f"weights, {before}", lambda: graph.weights)
-    if mirrored:
-        twins = own.array("twins", lambda: graph._twins)
-    noted, found = device_array(WORDS, wide), np.empty(WORDS, wide)
-    nothing = np.array([closed_weight(wide), _least_of_all(wide), 0, 0, 0], wide)
+    weights_before = before and own.array(f"weights, {before}", lambda: graph.weights)
+    twins = None if graph.directed else own.array("twins", lambda: graph._twins)
     # (most integers fit into 32 bits)
     for dtype in (INT32, INT64) if wide == INT64 else (FLOAT64,):
+        key = "check of weights", column.dtype, dtype
+        check = own.shelf.take(key) or _Check(m, column.dtype, dtype)
         there = device_array(m, dtype)
-        send(nothing, noted, stream)
-        _make_stored_kernel(column.dtype, dtype, before, mirrored)[BLOCKS, THREADS, stream](
-            column, there_before, twins, there, noted
-        )
-        fetch(noted, found, stream)
+        move(column, check.given, stream)
+        check.launches.do(_launch_check, stream, check, before, weights_before, twins)
+        move(check.stored, there, stream)
         stream.synchronize()
-        if found[ODD]:
+        least, greatest, closed, odd, differ = check.found.tolist()
+        own.shelf.leave(key, check.nbytes, check)
+        if odd:
             return None
-        least, greatest, closed = (found[word].item() for word in (LEAST, GREATEST, CLOSED))
         extremes = (
             Extremes(0, 0, m, 0) if closed == m else Extremes(least, greatest, int(closed), 0)
         )
         if dtype != INT32 or integer_dtype(extremes.least, extremes.greatest) == INT32:
             break
-    directed = not mirrored or bool(found[DIFFER])
+    directed = twins is None or bool(differ)
     reweighted = graph._reweight(DeviceArray(there, (m,), number).to_host, directed=directed)
     reweighted._keep_extremes(extremes, np.dtype(there.dtype))
     device_graph(reweighted, number).array(f"weights, {there.dtype}", lambda: there)

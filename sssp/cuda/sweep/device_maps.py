@@ -209,11 +209,14 @@ class DeviceMap:
         Scratch of sweeps, which all maps of a tree share.
     nothing : tuple of device arrays
         What kernels take that fold nothing, in place of totals, and no targets.
-    loan : Loan or None
+    base : DeviceMap
+        The map of `DeviceMaps` that this is a copy of, which keeps no memory reserved.
+    loan : Loan
         Keeps the memory from other versions, for a hierarchy and for calls that are under way.
     """
 
-    loan: Loan | None = None
+    base: DeviceMap
+    loan: Loan
     _numbers = count()
 
     @property
@@ -238,7 +241,7 @@ class DeviceMap:
     def with_loan(self, loan: Loan) -> DeviceMap:
         """Return a copy that keeps its memory reserved, for a hierarchy to hold."""
         own = copy(self)
-        own.loan = loan
+        own.base, own.loan = self, loan
         return own
 
 
@@ -261,6 +264,8 @@ class DeviceMaps:
     nbytes : int
         Bytes of the device, without the tree.
     maps : list of DeviceMap
+    searches : dict
+        Sweeps of the maps, which depend on their memory alone, by map and kind of call.
     """
 
     def __init__(
@@ -286,6 +291,7 @@ class DeviceMaps:
         own = *self.kept, self.stream_stop, self.stream, self.between
         self.nbytes = sum(array.nbytes for array in own)
         self.maps = [DeviceMap(self, i) for i in range(count)]
+        self.searches: dict[Any, Any] = {}
 
     @property
     def safe(self) -> float:

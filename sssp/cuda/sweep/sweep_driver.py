@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 #: before, so many distances of all vertices pay for it
 SELECTED, WORTH_SELECTING = (1.0, 0) if SIMULATOR else (1 / 2, 1 << 30)
 
-#: kinds of calls that a map keeps what it has set up for
-MOST_KINDS = 64
+#: kinds of calls that a version of a map keeps what it has set up for, and that its memory does
+MOST_KINDS, MOST_SEARCHES = 64, 8
 
 
 def solve(
@@ -81,20 +81,18 @@ def _sweep(
         request = weigh_targets(request)
     packed = _packed(there, request)
 
-    def build() -> Setup:
-        return _set_up(there, hierarchy, request, method, packed, whole=whole)
-
+    question = there, hierarchy, request, method, packed
     reduction = request.reduction
     weighs = reduction is not None and (reduction.vertex_weights is not None or reduction.decay)
     if weighs or request.arc_ends is not None:
-        return build().solve(request)
+        return _set_up(*question, whole=whole, kind=None).solve(request)
     setups: dict[Any, Setup] = hierarchy._cached(f"cuda:{number}, {dtype.char}, setups", dict)
-    kind = request.kind(), packed and packed.serial
+    kind = request.kind(), packed and packed.serial, whole
     setup = setups.get(kind)
     if setup is None:
         if len(setups) == MOST_KINDS:
             setups.clear()
-        setup = setups[kind] = build()
+        setup = setups[kind] = _set_up(*question, whole=whole, kind=kind)
     answer = setup.solve(request)
     if answer is not None and width is not None and request.targets is None:
         answer.distances = answer.distances.cut(width)
@@ -114,13 +112,23 @@ def _set_up(
     packed: Packed | None,
     *,
     whole: bool,
+    kind: Any,
 ) -> Setup:
-    """Set up the sweeps of a request, and of others of its kind."""
+    """Set up the sweeps of a request, and of others of its kind; None: there are no others."""
     graph = hierarchy.graph.without_closed_arcs() if request.predecessors else hierarchy.graph
     there, dtype, trees = device_graph(graph, device_number(request.device)), on_device.dtype, None
     if request.predecessors and graph._least_inner_weight > 0:
         trees = there.arcs(graph, dtype, reverse=True)
-    search = _search_for(on_device, request, trees, packed, whole=whole)
+    # (versions of a map, one after the other, have the same memory)
+    searches, key = on_device.loan.maps.searches, (on_device.number, kind)
+    is_kept = kind is not None and trees is None
+    search = searches.get(key) if is_kept else None
+    if search is None:
+        search = _search_for(on_device.base, request, trees, packed, whole=whole)
+        if len(searches) >= MOST_SEARCHES * on_device.loan.maps.count:
+            searches.clear()
+        if is_kept:
+            searches[key] = search
     return Setup(graph, request, method, dtype, search, there)
 
 
