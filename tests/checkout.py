@@ -1,4 +1,4 @@
-"""The checkout that the tests run in: its files, and copies of them."""
+"""The checkout that the tests run in: its files, and copies of them, as Windows makes them too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What two results of the same question have in common."""
+"""Compare two results of the same question, bit for bit."""
 
 from __future__ import annotations
 

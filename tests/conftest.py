@@ -55,7 +55,7 @@ def hazards(request: pytest.FixtureRequest) -> Iterator[None]:
     if not request.config.getoption("--hazards"):
         yield
         return
-    from tests.hazards import watching
+    from tests.race_checks import watching
 
     with watching() as found:
         yield

@@ -325,7 +325,7 @@ class _Users:
         return sum_products(times, point.total) + self.besides(point)
 
     def take(self, start: Any) -> _Point:
-        """Check the flows of a start.
+        """Check the flows that the user gives to start from; return them as a point.
 
         Raises
         ------

@@ -86,7 +86,7 @@ def search_work(
     host_bytes: int = 0,
     is_there: bool = False,
 ) -> Work | None:
-    """Estimate searches or sweeps over rows; None for a method that stays on the CPU.
+    """Estimate the cost of searches or sweeps over rows; None for a method that stays on the CPU.
 
     Parameters
     ----------

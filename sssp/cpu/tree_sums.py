@@ -171,7 +171,7 @@ def _write_sums(vertices, columns, missing, place_of, total, sums):
 
 @njit
 def _odd_column(vertices, tails, columns, place_of, sums):
-    """Return the first column with a sum that is not finite, -1 if there is none."""
+    """Return the first column of a vertex with a predecessor whose sum is not finite; or -1."""
     for column in range(sums.size):
         place = _place(vertices, place_of, column if columns is None else columns[column])
         has_tail = place < tails.size and tails[place] >= 0

@@ -1,4 +1,7 @@
-"""`Batch`, the input of a search on a GPU, and `Search`, its interface."""
+"""`Batch`, the input of a search on a GPU, and `Search`, its interface.
+
+How many rows a batch has is decided by `Setup` in `sssp.cuda.search_driver`.
+"""
 
 from __future__ import annotations
 

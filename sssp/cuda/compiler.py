@@ -1,4 +1,4 @@
-"""Access to Numba's CUDA target and the driver, with reasons if they cannot be used."""
+"""Numba's CUDA target and the driver: whether they can be used and why not, kernels, launches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Compiled code of CUDA kernels, kept on disk like that of CPU kernels."""
+"""Compiled code of CUDA kernels, kept on disk like that of CPU kernels.
+
+What makes kept code stale is in `sssp.kernels.cache_files`; here come the tools that made it.
+"""
 
 from __future__ import annotations
 

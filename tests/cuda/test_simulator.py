@@ -11,7 +11,7 @@ pytest.importorskip("greenlet")
 
 from sssp.cuda.compiler import cuda, inline, kernel
 from tests.cuda.conftest import SIMULATOR
-from tests.hazards import watching
+from tests.race_checks import watching
 from tests.simulator import WARP
 
 pytestmark = [

@@ -66,7 +66,7 @@ def _all_trees(row: SearchRow) -> tuple[dict[Any, list[Any]], Lengths]:
 
 
 def _refuse_negative_loops(row: SearchRow) -> None:
-    """Raise if the graph has a negative self-loop, reached or not, as NetworkX may do."""
+    """Raise if any self-loop is negative, even an unreached one; searches by hops ignore it."""
     graph = row.G.graph
     if row.kind.method != HOPS and (graph.weights[graph.indices == graph.tails] < 0).any():
         raise nx.NetworkXUnbounded("Negative cycle detected.")

@@ -208,7 +208,7 @@ def _report(program: str, message: str) -> int:
 
 
 def _flush(program: str, code: int) -> int:
-    """Flush stdout."""
+    """Flush stdout; return the exit code, that of an error if it cannot be written."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:

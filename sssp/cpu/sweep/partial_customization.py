@@ -577,7 +577,7 @@ def change_arcs(
 def _pack_layer(
     base: Metric, whole: Whole, ranks: NDArray[np.uint32], weights: NDArray[Any], arcs: Any
 ) -> LayeredMetric | None:
-    """Return a version with its layer packed, or None if a sum may leave the dtype."""
+    """Pack the changed arcs as a layer over the base; return None if a sum may leave the dtype."""
     dtype, inf = weights.dtype, infinity(weights.dtype)
     ups, downs, greatest = customization.count_kernel(0, weights.shape[1] // 2, *weights, inf)
     up, down = customization.allocate_arcs(ranks.size, (ups, downs), dtype)

@@ -2,7 +2,7 @@
 
 A thread block climbs along one path of the elimination tree; the arcs of the next vertices on the
 path are loaded ahead. From where it enters the top, one step over a dense matrix finds the
-distances of all that is there.
+distances of all that is there. A climb always goes up to the top: no bound ends it earlier.
 """
 
 from __future__ import annotations

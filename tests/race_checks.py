@@ -1,4 +1,4 @@
-"""Hazards of kernels, looked for in the simulator: what compute-sanitizer looks for on a GPU.
+"""Data races of kernels, looked for in the simulator, as compute-sanitizer does on a GPU.
 
     NUMBA_ENABLE_CUDASIM=1 python -m pytest --hazards -m "gpu and not slow"
 
