@@ -288,22 +288,27 @@ def _sum_kernel(low, high, targets, downs, values, inf, scratch, found):
             arc -= ONE
             far, to = block[np.uint64(ends[arc])], sums[np.uint64(end_depths[arc])]
             w, v = weights[arc], values[arc]
-            s0 = to[0] + v if number(far[0] + w) == d0 else s0
-            s1 = to[1] + v if number(far[1] + w) == d1 else s1
-            s2 = to[2] + v if number(far[2] + w) == d2 else s2
-            s3 = to[3] + v if number(far[3] + w) == d3 else s3
-            s4 = to[4] + v if number(far[4] + w) == d4 else s4
-            s5 = to[5] + v if number(far[5] + w) == d5 else s5
-            s6 = to[6] + v if number(far[6] + w) == d6 else s6
-            s7 = to[7] + v if number(far[7] + w) == d7 else s7
-            s8 = to[8] + v if number(far[8] + w) == d8 else s8
-            s9 = to[9] + v if number(far[9] + w) == d9 else s9
-            s10 = to[10] + v if number(far[10] + w) == d10 else s10
-            s11 = to[11] + v if number(far[11] + w) == d11 else s11
-            s12 = to[12] + v if number(far[12] + w) == d12 else s12
-            s13 = to[13] + v if number(far[13] + w) == d13 else s13
-            s14 = to[14] + v if number(far[14] + w) == d14 else s14
-            s15 = to[15] + v if number(far[15] + w) == d15 else s15
+            # (all are read: what is read only after a test stays a branch, and keeps the loop scalar)
+            t0, t1, t2, t3 = to[0] + v, to[1] + v, to[2] + v, to[3] + v
+            t4, t5, t6, t7 = to[4] + v, to[5] + v, to[6] + v, to[7] + v
+            t8, t9, t10, t11 = to[8] + v, to[9] + v, to[10] + v, to[11] + v
+            t12, t13, t14, t15 = to[12] + v, to[13] + v, to[14] + v, to[15] + v
+            s0 = t0 if number(far[0] + w) == d0 else s0
+            s1 = t1 if number(far[1] + w) == d1 else s1
+            s2 = t2 if number(far[2] + w) == d2 else s2
+            s3 = t3 if number(far[3] + w) == d3 else s3
+            s4 = t4 if number(far[4] + w) == d4 else s4
+            s5 = t5 if number(far[5] + w) == d5 else s5
+            s6 = t6 if number(far[6] + w) == d6 else s6
+            s7 = t7 if number(far[7] + w) == d7 else s7
+            s8 = t8 if number(far[8] + w) == d8 else s8
+            s9 = t9 if number(far[9] + w) == d9 else s9
+            s10 = t10 if number(far[10] + w) == d10 else s10
+            s11 = t11 if number(far[11] + w) == d11 else s11
+            s12 = t12 if number(far[12] + w) == d12 else s12
+            s13 = t13 if number(far[13] + w) == d13 else s13
+            s14 = t14 if number(far[14] + w) == d14 else s14
+            s15 = t15 if number(far[15] + w) == d15 else s15
         own = sums[depth]
         own[0], own[1], own[2], own[3] = s0, s1, s2, s3
         own[4], own[5], own[6], own[7] = s4, s5, s6, s7
