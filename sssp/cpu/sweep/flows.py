@@ -288,7 +288,7 @@ def _sum_kernel(low, high, targets, downs, values, inf, scratch, found):
             arc -= ONE
             far, to = block[np.uint64(ends[arc])], sums[np.uint64(end_depths[arc])]
             w, v = weights[arc], values[arc]
-            # (all are read: what is read only after a test stays a branch, and keeps the loop scalar)
+            # (all are read: what is read after a test stays a branch, and the loop scalar)
             t0, t1, t2, t3 = to[0] + v, to[1] + v, to[2] + v, to[3] + v
             t4, t5, t6, t7 = to[4] + v, to[5] + v, to[6] + v, to[7] + v
             t8, t9, t10, t11 = to[8] + v, to[9] + v, to[10] + v, to[11] + v
