@@ -51,6 +51,14 @@ def test_flows_are_written_in_order_of_the_links(files, tmp_path, capsys):
     ]
 
 
+def test_a_forbidden_turn_leaves_one_way(files, tmp_path, capsys):
+    table = tmp_path / "turns.csv"
+    table.write_text("from,via,to,kind\n1,3,2,no\n")
+    assert main(["assign", *files, "--turns", str(table)]) == 0
+    flows = csv.DictReader(capsys.readouterr().out.splitlines())
+    assert [float(row["flow"]) for row in flows] == [400, 0, 0]
+
+
 def test_lengths_and_tolls_may_cost(files, capsys):
     assert main(["assign", *files, "--gap", "1e-9", "--distance", "1", "--toll", "3"]) == 0
     captured = capsys.readouterr()

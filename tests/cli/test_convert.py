@@ -223,25 +223,6 @@ def test_turns_of_a_file_are_in_what_is_written(tmp_path, capsys):
     assert "left out the turns" in capsys.readouterr().out.splitlines()
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("from,to,cost\na,b,1\n", "there is no column via"),
-        ("from,via,to\na,v,b\n", "there is no column cost"),
-        ("from,via,to,cost\na,v,b,dear\n", "cost must be a number, not 'dear'"),
-        ("from,via,to,cost\na,b,v,1\n", "no arc leads from vertex 1 to vertex 2"),
-        ("from,via,to,cost\na,v,b,-1\n", "the cost of row 0 is -1"),
-    ],
-)
-def test_a_file_that_holds_no_turns_is_refused(tmp_path, capsys, text, words):
-    path, table = tmp_path / "g.sssp", tmp_path / "turns.csv"
-    sssp.Graph.from_arcs([0, 0], [1, 2], [1, 1], directed=False, labels=list("vab")).save(path)
-    table.write_text(text)
-    arguments = ["convert", str(path), "--turns", str(table), "-o", str(tmp_path / "t.sssp")]
-    assert outcome(arguments) != 0
-    assert words in capsys.readouterr().err
-
-
 def test_streets_of_openstreetmap_become_a_graph(tmp_path, capsys):
     path, out = write_osm(tmp_path / "town.osm.pbf", grid(3, 1), [Way(1, [1, 2])]), tmp_path / "t"
     for name, weight, speed in [

@@ -54,6 +54,15 @@ def test_a_graph_is_served_with_its_units(graph, coordinates, served, capsys):
     assert page["at"].startswith("http://127.0.0.1:")
 
 
+def test_routes_heed_the_turns_of_a_file(graph, coordinates, tmp_path, served):
+    table = tmp_path / "turns.csv"
+    table.write_text("from,via,to,kind\n1,2,3,no\n")
+    words = ["serve", graph, "--coordinates", coordinates, "--turns", str(table), "--port", "0"]
+    for more in ([], ["--prepare"]):
+        assert main([*words, *more]) == 0
+    assert [page["route"]["distance"] for page in served] == [32, 32]
+
+
 @pytest.mark.parametrize(("host", "warned"), [("127.0.0.1", False), ("0.0.0.0", True)])
 def test_who_opens_it_to_others_is_told(graph, coordinates, served, capsys, host, warned):
     assert main(["serve", graph, "--coordinates", coordinates, "--port", "0", "--host", host]) == 0

@@ -13,10 +13,11 @@ import warnings
 from time import perf_counter
 
 import sssp
-from sssp.apps.terminal.arguments import find_file, label_arcs, positive_number, whole_number
+from sssp.apps.terminal import arguments
 from sssp.apps.terminal.interrupt import INTERRUPTED, raise_interrupts
 from sssp.apps.terminal.output import STDOUT, add_output, choose_output
 from sssp.apps.terminal.table_files import write_table
+from sssp.apps.terminal.vertices import with_turns
 
 SUMMARY = "load trips onto a network until nobody gains by another way"
 EXAMPLES = """examples:
@@ -34,12 +35,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     for name, what in (("network", "links"), ("trips", "trips")):
         text = f"a TNTP file of {what}, plain or compressed"
-        parser.add_argument(name, type=find_file, metavar=name.upper(), help=text)
-    above = positive_number("a number above 0")
+        parser.add_argument(name, type=arguments.find_file, metavar=name.upper(), help=text)
+    arguments.add_turns(parser)
+    above = arguments.positive_number("a number above 0")
     text = "end at this relative gap (default 1e-4)"
     parser.add_argument("--gap", type=above, default=1e-4, metavar="G", help=text)
     text = "end after so many iterations (default 1000)"
-    parser.add_argument("--iterations", type=whole_number(1), default=1000, metavar="N", help=text)
+    count = arguments.whole_number(1)
+    parser.add_argument("--iterations", type=count, default=1000, metavar="N", help=text)
     text = "bi-conjugate Frank-Wolfe, Frank-Wolfe, or successive averages (default bfw)"
     parser.add_argument("--method", choices=METHODS, default="bfw", help=text)
     for name, what in (("distance", "length"), ("toll", "toll")):
@@ -47,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", type=above, default=0.0, metavar="X", help=text)
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N (default auto)")
     text = "threads (default all cores)"
-    parser.add_argument("--threads", type=whole_number(1), metavar="T", help=text)
+    parser.add_argument("--threads", type=count, metavar="T", help=text)
     add_output(parser, FORMATS, default=STDOUT)
 
 
@@ -59,13 +62,14 @@ def run(options: argparse.Namespace) -> int:
     names = ("gap", "iterations", "method", "device", "threads")
     asked = {name: getattr(options, name) for name in names}
     asked["closed_zones"] = problem.closed_zones
+    g = with_turns(problem.graph, options)
     start = perf_counter()
     with raise_interrupts(), warnings.catch_warnings():
         # (the summary tells it)
         warnings.filterwarnings("ignore", "the gap is", UserWarning)
-        found = sssp.assign(problem.graph, problem.demand, problem.cost, **asked)
+        found = sssp.assign(g, problem.demand, problem.cost, **asked)
     seconds = perf_counter() - start
-    columns = label_arcs(problem.graph, problem.links.tails, problem.links.heads)
+    columns = arguments.label_arcs(g, problem.links.tails, problem.links.heads)
     count = write_table(output, [columns | {"flow": found.flow, "cost": found.times}])
     ended = "interrupted" if found.interrupted else "reached"
     missed = found.gap > options.gap and not found.interrupted

@@ -8,8 +8,9 @@ row per arc: tail, head and weight, in labels. A .geojson or .gpkg file has a li
 arcs the lightest is written; closed arcs and turns are kept in .sssp alone.
 
 With --turns, a CSV or Parquet file has a row a turn: columns from, via and to, labels of vertices,
-and cost, inf to forbid it; or kind, which is no (forbidden), only (all others from there are
-forbidden) or cost. All commands heed the turns of what is written.
+and cost, in the unit of the weights that are read, inf to forbid it; or kind, which is no
+(forbidden), only (all others from there are forbidden) or cost. All commands that search a graph
+take such a file, and heed the turns of what is written.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from sssp.apps.terminal.interrupt import raise_interrupts
 from sssp.apps.terminal.outcome import name_in_errors, on_one_line
 from sssp.apps.terminal.output import NOWHERE, Output, add_output, choose_output, output_path
 from sssp.apps.terminal.table_files import FileTable, read_table, write_lines, write_table
-from sssp.apps.terminal.vertices import read_labels
+from sssp.apps.terminal.vertices import graph_of, with_turns
 from sssp.errors import GraphFormatError, import_extra
 
 SUMMARY = "write a graph in another format"
@@ -60,10 +61,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "multiply the weights by this, and round them to integers"
     factor = arguments.positive_number("a number above 0")
     parser.add_argument("--scale", type=factor, metavar="F", help=text)
-    text = "a CSV or Parquet file of turns: from, via, to, and cost or kind"
-    parser.add_argument("--turns", type=Path, metavar="FILE", help=text)
-    text = "what it costs to go back where one came from, inf to forbid it; dead ends excepted"
-    parser.add_argument("--u-turns", type=float, metavar="COST", help=text)
     text = "also write the coordinates there, as a .co file (.co.gz, .co.xz, .co.bz2)"
     parser.add_argument("--coordinates-output", type=arguments.new_file, metavar="FILE", help=text)
     text = "the file to write, as with -o"
@@ -78,15 +75,13 @@ def run(options: argparse.Namespace) -> int:
     options.output = options.to or options.output
     output, places = choose_output(options), options.coordinates_output
     if options.graph.is_table and options.coordinates is None:
-        g = _read_arcs(options.graph.path)
+        g = with_turns(_read_arcs(options.graph.path), options)
     else:
-        g = options.graph.load(options.coordinates)
+        g = graph_of(options)
     if places is not None:
         arguments.require_coordinates(g)
     if options.scale is not None:
         g = g.scaled(options.scale)
-    if options.turns is not None or options.u_turns is not None:
-        g = g.with_turns(_read_turns(g, options.turns), arcs=True, u_turns=options.u_turns)
     start = perf_counter()
     count = WRITERS[output.format](g, output)
     lines = [f"wrote {count:,} arcs to {output.name} in {perf_counter() - start:.2f} s"]
@@ -178,28 +173,6 @@ def _read_layer(path: Path) -> tuple[FileTable, Any]:
     ends = [shapely.get_coordinates(shapely.get_point(lines, place)) for place in (0, -1)]
     columns = {str(name): frame[name].tolist() for name in frame.columns.drop(frame.geometry.name)}
     return FileTable(str(path), columns, range(1, len(frame) + 1)), np.hstack(ends)
-
-
-def _read_turns(g: sssp.Graph, path: Path | None) -> tuple[Any, ...] | None:
-    """Return the turns in a file by positions of arcs, as `Graph.with_turns` takes them."""
-    if path is None:
-        return None
-    table = read_table(path)
-    ends = [read_labels(g, table, table.require(name)) for name in ("from", "via", "to")]
-    with name_in_errors(path):
-        arcs = g.arcs(ends[0], ends[1]), g.arcs(ends[1], ends[2])
-    kinds = table.columns.get(table.find("kind") or "", ["cost"] * table.rows)
-    given = table.columns.get(table.find("cost") or "", [0] * table.rows)
-    costs = [0.0] * table.rows
-    for row, (kind, cost) in enumerate(zip(kinds, given, strict=True)):
-        if kind != "cost":
-            continue
-        table.require("cost")
-        try:
-            costs[row] = float(cost)
-        except (TypeError, ValueError):
-            table.refuse(row, f"cost must be a number, not {cost!r}")
-    return (*arcs, costs, kinds)
 
 
 def _report_losses(g: sssp.Graph, format: str, places: Path | None) -> Iterator[str]:

@@ -24,7 +24,13 @@ import sssp
 from sssp.apps.terminal import arguments
 from sssp.apps.terminal.output import DRIVERS, STDOUT, Output, add_output, choose_output
 from sssp.apps.terminal.table_files import write_lines, write_table
-from sssp.apps.terminal.vertices import add_vertices, find_vertices, require_vertices, search
+from sssp.apps.terminal.vertices import (
+    add_vertices,
+    find_vertices,
+    graph_of,
+    require_vertices,
+    search,
+)
 
 if TYPE_CHECKING:
     from sssp.graph.drawing import Unit
@@ -70,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("--width is that of --areas")
     options.formats = tuple(DRIVERS) if options.areas else FORMATS
     output, unit = choose_output(options), arguments.take_unit(options)
-    g = options.graph.load(options.coordinates)
+    g = graph_of(options)
     if output.format in DRIVERS:
         arguments.require_coordinates(g)
     sources = find_vertices(g, options.sources, "source", options.max_distance)

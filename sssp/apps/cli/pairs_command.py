@@ -22,7 +22,7 @@ import sssp
 from sssp.apps.terminal import arguments
 from sssp.apps.terminal.output import DRIVERS, STDOUT, add_output, choose_output
 from sssp.apps.terminal.table_files import FileTable, read_table, write_table
-from sssp.apps.terminal.vertices import add_max_distance, find_in_table, search
+from sssp.apps.terminal.vertices import add_max_distance, find_in_table, network_of, search
 from sssp.methods import METHODS, TRIP_METHODS
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
                 f"there is a column {name} already, which this command writes: rename it",
                 path=table.path,
             )
-    network = _prepare(options.graph.load_network(options.coordinates), table, options)
+    network = _prepare(network_of(options), table, options)
     g = network._tree_graph
     if draws:
         arguments.require_coordinates(g)

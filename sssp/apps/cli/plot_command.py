@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import sssp
 from sssp.apps.terminal import arguments
 from sssp.apps.terminal.output import DOTS_PER_INCH, PICTURES, add_output, choose_output
-from sssp.apps.terminal.vertices import add_vertices, find_ends, search
+from sssp.apps.terminal.vertices import add_vertices, find_ends, graph_of, search
 from sssp.errors import import_extra, shorten
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     """Draw, and write the picture."""
     output = choose_output(options)
     _check(options)
-    g = options.graph.load(options.coordinates)
+    g = graph_of(options)
     arguments.require_coordinates(g)
     # a picture for a file needs no screen
     import_extra("matplotlib", "plot").use("agg")

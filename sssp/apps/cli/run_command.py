@@ -19,7 +19,7 @@ from typing import Any
 import sssp
 from sssp.apps.terminal.arguments import add_graph, add_limit, add_search, whole_number
 from sssp.apps.terminal.outcome import tell
-from sssp.apps.terminal.vertices import add_vertices, find_ends, name_negatives
+from sssp.apps.terminal.vertices import add_vertices, find_ends, name_negatives, network_of
 from sssp.errors import import_extra
 
 SUMMARY = "make a table that outgrows memory, resumable, on many devices"
@@ -93,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
             f"{options.to!r} would be a folder: name one for its Parquet parts, or a name.zarr; "
             "`sssp table` writes one file"
         )
-    network: Any = options.graph.load_network(options.coordinates)
+    network: Any = network_of(options)
     g = network._tree_graph
     sources, targets, notes = find_ends(g, options)
     with _open_client(options.dask) as client, _show_plan(), name_negatives(g):

@@ -17,6 +17,7 @@ import sssp
 from sssp.apps.terminal import arguments
 from sssp.apps.terminal.interrupt import end_on_sigterm
 from sssp.apps.terminal.outcome import name_in_errors, tell
+from sssp.apps.terminal.vertices import network_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
 
     if options.distance_unit is not None and options.distances is None:
         raise ValueError("--distance-unit needs --distances FILE")
-    network = options.graph.load_network(options.coordinates)
+    network = network_of(options)
     if options.prepare and isinstance(network, sssp.Graph):
         network = sssp.prepare(network)
     arguments.require_coordinates(network._tree_graph)

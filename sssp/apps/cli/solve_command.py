@@ -19,7 +19,7 @@ import sssp
 from sssp.apps.terminal import arguments
 from sssp.apps.terminal.output import NOWHERE, add_output, choose_output
 from sssp.apps.terminal.table_files import write_table
-from sssp.apps.terminal.vertices import add_vertices, find_ends, require_vertices, search
+from sssp.apps.terminal.vertices import add_vertices, find_ends, graph_of, require_vertices, search
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     """Solve, write the answer to a file if asked for, and print a summary."""
     require_vertices(options, "source")
     output, unit = choose_output(options), arguments.take_unit(options)
-    g = options.graph.load(options.coordinates)
+    g = graph_of(options)
     sources, targets, lines = find_ends(g, options)
     trees = options.predecessors or targets is not None
     asked = {"targets": targets, "limit": options.limit, "predecessors": trees}

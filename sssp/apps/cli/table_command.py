@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     """Write the table, and print a summary."""
     vertices.require_vertices(options, "source", "target")
     output, unit = choose_output(options), arguments.take_unit(options)
-    g = options.graph.load(options.coordinates)
+    g = vertices.graph_of(options)
     asked = options.max_distance, options.id
     sources = vertices.find_vertices(g, options.sources, "source", *asked, allow_none=True)
     targets = vertices.find_vertices(g, options.targets, "target", *asked)

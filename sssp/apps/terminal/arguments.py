@@ -50,9 +50,10 @@ GREATEST = (1 << 63) - 1
 
 
 def add_graph(parser: argparse.ArgumentParser) -> None:
-    """Declare the graph that a command reads, and its ``--coordinates``."""
+    """Declare the graph that a command reads, its ``--coordinates`` and its turns."""
     parser.add_argument("graph", type=find_graph, metavar="FILE", help=GRAPH_HELP)
     add_coordinates(parser)
+    add_turns(parser)
 
 
 def add_coordinates(parser: argparse.ArgumentParser) -> None:
@@ -61,6 +62,14 @@ def add_coordinates(parser: argparse.ArgumentParser) -> None:
         "a .co file for the same vertices, or its name in the folder SSSP_DATA, with or without .co"
     )
     parser.add_argument("--coordinates", type=_coordinates, metavar="FILE", help=text)
+
+
+def add_turns(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--turns`` and ``--u-turns``."""
+    text = "a CSV or Parquet file of turns: from, via, to, and cost or kind"
+    parser.add_argument("--turns", type=Path, metavar="FILE", help=text)
+    text = "what it costs to go back where one came from, inf to forbid it; dead ends excepted"
+    parser.add_argument("--u-turns", type=_distance, metavar="COST", help=text)
 
 
 def _coordinates(text: str) -> Path:
@@ -136,7 +145,7 @@ def find_graph(text: str) -> NamedGraph:
     """
     kind, _, size = text.partition(":")
     if kind == BUILT_IN:
-        vertices: int | None = _read_number(size, int)
+        vertices: int | None = read_number(size, int)
         if vertices is None or vertices < 1:
             raise ArgumentTypeError(
                 f"{text!r}: the built-in graph needs a number of vertices, as {BUILT_IN}:100000"
@@ -215,7 +224,7 @@ def one_method(text: str, known: Mapping[str, type[Method]] = METHODS) -> Method
             )
         if option in options:
             raise ArgumentTypeError(f"{option} of {name} is given twice")
-        number = _read_number(value, int, float)
+        number = read_number(value, int, float)
         options[option] = CONSTANTS.get(value, value) if number is None else number
     try:
         return kind(**options)
@@ -225,7 +234,7 @@ def one_method(text: str, known: Mapping[str, type[Method]] = METHODS) -> Method
         raise ArgumentTypeError(f"{text}: {error}") from error
 
 
-def _read_number(text: str, *kinds: type[Any]) -> Any:
+def read_number(text: str, *kinds: type[Any]) -> Any:
     """Return a text as the first of some number types that can parse it; else None."""
     for kind in kinds:
         with suppress(ValueError):
@@ -312,7 +321,7 @@ def take_unit(options: argparse.Namespace) -> Unit:
 
 
 def _distance(text: str) -> int | float:
-    number: int | float | None = _read_number(text, int, float)
+    number: int | float | None = read_number(text, int, float)
     if number is None:
         raise ArgumentTypeError(f"{text!r} is not a number")
     if not number >= 0:
@@ -335,7 +344,7 @@ def whole_number(least: int) -> Callable[[str], int]:
     """Return a function that parses an integer of at least `least`."""
 
     def parse(text: str) -> int:
-        value: int | None = _read_number(text, int)
+        value: int | None = read_number(text, int)
         if value is None:
             raise ArgumentTypeError(f"{text!r} is not a whole number")
         if value < least:
@@ -349,7 +358,7 @@ def positive_number(form: str) -> Callable[[str], float]:
     """Return a function that parses a finite number above 0; `form` describes it."""
 
     def parse(text: str) -> float:
-        number: float | None = _read_number(text, float)
+        number: float | None = read_number(text, float)
         if number is None or not 0 < number < math.inf:
             raise ArgumentTypeError(f"{text!r} is not {form}")
         return number
@@ -361,7 +370,7 @@ def numbers(count: int, form: str) -> Callable[[str], list[float]]:
     """Return a function that parses ``a,b`` as `count` finite numbers, described by `form`."""
 
     def parse(text: str) -> list[float]:
-        found = [_read_number(part, float) for part in text.split(",")]
+        found = [read_number(part, float) for part in text.split(",")]
         if len(found) != count or None in found or not all(map(math.isfinite, found)):
             raise ArgumentTypeError(f"{text!r} is not {form}")
         return found
@@ -402,7 +411,7 @@ def vertex_of(g: sssp.Graph, text: str) -> int:
     labels = g.labels
     if labels is not None and labels.dtype.kind == "U":
         return g.vertex(text)
-    number = _read_number(text, int)
+    number = read_number(text, int)
     if number is None:
         raise VertexError(explain_no_number(text))
     return g.vertex(number)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -33,6 +35,7 @@ VERTEX, ID = "vertex", "id"
 #: metres from a point to the nearest vertex, at most
 MAX_DISTANCE = 1_000.0
 POINT = ("lon", "lat")
+COST_RULE = "cost must be 0 or more (beside integer weights a whole number below 2**63), or inf"
 
 
 @dataclass(frozen=True)
@@ -227,6 +230,68 @@ def read_labels(g: sssp.Graph, table: FileTable, column: str) -> NDArray[np.int6
                 g.vertex(label)
             except errors.VertexError as error:
                 table.refuse(row, str(error))
+        raise
+
+
+def graph_of(options: argparse.Namespace) -> sssp.Graph:
+    """Return the graph that a command reads, with its turns."""
+    return with_turns(options.graph.load(options.coordinates), options)
+
+
+def network_of(options: argparse.Namespace) -> Network:
+    """Return the graph that a command reads, with its turns, or the prepared map in the file."""
+    network: Network = options.graph.load_network(options.coordinates)
+    if isinstance(network, sssp.Graph):
+        return with_turns(network, options)
+    if options.turns is not None or options.u_turns is not None:
+        raise ValueError("this map is prepared already: --turns and --u-turns need a graph")
+    return network
+
+
+def with_turns(g: sssp.Graph, options: argparse.Namespace) -> sssp.Graph:
+    """Return a graph with the turns of ``--turns`` and ``--u-turns``."""
+    if options.turns is None and options.u_turns is None:
+        return g
+    table = None if options.turns is None else _read_turns(g, options.turns)
+    return g.with_turns(table, arcs=True, u_turns=options.u_turns)
+
+
+def _read_turns(g: sssp.Graph, path: Path) -> tuple[Any, ...]:
+    """Return the turns in a file by positions of arcs, as `Graph.with_turns` takes them."""
+    table, whole = read_table(path), g.weights.dtype.kind == "i"
+    ends = [read_labels(g, table, table.require(name)) for name in ("from", "via", "to")]
+    arcs = [_find_arcs(g, table, *pair) for pair in pairwise(ends)]
+    kinds = list(table.columns.get(table.find("kind") or "", ["cost"] * table.rows))
+    given = table.columns[table.require("cost")] if "cost" in kinds else kinds
+    number_types = (int, float) if whole else (float,)
+    costs: list[int | float] = [0] * table.rows
+    for row, (kind, cell) in enumerate(zip(kinds, given, strict=True)):
+        if kind not in ("cost", "no", "only"):
+            table.refuse(row, f"kind must be cost, no or only, not {errors.quote(kind)}")
+        # (an integer may have more digits than a float)
+        cost = arguments.read_number(str(cell), *number_types) if kind == "cost" else 0
+        if cost == math.inf:
+            kinds[row] = "no"  # (beside it NumPy would make floats of integers)
+        elif cost is None or not cost >= 0 or (whole and (cost % 1 or cost > arguments.GREATEST)):
+            table.refuse(row, f"{COST_RULE}, not {errors.quote(cell)}")
+        else:
+            costs[row] = int(cost) if whole else cost
+    return *arcs, costs, kinds
+
+
+def _find_arcs(g: sssp.Graph, table: FileTable, tails: Any, heads: Any) -> NDArray[np.int64]:
+    """Return the arcs between vertices of a table; the error names the row without one."""
+    import numpy as np
+
+    try:
+        return g.arcs(tails, heads)
+    except errors.VertexError:
+        for row, ends in enumerate(zip(tails, heads, strict=True)):
+            try:
+                g.arc(*ends)
+            except errors.VertexError:
+                names = map(str, arguments.label_vertices(g, np.array(ends)))
+                table.refuse(row, f"no arc leads from {errors.join_briefly(names, ' to ')}")
         raise
 
 
