@@ -150,10 +150,12 @@ ODDITIES = {
 
 @st.composite
 def turned_graphs(
-    draw: st.DrawFn, weights: st.SearchStrategy[Number] = SMALL_INTEGERS
+    draw: st.DrawFn, weights: st.SearchStrategy[Number] = SMALL_INTEGERS, *, closes: bool = True
 ) -> tuple[sssp.Graph, dict[str, Any], Turned]:
     """Draw a graph, arguments of `Graph.with_turns` by position, and what turns cost by them."""
     g = graph_of(draw(networks(weights, least_n=1)))
+    if closes and g.m and draw(st.booleans()):  # (some arcs may be closed before turns are named)
+        g = g.without_arcs(draw(st.lists(st.integers(0, g.m - 1), max_size=2)))
     closed = np.iinfo(g.weights.dtype).max if g.weights.dtype.kind == "i" else math.inf
     lengths = [math.inf if w == closed else w for w in g.weights.tolist()]
     arcs = tuple(map(Arc, g.tails.tolist(), g.indices.tolist(), lengths))

@@ -275,6 +275,33 @@ def test_costs_of_angles_are_positive_to_the_left(crossing):
     assert {min(seen), max(seen)} == {-90, 180}
 
 
+def test_the_way_back_is_an_angle_of_180_wherever_a_street_leads():
+    random = np.random.default_rng(7)
+    ends = random.integers(0, 60, (2, 200))
+    ends = ends[:, ends[0] != ends[1]]
+    places = random.uniform(-80, 80, (60, 2)).round(6)
+    weights = np.ones(ends.shape[1])
+    g = sssp.Graph.from_arcs(*ends, weights, coordinates=places, n=60, directed=False)
+
+    def cost(angles: Any) -> Any:
+        pairs = [(a, b) for a in range(g.m) for b in range(*g.indptr[g.indices[a] :][:2])]
+        into, out = np.transpose(pairs)
+        assert (angles[g.indices[out] == g.tails[into]] == 180).all()
+        assert ((angles > -180) & (angles <= 180)).all()
+        return np.zeros(angles.size)
+
+    g.with_turns(cost=cost)
+
+
+def test_a_closed_street_is_a_way_out():
+    g = sssp.Graph.from_arcs([0, 1], [1, 2], [1, 1], directed=False)
+    t = g.without_arcs(g.arcs([1, 2], [2, 1])).with_turns(u_turns=INF)
+    there, back = g.arc(0, 1), g.arc(1, 0)
+    for network, length in ((t, INF), (t.with_weights(g.weights), 3)):
+        trip = sssp.pairs(network, source_arcs=there, target_arcs=back)
+        assert trip.to_float().tolist() == [length]
+
+
 def test_costs_by_the_hour_need_no_new_structure(crossing):
     h = sssp.prepare(crossing.with_turns(([0, 1], [1, 2], [INF, 0])))
     assert [between(h, 1, 2), between(h, 2, 3)] == [40, 20]
@@ -305,6 +332,25 @@ def test_rows_that_are_no_arcs_are_counted():
     assert sssp.pairs(t, 0, [1, 2], predecessors=True).load_turns([2, 5]).tolist() == [0, 5, 0]
 
 
+def test_rows_outside_of_a_part_meet_nothing_there():
+    g = sssp.Graph.from_arcs([0, 1, 3, 4], [1, 2, 4, 5], [1] * 4)
+    named = [0, 2], [1, 3], [1, 1]
+    cut = g.largest_component("weak").with_turns(named)
+    for part in (g.with_turns(named).largest_component("weak"), cut):
+        assert part.turns is not None
+        assert part.turns.row_turn.tolist() == [0, -1]
+        assert "1 of 2 rows met turns" in repr(part.turns)
+    assert "; 1 sequence forbidden" in repr(g.with_turns(ways=[[0, 1]]).turns)
+
+
+def test_functions_of_scipy_refuse_a_graph(crossing):
+    with pytest.raises(TypeError, match=r"give g.to_scipy\(\)"):
+        sssp.csgraph.dijkstra(crossing)
+    for function in (sssp.csgraph.dijkstra, sssp.csgraph.floyd_warshall):
+        with pytest.raises(ValueError, match="does not know turns"):
+            function(crossing.with_turns(([0], [1], [INF])))
+
+
 def test_arcs_to_ends_of_trips_close_no_cycle(crossing):
     searched = crossing.with_turns(([0], [1], [INF]))._searched
     assert searched.least_weight == 0
@@ -324,12 +370,18 @@ def test_arcs_to_ends_of_trips_close_no_cycle(crossing):
         ({"table": ([0, 0], [1, 2], [1, -1])}, ValueError, "cost of row 1 is -1"),
         ({"table": ([0], [1], [math.nan])}, ValueError, "cost of row 0 is nan"),
         ({"table": ([0], [1], [0.5])}, ValueError, "whole numbers"),
-        ({"table": ([0], [1], [2**63])}, sssp.DistanceOverflowError, "does not fit int64"),
-        ({"table": ([0], [1], [0], ["never"])}, ValueError, "'cost', 'no' or 'only', not 'never'"),
+        ({"table": ([0], [1], [2**63])}, sssp.DistanceOverflowError, "row 0 .*not fit int64"),
+        ({"table": ([0] * 2, [1] * 2, [1, 1e30])}, sssp.DistanceOverflowError, "cost of row 1 is"),
+        (
+            {"table": ([0, 1], [1, 2], [1, 2**63 - 2])},
+            sssp.DistanceOverflowError,
+            "cost of row 1 .* do not fit int64 together",
+        ),
+        ({"table": ([0], [1], [0], ["never"])}, ValueError, "kind of row 0 is 'never'"),
         ({"table": ([0], [1])}, TypeError, "not a tuple of 2"),
         ({"table": "turns.csv"}, TypeError, "not str"),
         ({"table": ([0], [1, 2], [1])}, ValueError, "equally long"),
-        ({"table": ([0.5], [1], [1])}, TypeError, "a column of integers"),
+        ({"table": ([0, math.nan], [1, 1], [1, 1])}, TypeError, "a column of integers.*row 0"),
         ({"u_turns": -1}, ValueError, "cost of U-turn 0 is -1"),
         ({"u_turns": "no"}, TypeError, "must be one number"),
         ({"ways": [[0]]}, ValueError, "way 0 has 1 arcs"),
@@ -381,7 +433,7 @@ def result_of(g: sssp.Graph) -> sssp.ShortestPaths:
 
 
 def test_sums_of_weights_and_costs_that_leave_int64_are_refused(crossing):
-    t = crossing.with_weights([2**62] * 8).with_turns(([0], [1], [2**62]))
+    t = crossing.with_turns(([0], [1], [2**62])).with_weights([2**62] * 8)
     with pytest.raises(sssp.DistanceOverflowError, match="do not fit int64 together"):
         sssp.shortest_paths(t, 0)
 
@@ -590,7 +642,7 @@ def test_ends_on_arcs_are_checked(crossing):
 @given(questions())
 def test_breadth_first_search_counts_streets(drawn: Any) -> None:
     g, options, turned, some, limit = drawn
-    arcs = tuple(arc._replace(weight=1) for arc in turned.arcs)
+    arcs = tuple(arc._replace(weight=1 if arc.weight < INF else INF) for arc in turned.arcs)
     free = {pair: cost if cost == INF else 0 for pair, cost in turned.costs.items()}
     counted = Turned(arcs, free, turned.ways)
     expected, t = table_of(counted, g.n), g.with_turns(**options)

@@ -32,11 +32,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csgraph as scipy_csgraph
-from scipy.sparse.csgraph._validation import validate_graph
 
 from sssp import errors
 from sssp.csgraph import scipy_matrix as dense
-from sssp.csgraph.scipy_rows import SearchResult, arcs_of, search_nearest, search_rows, validate_csr
+from sssp.csgraph.scipy_rows import (
+    SearchResult,
+    arcs_of,
+    search_nearest,
+    search_rows,
+    validate,
+    validate_csr,
+)
 from sssp.kernels.dtypes import INDEX, INT64
 from sssp.methods import BellmanFord, Johnson, Method
 
@@ -133,7 +139,7 @@ def _check(csgraph: Any, directed: bool, *, overwrite: bool = False) -> None:
     """Raise SciPy's errors for a malformed graph, or for one that cannot be overwritten."""
     plain = isinstance(csgraph, np.ndarray) and csgraph.ndim == 2 and csgraph.dtype.kind in "iuf"
     if not plain or csgraph.shape[0] != csgraph.shape[1]:
-        validate_graph(csgraph, directed, copy_if_dense=not overwrite)
+        validate(csgraph, directed, copy_if_dense=not overwrite)
 
 
 def _method_for(csgraph: Any, directed: bool, indices: ArrayLike | None) -> Any:

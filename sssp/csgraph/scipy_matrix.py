@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.csgraph._validation import validate_graph
 
 from sssp.calls.placement import matrix_work, place
 from sssp.cpu.csgraph_kernels import LARGEST, counts_kernel, dense_kernel, look_kernel
-from sssp.csgraph.scipy_rows import SearchResult, as_floats, is_exact, with_null
+from sssp.csgraph.scipy_rows import SearchResult, as_floats, is_exact, validate, with_null
 from sssp.engine.matrix_request import MatrixRequest, NegativeDiagonalError
 from sssp.engine.plan import Plan
 from sssp.engine.request import Request
@@ -86,7 +85,7 @@ def validate_dense(csgraph: Any, directed: bool, unweighted: bool, overwrite: bo
         matrix = csgraph if overwrite else np.empty_like(csgraph)
         dense_kernel(seal(csgraph).reshape(-1), matrix.reshape(-1))
     else:
-        matrix = validate_graph(csgraph, directed, csr_output=False, copy_if_dense=not overwrite)
+        matrix = validate(csgraph, directed, csr_output=False, copy_if_dense=not overwrite)
         # (SciPy leaves other orders unsolved, and says so on stderr alone)
         matrix = np.ascontiguousarray(matrix)
         if not is_sparse(csgraph):

@@ -90,7 +90,17 @@ def validate_csr(csgraph: Any, directed: bool) -> Any:
         and csgraph.has_canonical_format
     ):
         return csgraph
-    return validate_graph(csgraph, directed, dense_output=False)
+    return validate(csgraph, directed, dense_output=False)
+
+
+def validate(csgraph: Any, directed: bool, **options: Any) -> Any:
+    """Validate a matrix as SciPy does; refuse a graph of this package, one with turns by name."""
+    if hasattr(csgraph, "_tree_graph"):
+        csgraph._tree_graph._refuse_turns("a function of SciPy's")
+        raise TypeError(
+            "csgraph must be a matrix: ask sssp.shortest_paths of a graph, or give g.to_scipy()"
+        )
+    return validate_graph(csgraph, directed, **options)
 
 
 def arcs_of(matrix: Any, directed: bool, unweighted: bool) -> ScipyArcs:

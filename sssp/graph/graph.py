@@ -1279,7 +1279,8 @@ class Graph:
             Whether `table` and `ways` hold positions of arcs in place of input rows.
         u_turns : number, optional
             What it costs to go back where one came from, inf to forbid it; but not where there is
-            no other way out. For all turns that `table` does not name.
+            no other way out (a closed arc is one: it may be opened). For all turns that `table`
+            does not name.
         ways : sequence of array_like of int, optional
             Sequences of two input rows or more, none of which a path may follow from end to end.
         cost : callable or array_like, shape (pairs,), optional

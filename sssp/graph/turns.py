@@ -160,7 +160,10 @@ class Turns:
 
     @property
     def unmet(self) -> int:
-        """Number of rows of the table that name no arc of the graph."""
+        """Number of rows of the table that name no arc of the graph.
+
+        They name a self-loop that was dropped, or an arc outside of this part of the graph.
+        """
         return int(np.count_nonzero(self.row_turn < 0))
 
     @property
@@ -172,6 +175,8 @@ class Turns:
         met = f"{self.rows - self.unmet} of {self.rows} rows met turns"
         if self.unmet:
             met += f", {self.unmet} name no arc of the graph"
+        if self.ways:
+            met += f"; {len(self.ways)} sequence{'s' * (len(self.ways) > 1)} forbidden"
         e = self.expansion
         return (
             f"<Turns: {met}; {self.split} of {e.n} crossings split; searched on "
@@ -267,11 +272,14 @@ class Turns:
         into, out = places[self.into], places[self.out]
         kept = (into >= 0) & (out >= 0)
         ways = [tuple(places[list(way)].tolist()) for way in self.ways]
+        met = np.zeros(self.costs.size + 1, np.bool_)
+        met[self.turn[kept]] = True
         return _expand_turns(
             indptr,
             indices,
             vars(self)
             | {"into": into[kept], "out": out[kept], "turn": self.turn[kept]}
+            | {"row_turn": np.where(met[self.row_turn], self.row_turn, -1)}
             | {"ways": tuple(way for way in ways if min(way) >= 0)},
         )
 
@@ -394,7 +402,16 @@ def make_turns(
     rows, values, kinds = _read_table(naming, table)
     into, out, met = _find_arcs(naming, *rows)
     only, keys = (kinds == "only") & met, into * m + out
-    values[(kinds == "no") | (kinds == "only")] = closed_weight(values.dtype)
+    values[(kinds == "no") | (kinds == "only")] = never = closed_weight(values.dtype)
+    if naming.integral:
+        weights = converted(graph.weights, INT64)[out]
+        wrong = met & (values < never) & (weights < never) & (weights >= never - values)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise DistanceOverflowError(
+                f"the cost of row {row} of the turns, {values[row]}, and the weight {weights[row]} "
+                "of the arc after it do not fit int64 together"
+            )
     # (an only-row is about the other turns from its arc)
     others, which = _arcs_out(graph, graph.indices[into[only]])
     other_keys = into[only][which] * m + others
@@ -469,7 +486,10 @@ def as_costs(values: Any, what: str, integral: bool) -> Array:
     forbidden = column == np.inf
     finite = np.where(forbidden, column.dtype.type(0), column)
     if finite.size and int(finite.max()) >= 2**63:
-        raise DistanceOverflowError(f"the cost {finite.max()} of a turn does not fit int64")
+        place = int(finite.argmax())
+        raise DistanceOverflowError(
+            f"the cost of {what} {place} is {column[place]}, which does not fit int64"
+        )
     if column.dtype.kind != "f":
         return column.astype(INT64)
     refuse(
@@ -504,9 +524,11 @@ def _read_table(naming: Naming, table: Any) -> tuple[tuple[Array, Array], Array,
     ends = [_arc_names(naming, columns[name], name) for name in ("from", "to")]
     size = ends[0].size
     kinds = np.asarray(columns.get("kind", np.full(size, "cost")), object)
-    odd = [kind for kind in kinds.ravel().tolist() if kind not in KINDS]
-    if odd:
-        raise ValueError(f"a kind of turn is 'cost', 'no' or 'only', not {odd[0]!r}")
+    for row, kind in enumerate(kinds.ravel().tolist()):
+        if kind not in KINDS:
+            raise ValueError(
+                f"the kind of row {row} is {kind!r}: a kind of turn is 'cost', 'no' or 'only'"
+            )
     priced = kinds == "cost"
     given = check_arrays.number_array(columns.get("cost", np.zeros(size)), "costs of turns")
     if not ends[1].size == kinds.size == given.size == size:
@@ -525,7 +547,11 @@ def _arc_names(naming: Naming, names: Any, what: str) -> Array:
         return NOTHING
     end = naming.graph.input_arcs if naming.by_row else naming.graph.m
     if column.ndim != 1 or column.dtype.kind not in "iu":
-        raise TypeError(f"{what} of turns must be a column of integers: {naming.called}s")
+        odd = [row for row, name in enumerate(column.flat) if not check_arrays.is_integer(name)]
+        raise TypeError(
+            f"{what} of turns must be a column of integers, {naming.called}s; row "
+            f"{min(odd, default=0)} is not"
+        )
     outside = (column < 0) | (column >= end)
     if outside.any():
         row = int(np.argmax(outside))
@@ -621,6 +647,8 @@ def _angles(graph: Any, into: Array, out: Array) -> Array:
     north = lat[heads] - lat[tails]
     bearing = np.degrees(np.arctan2(north, east * np.cos(middle)))
     angles: Array = 180 - (180 - (bearing[out] - bearing[into])) % 360
+    # (rounding may bring the way back to either side of 180)
+    angles[(angles <= -180) | (heads[out] == tails[into])] = 180
     return angles
 
 
