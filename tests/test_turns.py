@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import sssp
 from sssp.cpu.tree import untied_distance
 from tests.naive import Turned
 from tests.solvers import draw_and_ask, every_device, every_solver
-from tests.strategies import DYADIC, SMALL_INTEGERS, turned_graphs
+from tests.strategies import DYADIC, GREATEST_N, SMALL_INTEGERS, turned_graphs
 
 INF = math.inf
 MISSING = np.iinfo(np.int64).max
@@ -332,6 +332,11 @@ def test_rows_that_are_no_arcs_are_counted():
     assert sssp.pairs(t, 0, [1, 2], predecessors=True).load_turns([2, 5]).tolist() == [0, 5, 0]
 
 
+def test_rows_may_name_turns_where_no_arc_is_left():
+    g = sssp.Graph.from_arcs([0, 0], [0, 0], [1, 1])
+    assert "0 of 1 rows met turns" in repr(g.with_turns(([0], [1], [1])).turns)
+
+
 def test_rows_outside_of_a_part_meet_nothing_there():
     g = sssp.Graph.from_arcs([0, 1, 3, 4], [1, 2, 4, 5], [1] * 4)
     named = [0, 2], [1, 3], [1, 1]
@@ -349,6 +354,8 @@ def test_functions_of_scipy_refuse_a_graph(crossing):
     for function in (sssp.csgraph.dijkstra, sssp.csgraph.floyd_warshall):
         with pytest.raises(ValueError, match="does not know turns"):
             function(crossing.with_turns(([0], [1], [INF])))
+    with pytest.raises(TypeError, match="sssp.shortest_paths"):
+        sssp.csgraph.yen(sssp.prepare(crossing), 0, 1, 2)
 
 
 def test_arcs_to_ends_of_trips_close_no_cycle(crossing):
@@ -381,7 +388,7 @@ def test_arcs_to_ends_of_trips_close_no_cycle(crossing):
         ({"table": ([0], [1])}, TypeError, "not a tuple of 2"),
         ({"table": "turns.csv"}, TypeError, "not str"),
         ({"table": ([0], [1, 2], [1])}, ValueError, "equally long"),
-        ({"table": ([0, math.nan], [1, 1], [1, 1])}, TypeError, "a column of integers.*row 0"),
+        ({"table": ([0, math.nan], [1, 1], [1, 1])}, TypeError, "a column of integers.*row 1"),
         ({"u_turns": -1}, ValueError, "cost of U-turn 0 is -1"),
         ({"u_turns": "no"}, TypeError, "must be one number"),
         ({"ways": [[0]]}, ValueError, "way 0 has 1 arcs"),
@@ -671,3 +678,43 @@ def test_breadth_first_search_counts_streets(drawn: Any) -> None:
         results.append(on)
     for result in results:
         sssp.verify(t, result)
+
+
+@given(turned_graphs())
+def test_input_rows_name_the_turns_of_their_arcs(drawn: Any) -> None:
+    g, options, _ = drawn
+    assume(options["table"] is not None)
+    into, out, *rest = map(np.array, options["table"])
+    meets, row = g.indices[:, None] == g.tails, g.arc_origin
+    pairs = [meets[np.ix_(row == row[a], row == row[b])] for a, b in zip(into, out, strict=True)]
+    alone = np.array([pair.sum() == 1 for pair in pairs])
+    into, out, *rest = (column[alone] for column in (into, out, *rest))
+    by_arc = g.with_turns((into, out, *rest), arcs=True).turns
+    by_row = g.with_turns((row[into], row[out], *rest)).turns
+    for name in ("into", "out", "turn", "costs", "row_turn"):
+        assert getattr(by_arc, name).tolist() == getattr(by_row, name).tolist()
+
+
+@given(turned_graphs(), st.lists(st.integers(0, 6), min_size=GREATEST_N, max_size=GREATEST_N))
+def test_turns_beside_negative_weights(drawn: Any, heights: list[int]) -> None:
+    g, options, turned = drawn
+    assume(g.directed)
+    p, closed = np.array(heights[: g.n]), g.weights == np.iinfo(g.weights.dtype).max
+    shifted = g.weights.astype(np.int64) + p[g.tails] - p[g.indices]
+    t = g.with_weights(np.where(closed, MISSING, shifted)).with_turns(**options)
+    expected = table_of(turned, g.n) + p[:, None] - p
+    for network in (t, sssp.prepare(t)):
+        result = sssp.shortest_paths(network, range(g.n), predecessors=True)
+        assert (dense(result) == expected).all()
+        sssp.verify(t, result)
+
+
+@given(questions())
+def test_trip_labels_heed_turns(drawn: Any) -> None:
+    g, options, turned, _, limit = drawn
+    h = sssp.prepare(g.with_turns(**options)).with_trip_labels()
+    expected, every = table_of(turned, g.n), np.arange(g.n)
+    if limit is not None:
+        expected[expected > limit] = INF
+    trips = sssp.pairs(h, np.repeat(every, g.n), np.tile(every, g.n), limit=limit)
+    assert (trips.to_float().reshape(expected.shape) == expected).all()

@@ -38,6 +38,7 @@ from sssp.csgraph import scipy_matrix as dense
 from sssp.csgraph.scipy_rows import (
     SearchResult,
     arcs_of,
+    refuse_graph,
     search_nearest,
     search_rows,
     validate,
@@ -469,10 +470,11 @@ def _as_scipy_returns(found: SearchResult, shape: tuple[int, ...]) -> Any:
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
-def _by_scipy(name: str, *arguments: Any, **options: Any) -> Any:
+def _by_scipy(name: str, csgraph: Any, *arguments: Any, **options: Any) -> Any:
     """Call the function of SciPy with this name."""
+    refuse_graph(csgraph)
     with _scipys_error():
-        return getattr(scipy_csgraph, name)(*arguments, **options)
+        return getattr(scipy_csgraph, name)(csgraph, *arguments, **options)
 
 
 @contextmanager

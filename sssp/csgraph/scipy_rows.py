@@ -94,13 +94,18 @@ def validate_csr(csgraph: Any, directed: bool) -> Any:
 
 
 def validate(csgraph: Any, directed: bool, **options: Any) -> Any:
-    """Validate a matrix as SciPy does; refuse a graph of this package, one with turns by name."""
+    """Validate a matrix as SciPy does; refuse a graph of this package."""
+    refuse_graph(csgraph)
+    return validate_graph(csgraph, directed, **options)
+
+
+def refuse_graph(csgraph: Any) -> None:
+    """Raise for a graph of this package in place of a matrix; if it has turns, by their name."""
     if hasattr(csgraph, "_tree_graph"):
         csgraph._tree_graph._refuse_turns("a function of SciPy's")
         raise TypeError(
             "csgraph must be a matrix: ask sssp.shortest_paths of a graph, or give g.to_scipy()"
         )
-    return validate_graph(csgraph, directed, **options)
 
 
 def arcs_of(matrix: Any, directed: bool, unweighted: bool) -> ScipyArcs:

@@ -381,9 +381,9 @@ class Naming(NamedTuple):
 
     def both_ways(self, names: Array) -> Array:
         """Return the arc of every name, and its reverse arc if the row has both; -1 for none."""
-        graph = self.graph
-        if not self.by_row:
-            return np.stack((names, np.full(names.size, -1)))
+        graph, none = self.graph, np.full(names.size, -1)
+        if not (self.by_row and graph.m):
+            return np.stack((none if self.by_row else names, none))
         arcs = graph.row_arc[names].astype(INT64)
         back = graph._twins[arcs].astype(INT64)
         same = (arcs >= 0) & (back >= 0) & (graph.arc_origin[back] == graph.arc_origin[arcs])
@@ -403,7 +403,7 @@ def make_turns(
     into, out, met = _find_arcs(naming, *rows)
     only, keys = (kinds == "only") & met, into * m + out
     values[(kinds == "no") | (kinds == "only")] = never = closed_weight(values.dtype)
-    if naming.integral:
+    if naming.integral and m:
         weights = converted(graph.weights, INT64)[out]
         wrong = met & (values < never) & (weights < never) & (weights >= never - values)
         if wrong.any():
@@ -547,7 +547,8 @@ def _arc_names(naming: Naming, names: Any, what: str) -> Array:
         return NOTHING
     end = naming.graph.input_arcs if naming.by_row else naming.graph.m
     if column.ndim != 1 or column.dtype.kind not in "iu":
-        odd = [row for row, name in enumerate(column.flat) if not check_arrays.is_integer(name)]
+        given = np.asarray(names, object).ravel().tolist()
+        odd = [row for row, name in enumerate(given) if not check_arrays.is_integer(name)]
         raise TypeError(
             f"{what} of turns must be a column of integers, {naming.called}s; row "
             f"{min(odd, default=0)} is not"
