@@ -354,7 +354,7 @@ def test_functions_of_scipy_refuse_a_graph(crossing):
     for function in (sssp.csgraph.dijkstra, sssp.csgraph.floyd_warshall):
         with pytest.raises(ValueError, match="does not know turns"):
             function(crossing.with_turns(([0], [1], [INF])))
-    with pytest.raises(TypeError, match="sssp.shortest_paths"):
+    with pytest.raises(TypeError, match=r"sssp\.shortest_paths"):
         sssp.csgraph.yen(sssp.prepare(crossing), 0, 1, 2)
 
 
