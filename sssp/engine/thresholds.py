@@ -19,8 +19,9 @@ NOT_ESTIMATED = 10_000
 #: cores one source on a million vertices 26 and 26.
 WORTH_A_GPU = 0.04
 #: The same for a prepared map that the GPU has: whole calls on NY take an H200 0.3 ms for one tree,
-#: 0.4 and 0.6 for one trip and 1,000, 0.5 for 256 eccentricities.
-WORTH_A_SWEEP = 2e-3
+#: 0.3 to 0.5 for trips up to 1,000, tables of 256 rows, and 256 eccentricities; half more on a busy
+#: host. Two cores take 5, 2.2, 9 and 79.
+WORTH_A_SWEEP = 1e-3
 #: Seconds until a new process can use a GPU.
 LOAD = 1.5
 #: Seconds to compile the kernels of a method on that machine: 5.2 for one source and 3.6 more for
