@@ -281,7 +281,8 @@ def test_the_way_back_is_an_angle_of_180_wherever_a_street_leads():
     ends = ends[:, ends[0] != ends[1]]
     places = random.uniform(-80, 80, (60, 2)).round(6)
     weights = np.ones(ends.shape[1])
-    g = sssp.Graph.from_arcs(*ends, weights, coordinates=places, n=60, directed=False)
+    tails, heads = ends
+    g = sssp.Graph.from_arcs(tails, heads, weights, coordinates=places, n=60, directed=False)
 
     def cost(angles: Any) -> Any:
         pairs = [(a, b) for a in range(g.m) for b in range(*g.indptr[g.indices[a] :][:2])]

@@ -101,8 +101,8 @@ def assign(
         Something is to travel where no path leads.
     ValueError
         Another method; a cost that is negative, NaN, or infinite on a row that carries something; a
-        start that does not carry the demand, or where turns cost something; classes that are not
-        those of the demand; an undirected row of which one direction is closed.
+        start that does not carry the demand, or where turns cost something or rows go both ways;
+        classes that are not those of the demand; an undirected row closed in one direction.
     TypeError
         A cost without one of its methods; another argument is not what it should be.
     VertexError, DeviceError

@@ -86,7 +86,7 @@ class Assignment:
 
     @property
     def history(self) -> Any:
-        """Gap, objective and seconds of every iteration, as a `pandas.DataFrame`.
+        """Gap and objective of every iteration, seconds since the call began: a `pandas.DataFrame`.
 
         Raises
         ------

@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.calls.many_sources import iter_blocks
+from sssp.calls.placement import named_devices
 from sssp.cpu.sweep.flow_driver import SweptFlows
 from sssp.cpu.tree_sums import check_arc_values, flow_on_input
+from sssp.engine import thresholds
 from sssp.engine.check_arguments import as_memory_limit, as_network
 from sssp.engine.demand import EXACT, Demand, as_demand
-from sssp.engine.device_names import is_device_name, kind_of, named_device
+from sssp.engine.device_names import kind_of, named_device
 from sssp.engine.exact_sums import as_numbers, sum_products
 from sssp.engine.progress import check_progress
 from sssp.engine.threads import check_threads
@@ -98,9 +100,9 @@ def load(
     unreached : {"raise", "skip"}
         What becomes of volumes where no path leads: an error, or `Flows.unreached`.
     device : str, or sequence of str
-        As for `sssp.shortest_paths`; ``"auto"`` loads a prepared map on the CPU. Several devices,
-        or a GPU with negative weights, find trees whose flows are added up on the host; so does a
-        graph that is not prepared.
+        As for `sssp.shortest_paths`; ``"auto"`` loads a prepared map on the CPU, and of several
+        devices the first does. On a graph that is not prepared, and on a GPU with negative weights,
+        trees are found, and their flows are added up on the host.
     threads, memory_limit, progress
         As for `sssp.shortest_paths`. The number of threads never shows in the result.
 
@@ -310,10 +312,12 @@ class Loader:
         }  # fmt: skip
         limit, shown = as_memory_limit(memory_limit), check_progress(progress)
         self._limits = check_threads(threads), limit, shown
-        named = named_device(device) if device == "auto" or is_device_name(device) else ""
-        kind = "cpu" if named == "auto" else kind_of(named)
-        self._sweeps = network._methods is not None and kind in ("cpu", "cuda")
+        self._sweeps = network._methods is not None
         self._on_gpu: Any = None
+        # (of several devices the first has all: trees would choose others of equal paths)
+        named = named_device(named_devices(device)[0]) if self._sweeps else "auto"
+        kind = "cpu" if named == "auto" else kind_of(named)
+        self._sweeps &= kind in ("cpu", "cuda")
         if self._sweeps and kind == "cuda":
             from sssp.cuda.compiler import device_number
             from sssp.cuda.sweep import flow_driver
@@ -377,8 +381,10 @@ class Loader:
     def _trees(self, searched: Any) -> Iterator[tuple[int, int, ShortestPaths]]:
         """Yield ranges of origins, each with the trees of its origins."""
         ends, low = self.demand.destinations, 0
+        room = min(thresholds.ITERATED_BYTES, self._limits[1] // 4)
+        asked = self.options | {"block_size": max(1, room // max(1, 8 * searched.n))}
         for r in iter_blocks(
-            searched, self.demand.origins, targets=ends, predecessors=True, **self.options
+            searched, self.demand.origins, targets=ends, predecessors=True, **asked
         ):
             yield low, low + r.rows, r
             low += r.rows

@@ -83,7 +83,8 @@ def conjugate_shares(
 def find_step(cost: Any, flow: Column, direction: Column, fixed: float) -> float:
     """Return the step in [0, 1] that minimizes the objective along the direction.
 
-    Newton's method on its derivative, within a bracket.
+    Newton's method on its derivative, within a bracket; where rounding hides the least, the longest
+    step at which the objective was seen to fall.
 
     Parameters
     ----------
@@ -106,17 +107,19 @@ def find_step(cost: Any, flow: Column, direction: Column, fixed: float) -> float
             second = sum_products(np.asarray(cost.slope(at))[moves], way * way)
         return first + fixed, second
 
-    low, high, step, top_is_known = 0.0, 1.0, 0.0, False
+    low, high, step, rises_at_high = 0.0, 1.0, 0.0, False
     scale = 0.0
     for _ in range(MOST_EVALUATIONS):
         first, second = derive(step)
         scale = scale or abs(first)
+        if abs(first) <= FLAT * scale or (first < 0 and step == 1.0):
+            return step
         low, high = (step, high) if first < 0 else (low, step)
-        if abs(first) <= FLAT * scale or low >= high:
+        rises_at_high |= first > 0
+        if high - low <= FLAT * high:
             break
         new = step - first / second if second > 0 else 1.0
         if not low < new < high:
-            new = 0.5 * (low + high) if top_is_known else 1.0
-        top_is_known = top_is_known or new == 1.0
+            new = 0.5 * (low + high) if rises_at_high else 1.0
         step = new
-    return step
+    return low

@@ -533,9 +533,11 @@ class _PathRows(_SearchedRows):
 
     def __init__(self, *question: Any) -> None:
         super().__init__(*question)
-        each = self.graph.n * (self.dtype.itemsize + 2 * INDEX.itemsize)
-        share = -(-self.request.rows // self.request.threads)
-        self.together = min(thresholds.TRIPS_TOGETHER, share, thresholds.PATH_ROWS_BYTES // each)
+        request = self.request
+        self._row_bytes = self.graph.n * (self.dtype.itemsize + 2 * INDEX.itemsize)
+        room = min(thresholds.PATH_ROWS_BYTES, request.memory_limit // (8 * request.threads))
+        share = min(thresholds.TRIPS_TOGETHER, -(-request.rows // request.threads))
+        self.together = max(1, min(share, room // self._row_bytes))
 
     def blocks(self, threads: int) -> Iterator[range]:
         """Yield the ranges of rows that `solve` finds in one call."""
@@ -544,7 +546,7 @@ class _PathRows(_SearchedRows):
     @property
     def worker_bytes(self) -> int:
         """Bytes of a worker's scratch, and of a block of rows with the vertices on their paths."""
-        return super().worker_bytes + thresholds.PATH_ROWS_BYTES
+        return super().worker_bytes + self.together * self._row_bytes
 
     def solve(self, rows: range, scratch: Scratch) -> None:
         """Search for some rows, and walk back from their targets."""

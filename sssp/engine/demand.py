@@ -167,8 +167,7 @@ def as_demand(demand: Any, graph: Graph, *, needs_volumes: bool = True) -> Deman
     if len(demand) == 2:
         shape = origins.size, destinations.size
         return Demand(origins, destinations, np.broadcast_to(1.0, shape), True, graph)
-    volumes, sparse = demand[2], is_sparse(demand[2])
-    given = volumes if sparse else number_array(volumes, "volumes")
+    given, sparse = _numbers_of(demand[2])
     if given.dtype.kind not in "biuf":
         raise TypeError(f"volumes must be integers or floats, not {given.dtype}")
     is_integral, numbers = given.dtype.kind != "f", given
@@ -195,6 +194,14 @@ def as_demand(demand: Any, graph: Graph, *, needs_volumes: bool = True) -> Deman
         found = _trips(origins, destinations, numbers, is_integral, graph)
     _check_volumes(found)
     return found
+
+
+def _numbers_of(volumes: Any) -> tuple[Any, bool]:
+    """Return volumes as an array, or as the sparse table that they are; and whether they are."""
+    sparse = is_sparse(volumes)
+    if sparse and volumes.ndim == 2:
+        return volumes, True
+    return number_array(volumes.toarray() if sparse else volumes, "volumes"), False
 
 
 def _columns(frame: Any, graph: Graph, needs_volumes: bool) -> tuple[Any, ...]:

@@ -459,6 +459,21 @@ def test_conical_costs_need_an_alpha_above_one():
     assert repr(sssp.Conical([1.0], 1.0)) == "<Conical of 1 rows>"
 
 
+def test_the_objective_never_rises_where_rounding_hides_its_least():
+    network, trips = (find(f"Anaheim_{kind}.tntp") for kind in ("net", "trips"))
+    if network is None or trips is None:
+        pytest.skip("Anaheim is not on this machine (see data/README.md)")
+    p = sssp.read_tntp(network, trips)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        a = sssp.assign(
+            p.graph, p.demand, p.cost, closed_zones=p.closed_zones, gap=0, iterations=2000
+        )
+    objective = a.history["objective"].to_numpy()
+    assert (np.diff(objective) <= 1e-12 * objective[1:]).all()
+    assert a.gap < 1e-7
+
+
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_optima_are_reached(name):
     best, distance, toll = PUBLISHED[name]

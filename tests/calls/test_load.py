@@ -247,7 +247,8 @@ def test_flows_are_those_of_trees_and_of_any_number_of_threads(
     monkeypatch.setattr(thresholds, "CUSTOMIZED_ALONE", 1)
     one = sssp.load(h, demand, threads=1)
     np.testing.assert_allclose(one.flow, by_trees, rtol=1e-12)
-    assert sssp.load(h, demand, threads=4).by_arc.tobytes() == one.by_arc.tobytes()
+    for where in ({"threads": 4}, {"device": ["cpu"]}, {"device": ["cpu", "cpu"]}):
+        assert sssp.load(h, demand, **where).by_arc.tobytes() == one.by_arc.tobytes()
     np.testing.assert_allclose(sssp.load(town, demand).flow, by_trees, rtol=1e-12)
 
 
@@ -275,7 +276,8 @@ def test_forms_of_a_demand(
     assert table.shape == (70, 40, 2)
     np.testing.assert_array_equal(sssp.skim(asked, demand[:2], km[:, 0]), table[..., 0])
     by_arc = sssp.load(town, demand).by_arc
-    for form in (demand, trips, frame):
+    sparse = *trips[:2], coo_array(trips[2])
+    for form in (demand, trips, frame, sparse):
         np.testing.assert_allclose(sssp.load(asked, form).flow, by_arc, rtol=1e-12)
         np.testing.assert_allclose(sssp.skim(asked, form, km).reshape(table.shape), table)
     half = np.where(volumes > 0.5, volumes, 0.0)
@@ -400,6 +402,9 @@ def test_a_memory_limit_is_kept(town: sssp.Graph, demand: tuple[Array, Array, Ar
     for asked in (town, sssp.prepare(town)):
         with pytest.raises(sssp.DeviceError, match="memory"):
             sssp.load(asked, demand, memory_limit=10_000)
+    # trees come in blocks that fit
+    limited = sssp.load(town, demand, memory_limit=2_000_000)
+    np.testing.assert_allclose(limited.by_arc, sssp.load(town, demand).by_arc)
 
 
 def test_flows_show_themselves_and_pickle() -> None:
