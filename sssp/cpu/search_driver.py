@@ -565,6 +565,7 @@ class _PathRows(_SearchedRows):
             counts, vertices, tails,
         )  # fmt: skip
         found = HostRows(rows, targets, distances, [])
-        parts = (np.split(some[:size], np.cumsum(counts)[:-1]) for some in (vertices, tails))
+        kept = vertices[:size].copy(), tails[:size].copy()
+        parts = (np.split(some, np.cumsum(counts)[:-1]) for some in kept)
         found.branches = list(zip(*parts, strict=True))
         self.form.take(found)
