@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from sssp.errors import DistanceOverflowError
 from sssp.graph.check_arrays import is_real, refuse_mask
 from sssp.kernels.dtypes import FLOAT64, INT32, INT64, unreached
+from sssp.kernels.jit import njit
 
 Array = NDArray[Any]
 
@@ -179,15 +180,32 @@ class Extremes(NamedTuple):
     idle: int
 
 
+@njit
+def _extremes_kernel(weights, closed, lowest):
+    """Return the least and the greatest open weight, and the number of closed arcs, in one pass."""
+    least, greatest, count = closed, lowest, 0
+    for weight in weights:
+        count += weight == closed
+        least = min(least, weight)
+        greatest = max(greatest, lowest if weight == closed else weight)
+    return least, greatest, count
+
+
 def extremes_of(weights: Array, loops: Array) -> Extremes:
     """Return extremes and counts of weights; `loops` are the positions of the self-loops."""
     if weights.size == 0:
         return Extremes(0, 0, 0, 0)
     greatest = weights.max()
-    closed = weights == greatest if greatest == closed_weight(weights.dtype) else None
-    if closed is None and not loops.size:
+    has_closed = greatest == closed_weight(weights.dtype)
+    if not has_closed and not loops.size:
         return Extremes(weights.min().item(), greatest.item(), 0, 0)
-    taken = np.ones(weights.size, np.bool_) if closed is None else ~closed
+    if not loops.size:
+        lowest = weights.dtype.type(-np.inf if weights.dtype.kind == "f" else -greatest - 1)
+        least, most, count = _extremes_kernel(weights, greatest, lowest)
+        return (
+            Extremes(0, 0, count, 0) if count == weights.size else Extremes(least, most, count, 0)
+        )
+    taken = weights != greatest if has_closed else np.ones(weights.size, np.bool_)
     idle = loops[taken[loops] & (weights[loops] >= 0)]
     count = weights.size - int(np.count_nonzero(taken))
     taken[idle] = False
