@@ -101,8 +101,9 @@ def load(
         What becomes of volumes where no path leads: an error, or `Flows.unreached`.
     device : str, or sequence of str
         As for `sssp.shortest_paths`; ``"auto"`` loads a prepared map on the CPU, and of several
-        devices the first does. On a graph that is not prepared, and on a GPU with negative weights,
-        trees are found, and their flows are added up on the host.
+        devices the first does. On a graph that is not prepared, where arcs of weight 0 make a
+        cycle, and on a GPU with negative weights, trees are found, and their flows are added up on
+        the host.
     threads, memory_limit, progress
         As for `sssp.shortest_paths`. The number of threads never shows in the result.
 
@@ -326,10 +327,8 @@ class Loader:
             self._on_gpu = flow_driver.SweptFlows(demand, number, limit, shown, skips=skips)
 
     @cached_property
-    def _swept(self) -> SweptFlows | None:
+    def _swept(self) -> SweptFlows:
         """Sweeps on the CPU, of a prepared map."""
-        if not self._sweeps:
-            return None
         return SweptFlows(self.network._searched, self.demand, *self._limits, skips=self.skips)
 
     def load(self, version: Any) -> tuple[NDArray[np.float64], float]:
@@ -341,10 +340,10 @@ class Loader:
             The network that the loader was made for, or one with other weights on its arcs.
         """
         searched = version._searched
-        swept: SweptFlows | None = self._on_gpu or self._swept
-        found = None if swept is None else swept.load(searched)
-        if found is not None:
-            return found
+        if self._sweeps and not has_free_cycle(searched.graph):
+            found = (self._on_gpu or self._swept).load(searched)
+            if found is not None:
+                return found
         flow, left = np.zeros(searched.m), 0.0
         for low, high, r in self._trees(searched):
             lost, volumes = self.leave_out(self.demand.dense_rows(low, high), r.reached, low)
@@ -357,10 +356,10 @@ class Loader:
         searched, turns = version._searched, version.turns
         if turns is not None:
             values = np.stack([turns.expansion.values_of_arcs(own) for own in values])
-        swept = self._swept
-        found = None if swept is None else swept.skim(searched, values)
-        if found is not None:
-            return found
+        if self._sweeps and not has_free_cycle(searched.graph):
+            sums = self._swept.skim(searched, values)
+            if sums is not None:
+                return sums
         found = np.empty((len(values), *self.demand.entries.shape))
         for low, high, r in self._trees(searched):
             rows, places = self.demand.entries_of(low, high)
@@ -399,6 +398,20 @@ class Loader:
             ends = (first_row + row, column[0]) if column else self.demand.ends_of((row,))
             self.demand.refuse_lost(ends)
         return float(volumes[lost].sum()), np.where(lost, 0.0, volumes)
+
+
+def has_free_cycle(graph: Graph) -> bool:
+    """Return whether arcs of weight 0 make a cycle, around which sweeps may send a trip."""
+    if graph._least_inner_weight != 0:
+        return False
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    free = np.flatnonzero(graph.weights == 0)
+    ends = graph.tails[free], graph.indices[free]
+    matrix: Any = csr_array((np.ones(free.size, np.bool_), ends), shape=(graph.n, graph.n))
+    parts, _ = connected_components(matrix, connection="strong")
+    return bool(parts < graph.n)
 
 
 def _cost_of(flow: NDArray[np.float64], weights: NDArray[Any], *, is_integral: bool) -> int | float:

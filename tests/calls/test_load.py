@@ -138,6 +138,29 @@ def test_flows_on_small_graphs(network: naive.Network, data: st.DataObject) -> N
     assert back.total == sssp.load(h, demand, unreached="skip").total
 
 
+def test_no_trip_passes_its_end_and_returns() -> None:
+    g = sssp.Graph.from_arcs([3, 1, 2, 1], [0, 0, 3, 2], [0, 0, 1, 0], directed=False)
+    h = sssp.prepare(g)
+    assert sssp.load(h, (3, 0, [5])).flow.tolist() == [5, 0, 0, 0]
+    assert sssp.load(h, (3, 0, [5]), select=1).selected.tolist() == [0]
+    assert sssp.skim(h, ([3], [0]), np.ones(8, int)).tolist() == [[1]]
+
+
+@given(networks(st.integers(0, 1), least_n=1), st.data())
+def test_no_trip_goes_around_where_arcs_weigh_nothing(
+    network: naive.Network, data: st.DataObject
+) -> None:
+    g = graph_of(network)
+    h = sssp.prepare(g)
+    one, other = data.draw(st.tuples(*[st.integers(0, g.n - 1)] * 2))
+    counted = sssp.load(h, (one, other, [1]), unreached="skip")
+    # a simple path takes an arc once, and enters no vertex twice
+    assert counted.by_arc.max(initial=0) <= 1
+    assert np.bincount(g.indices, counted.by_arc, minlength=g.n).max() <= 1
+    if not counted.unreached:
+        assert sssp.skim(h, (one, other), np.ones(g.m, int)) == counted.by_arc.sum()
+
+
 @pytest.mark.slow  # (compiles for another dtype)
 @given(networks(LARGE_INTEGERS, least_n=1) | networks(HUGE_INTEGERS, least_n=1), st.data())
 def test_flows_where_sums_leave_a_dtype(network: naive.Network, data: st.DataObject) -> None:
