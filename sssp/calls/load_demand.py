@@ -401,15 +401,33 @@ class Loader:
 
 
 def has_free_cycle(graph: Graph) -> bool:
-    """Return whether arcs of weight 0 make a cycle, around which sweeps may send a trip."""
+    """Return whether arcs of weight 0 make a cycle around which sweeps may send a trip.
+
+    They send none into a dead end and back.
+    """
     if graph._least_inner_weight != 0:
         return False
+    free = np.flatnonzero(graph.weights == 0)
+    known: dict[str, tuple[NDArray[np.int64], bool]] = graph._shared("free cycle", dict)
+    last = known.get("last")
+    if last is None or not np.array_equal(last[0], free):  # (mostly the same for all versions)
+        known["last"] = last = free, _make_a_cycle(graph, free)
+    return last[1]
+
+
+def _make_a_cycle(graph: Graph, arcs: NDArray[np.int64]) -> bool:
+    """Return whether some arcs make a cycle that is more than the way into a dead end and back."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    free = np.flatnonzero(graph.weights == 0)
-    ends = graph.tails[free], graph.indices[free]
-    matrix: Any = csr_array((np.ones(free.size, np.bool_), ends), shape=(graph.n, graph.n))
+    before, after = np.zeros((2, graph.n), INT64)
+    before[graph.indices], after[graph.tails] = graph.tails, graph.indices
+    alone = np.maximum(np.diff(graph.indptr), np.bincount(graph.indices, minlength=graph.n)) == 1
+    is_dead_end = alone & (before == after)
+    tails, heads = graph.tails[arcs], graph.indices[arcs]
+    inner = ~(is_dead_end[tails] | is_dead_end[heads])
+    ends = tails[inner], heads[inner]
+    matrix: Any = csr_array((np.ones(ends[0].size, np.bool_), ends), shape=(graph.n, graph.n))
     parts, _ = connected_components(matrix, connection="strong")
     return bool(parts < graph.n)
 
