@@ -340,7 +340,7 @@ class Loader:
             The network that the loader was made for, or one with other weights on its arcs.
         """
         searched = version._searched
-        if self._sweeps and not has_free_cycle(searched.graph):
+        if self._sweeps and not _has_free_cycle(searched.graph):
             found = (self._on_gpu or self._swept).load(searched)
             if found is not None:
                 return found
@@ -356,7 +356,7 @@ class Loader:
         searched, turns = version._searched, version.turns
         if turns is not None:
             values = np.stack([turns.expansion.values_of_arcs(own) for own in values])
-        if self._sweeps and not has_free_cycle(searched.graph):
+        if self._sweeps and not _has_free_cycle(searched.graph):
             sums = self._swept.skim(searched, values)
             if sums is not None:
                 return sums
@@ -400,7 +400,7 @@ class Loader:
         return float(volumes[lost].sum()), np.where(lost, 0.0, volumes)
 
 
-def has_free_cycle(graph: Graph) -> bool:
+def _has_free_cycle(graph: Graph) -> bool:
     """Return whether arcs of weight 0 make a cycle around which sweeps may send a trip.
 
     They send none into a dead end and back.

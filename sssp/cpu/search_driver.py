@@ -397,7 +397,6 @@ class SingleRows(Rows):
         there already.
         """
         request, sources = self.request, self.sources_of(rows.start)
-        self.counts[:, rows.start] = scratch.counters[: len(self.counts)]
         found = HostRows(rows, request.targets_of(rows.start), distances, [reached])
         if request.width is not None and request.reduction is not None:
             found.drop_unreached(self.is_target)

@@ -201,7 +201,7 @@ class _SweptRows(SingleRows):
             reached = scratch.reached[:count]
         if shifts is not None:
             row[reached] += shifts[reached] - shift
-        scratch.counters[:2] = passed, swept
+        self.counts[:, rows.start] = passed, swept
         self.finish(rows, distances, reached, scratch, goes_back=self.back is not None)
         if place is None:
             reset(row, reached, self.unseen)

@@ -119,15 +119,16 @@ def _set_up(
     there, dtype, trees = device_graph(graph, device_number(request.device)), on_device.dtype, None
     if request.predecessors and graph._least_inner_weight > 0:
         trees = there.arcs(graph, dtype, reverse=True)
-    # (versions of a map, one after the other, have the same memory)
+    # (versions of a map, one after the other, have the same memory; but a graph with turns, which
+    # is part of the kind, is to go with its version)
     searches, key = on_device.loan.maps.searches, (on_device.number, kind)
-    is_kept = kind is not None and trees is None
+    is_kept = kind is not None and trees is None and request.asked is None
     search = searches.get(key) if is_kept else None
     if search is None:
         search = _search_for(on_device.base, request, trees, packed, whole=whole)
-        if len(searches) >= MOST_SEARCHES * on_device.loan.maps.count:
-            searches.clear()
         if is_kept:
+            if len(searches) >= MOST_SEARCHES * on_device.loan.maps.count:
+                searches.clear()
             searches[key] = search
     return Setup(graph, request, method, dtype, search, there)
 
