@@ -446,6 +446,16 @@ def test_sums_of_weights_and_costs_that_leave_int64_are_refused(crossing):
         sssp.shortest_paths(t, 0)
 
 
+@pytest.mark.parametrize("backward", [False, True])
+def test_new_costs_of_turns_that_leave_int64_are_refused_by_row(crossing, backward):
+    t = crossing.with_turns(([0, 2, 0], [1, 3, 2], [1, 1, 1]))
+    t = t.reverse() if backward else t
+    assert t.with_turn_costs([1, 2, 2**63 - 100]).turns.rows == 3
+    for ask in (t, sssp.prepare(t)):
+        with pytest.raises(sssp.DistanceOverflowError, match=r"cost of row 2 .* the weight 10"):
+            ask.with_turn_costs([1, 2, 2**63 - 2])
+
+
 def test_fractions_stand_beside_floats_alone(crossing):
     t = crossing.with_weights(crossing.weights * 0.5).with_turns(([0], [1], [0.25]))
     assert between(t, 1, 2) == 10.25

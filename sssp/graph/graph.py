@@ -1371,7 +1371,7 @@ class Graph:
         """
         if self.turns is None:
             raise ValueError("this graph has no turns: g.with_turns names some first")
-        return self._reweight(self.weights, turns=self.turns.with_row_costs(costs))
+        return self._reweight(self.weights, turns=self.turns.with_row_costs(costs, self.weights))
 
     def _replace(self, **changes: Any) -> Graph:
         """Return a copy of the graph with some fields replaced."""

@@ -96,6 +96,15 @@ class Expansion:
         """Return the user's vertices along a path."""
         return self.vertex_of[vertices[self.are_steps(vertices)]]
 
+    @property
+    def priced(self) -> NDArray[np.int32]:
+        """Arcs whose weight is not simply that of their user's arc, ascending."""
+        kept: NDArray[np.int32] | None = self.structure.get("priced")
+        if kept is None:
+            kept = np.flatnonzero((self.arc_of < 0) | (self.turn_of >= 0)).astype(INDEX)
+            self.structure["priced"] = kept
+        return kept
+
     def values_of_arcs(self, values: Array) -> Array:
         """Return for each arc of the expansion the value of its user's arc, 0 if it has none."""
         return np.append(values, values.dtype.type(0))[self.arc_of]
@@ -195,10 +204,13 @@ class Turns:
         floats = weights.dtype.kind == "f"
         costs = converted(self.costs, FLOAT64) if floats else self.costs
         for dtype in (FLOAT64,) if floats else (INT32, INT64):  # (most fit into 32 bits)
+            if weights.dtype.itemsize > dtype.itemsize:
+                continue
+            own = weights if weights.dtype == dtype else converted(weights, dtype)
             sums = np.empty(e.arc_of.size, dtype)
-            closed = [closed_weight(kind) for kind in (weights.dtype, costs.dtype, dtype)]
-            least = -closed[-1] - 1  # (of floats: -inf)
-            if _weigh_kernel(weights, costs, e.arc_of, e.turn_of, *closed, least, sums):
+            closed = closed_weight(costs.dtype), closed_weight(dtype)
+            least = -closed[1] - 1  # (of floats: -inf)
+            if _weigh_kernel(own, costs, e.arc_of, e.turn_of, e.priced, *closed, least, sums):
                 return sums
         raise DistanceOverflowError("a weight and the cost of a turn do not fit int64 together")
 
@@ -224,14 +236,19 @@ class Turns:
             costs, floor = (as_costs(c, "turn", True) for c in (self.costs, self.floor))
         return replace(self, costs=costs, floor=floor)
 
-    def with_row_costs(self, values: Any) -> Turns:
-        """Return the turns with other costs in the rows of the table."""
+    def with_row_costs(self, values: Any, weights: Array) -> Turns:
+        """Return the turns with other costs in the rows of the table, before arcs of weights."""
         column = as_costs(values, "row", self.costs.dtype.kind == "i")
         if column.size != self.rows:
             raise ValueError(
                 f"{column.size} costs for {self.rows} rows of turns: each row has one, also where "
                 "it stays as it was"
             )
+        if column.dtype.kind == "i":
+            named = self.turn < self.floor.size
+            after = np.zeros(self.floor.size, weights.dtype)
+            after[self.turn[named]] = weights[(self.into if self.backward else self.out)[named]]
+            _refuse_overflow(column, after[self.link_turn], self.link_row)
         costs = self.costs.copy()
         costs[: self.floor.size] = _raise_to_rows(self.floor, column, self.link_row, self.link_turn)
         return replace(self, costs=costs)
@@ -402,16 +419,7 @@ def make_turns(
     rows, values, kinds = _read_table(naming, table)
     into, out, met = _find_arcs(naming, *rows)
     only, keys = (kinds == "only") & met, into * m + out
-    values[(kinds == "no") | (kinds == "only")] = never = closed_weight(values.dtype)
-    if naming.integral and m:
-        weights = converted(graph.weights, INT64)[out]
-        wrong = met & (values < never) & (weights < never) & (weights >= never - values)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise DistanceOverflowError(
-                f"the cost of row {row} of the turns, {values[row]}, and the weight {weights[row]} "
-                "of the arc after it do not fit int64 together"
-            )
+    values[(kinds == "no") | (kinds == "only")] = closed_weight(values.dtype)
     # (an only-row is about the other turns from its arc)
     others, which = _arcs_out(graph, graph.indices[into[only]])
     other_keys = into[only][which] * m + others
@@ -419,6 +427,8 @@ def make_turns(
     plain = met & ~only
     link_row = np.concatenate([np.flatnonzero(plain), np.flatnonzero(only)[which][stays]])
     link_key = np.concatenate([keys[plain], other_keys[stays]])
+    if naming.integral:
+        _refuse_overflow(values, graph.weights[link_key % max(m, 1)], link_row)
     named = np.unique(np.concatenate([link_key, keys[only]]))
     usual_keys, usual = _usual_costs(naming, cost, u_turns)
     floor = np.zeros(named.size, usual.dtype)
@@ -452,6 +462,27 @@ def _arcs_out(graph: Any, vertices: Array) -> tuple[Array, Array]:
     """Return the arcs out of some vertices, and for each arc the position of its vertex."""
     counts = np.diff(graph.indptr)[vertices]
     return csr.spread(graph.indptr[vertices], counts), np.repeat(np.arange(vertices.size), counts)
+
+
+def _refuse_overflow(values: Array, weights: Array, rows: Array) -> None:
+    """Raise if the cost of a row and the weight of the arc after the turn exceed int64 together.
+
+    Parameters
+    ----------
+    values : ndarray of int64
+        The cost of every row.
+    weights, rows : ndarray, shape (k,)
+        Weights of arcs, and the row whose turn comes before each.
+    """
+    never = closed_weight(INT64)
+    costs, weights = values[rows], converted(weights, INT64)
+    wrong = (costs < never) & (weights < never) & (weights >= never - costs)
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise DistanceOverflowError(
+            f"the cost of row {rows[i]} of the turns, {costs[i]}, and the weight {weights[i]} of "
+            "the arc after it do not fit int64 together"
+        )
 
 
 def _raise_to_rows(floor: Array, values: Array, link_row: Array, link_turn: Array) -> Array:
@@ -703,10 +734,16 @@ def _states_of(indptr: Array, heads: Array, fields: dict[str, Any]) -> _States:
 
 
 @njit
-def _weigh_kernel(weights, costs, arc_of, turn_of, closed, closed_turn, closed_sum, least, sums):
-    """Add the cost of its turn to the weight of each arc; return whether all sums fit the dtype."""
-    number = costs.dtype.type
+def _weigh_kernel(weights, costs, arc_of, turn_of, priced, closed_turn, closed, least, sums):
+    """Add the cost of its turn to the weight of each arc; return whether all sums fit the dtype.
+
+    `priced` are the arcs that are more than a copy of a weight: the others are copied first, in a
+    loop that the compiler turns into vector operations.
+    """
     for arc in range(arc_of.size):
+        sums[arc] = weights[max(arc_of[arc], 0)]
+    number = costs.dtype.type
+    for arc in priced:
         weight, cost = number(0), number(0)
         is_closed = False
         if arc_of[arc] >= 0:
@@ -717,10 +754,10 @@ def _weigh_kernel(weights, costs, arc_of, turn_of, closed, closed_turn, closed_s
             cost = costs[turn_of[arc]]
             is_closed |= cost == closed_turn
         if is_closed:
-            sums[arc] = closed_sum
+            sums[arc] = closed
             continue
         # (a sum may not wrap around before it is looked at; and no turn costs less than nothing)
-        if weight >= number(closed_sum) - cost or weight + cost < least:
+        if weight >= number(closed) - cost or weight + cost < least:
             return False
         sums[arc] = sums.dtype.type(weight + cost)
     return True

@@ -184,7 +184,8 @@ class Extremes(NamedTuple):
 def _extremes_kernel(weights, closed, lowest):
     """Return the least and the greatest open weight, and the number of closed arcs, in one pass."""
     least, greatest, count = closed, lowest, 0
-    for weight in weights:
+    for arc in range(weights.size):  # (over positions: else Numba makes no vector operations of it)
+        weight = weights[arc]
         count += weight == closed
         least = min(least, weight)
         greatest = max(greatest, lowest if weight == closed else weight)
