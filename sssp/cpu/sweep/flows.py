@@ -95,24 +95,32 @@ def _climb_kernel(sources, ups, inf, scratch):
 
 
 @njit
-def _join(flow, more, at, inf):
-    """Add the volumes to a reached vertex to its flow, by lane; return whether any is unreached."""
-    is_lost = False
-    for lane in range(LANES):
-        is_lost |= (more[lane] != 0) & (at[lane] == inf)
-    for lane in range(LANES):
-        flow[lane] += more[lane] if at[lane] != inf else 0.0
-    return is_lost
+def _keep_reached(target, more, at, inf, lost, which, kept):
+    """Return volumes to a target, 0 where it is unreached; count those as lost.
 
-
-@njit
-def _note_lost(target, more, at, inf, lost, which):
-    """Add unreached volume to the total, and record the first unreached target and lane."""
+    `kept`, shape (LANES,), is scratch.
+    """
     for lane in range(LANES):
+        kept[lane] = more[lane]
         if more[lane] != 0 and at[lane] == inf:
+            kept[lane] = 0.0
             lost[0] += more[lane]
             if which[0] < 0:
                 which[0], which[1] = target, lane
+    return kept
+
+
+@njit
+def _greatest(row):
+    """Return the greatest entry of a row of lanes, by pairs: the compiler makes vectors of them."""
+    a0, a1, a2, a3 = row[0], row[1], row[2], row[3]
+    a4, a5, a6, a7 = row[4], row[5], row[6], row[7]
+    a8, a9, a10, a11 = row[8], row[9], row[10], row[11]
+    a12, a13, a14, a15 = row[12], row[13], row[14], row[15]
+    return max(
+        max(max(max(a0, a1), max(a2, a3)), max(max(a4, a5), max(a6, a7))),
+        max(max(max(a8, a9), max(a10, a11)), max(max(a12, a13), max(a14, a15))),
+    )
 
 
 @njit
@@ -144,12 +152,31 @@ def _gather_kernel(low, high, targets, volumes, downs, inf, scratch, on_arc, los
     ranks, depths, (first, ends, weights, _, _, _, _), end_depths = downs
     _, climbs, is_open, block, waiting, down_flow = scratch
     number = block.dtype.type
-    target = low
+    target, kept = low, np.empty(LANES)
     for place in range(np.uint64(ranks.size)):
         own, at = waiting[depths[place]], block[place]
         while target < high and targets[target] == place:
-            if _join(own, volumes[target], at, inf):
-                _note_lost(target, volumes[target], at, inf, lost, which)
+            more = volumes[target]
+            if _greatest(at) == inf:
+                more = _keep_reached(target, more, at, inf, lost, which, kept)
+            t0, t1, t2, t3 = own[0] + more[0], own[1] + more[1], own[2] + more[2], own[3] + more[3]
+            t4, t5, t6, t7 = own[4] + more[4], own[5] + more[5], own[6] + more[6], own[7] + more[7]
+            t8, t9, t10, t11 = (
+                own[8] + more[8],
+                own[9] + more[9],
+                own[10] + more[10],
+                own[11] + more[11],
+            )
+            t12, t13, t14, t15 = (
+                own[12] + more[12],
+                own[13] + more[13],
+                own[14] + more[14],
+                own[15] + more[15],
+            )
+            own[0], own[1], own[2], own[3] = t0, t1, t2, t3
+            own[4], own[5], own[6], own[7] = t4, t5, t6, t7
+            own[8], own[9], own[10], own[11] = t8, t9, t10, t11
+            own[12], own[13], own[14], own[15] = t12, t13, t14, t15
             target += 1
         if is_open[place]:
             _turn_down(at, depths[place], ranks[place], climbs, own, down_flow)
@@ -157,11 +184,7 @@ def _gather_kernel(low, high, targets, volumes, downs, inf, scratch, on_arc, los
         f4, f5, f6, f7 = own[4], own[5], own[6], own[7]
         f8, f9, f10, f11 = own[8], own[9], own[10], own[11]
         f12, f13, f14, f15 = own[12], own[13], own[14], own[15]
-        most = max(
-            max(max(max(f0, f1), max(f2, f3)), max(max(f4, f5), max(f6, f7))),
-            max(max(max(f8, f9), max(f10, f11)), max(max(f12, f13), max(f14, f15))),
-        )
-        if most == 0:
+        if _greatest(own) == 0:
             continue
         own[0] = own[1] = own[2] = own[3] = own[4] = own[5] = own[6] = own[7] = 0.0
         own[8] = own[9] = own[10] = own[11] = own[12] = own[13] = own[14] = own[15] = 0.0
