@@ -147,8 +147,11 @@ class DeviceForm:
         """Return some rows of a matrix as a matrix; all rows for lanes side by side."""
         if flat is None:
             return None
+        whole = len(rows) == self.shape[0]  # (to cut an array takes longer than to launch a kernel)
         if self.pitch is not None:
-            return flat[rows.start :]
+            return flat if whole else flat[rows.start :]
+        if whole:
+            return flat.reshape(len(rows), columns)
         return flat[rows.start * columns : rows.stop * columns].reshape(len(rows), columns)
 
     def take(self, found: DeviceRows) -> None:

@@ -134,10 +134,7 @@ class MemoryPool:
         size = -(-nbytes // SMALL) * SMALL if nbytes < LARGE else -(-nbytes // LARGE) * LARGE
         with self._lock:
             self._sort_in()
-            block = self._find(size)
-            if block is not None:
-                self._idle.remove(block)
-                self._waiting -= block.size
+            block = self._take_idle(size)
         if block is None:
             block = Block(self._allocate_block(size), size)
         self._lent.add(block)
@@ -147,16 +144,19 @@ class MemoryPool:
             self._waited = max(self._waited, now)
         return block
 
-    def _find(self, size: int) -> Block | None:
-        """Return the smallest idle block that a size fills well enough, the newest of several."""
-        best, least = None, size / FILLED
-        for block in reversed(self._idle):
-            if size <= block.size <= least and isinstance(block, Block):
-                if block.size == size:
-                    return block
-                if best is None or block.size < best.size:
-                    best = block
-        return best
+    def _take_idle(self, size: int) -> Block | None:
+        """Take the smallest idle block that a size fills well enough, the newest of several."""
+        found, at, least = None, 0, int(size / FILLED) + 1
+        for place in range(len(self._idle) - 1, -1, -1):
+            block = self._idle[place]
+            if size <= block.size < least and isinstance(block, Block):
+                found, at, least = block, place, block.size
+                if least == size:
+                    break
+        if found is not None:
+            del self._idle[at]
+            self._waiting -= found.size
+        return found
 
     def leave(self, block: Block) -> None:
         """Return a block to the pool, from any thread at any time."""

@@ -39,6 +39,7 @@ from sssp.graph.weights import (
     as_stored,
     closed_weight,
     converted,
+    copy_open,
     extremes_after,
     extremes_of,
     last_of_each,
@@ -1100,9 +1101,16 @@ class Graph:
             raise ValueError(
                 f"{column.size} weights for {self.m} arcs; values per input row go in as rows="
             )
-        weights = as_stored(column, self.weights if self.closed_arcs else None)
+        copied = None if self.closed_arcs or self._loops.size else copy_open(column)
+        if copied is None:
+            weights = as_stored(column, self.weights if self.closed_arcs else None)
+        else:
+            weights, extremes = copied
         symmetric = not self.directed and np.array_equal(csr.pick(weights, self._twins), weights)
-        return self._reweight(weights, directed=not symmetric)
+        graph = self._reweight(weights, directed=not symmetric)
+        if copied is not None:
+            graph._keep_extremes(extremes, weights.dtype)
+        return graph
 
     def _with_row_weights(self, column: Array) -> Graph:
         if column.size != self.input_arcs:

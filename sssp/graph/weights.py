@@ -192,6 +192,31 @@ def _extremes_kernel(weights, closed, lowest):
     return least, greatest, count
 
 
+@njit
+def _copy_kernel(values, copies):
+    """Copy integers, which may not fit; return the least and the greatest of them."""
+    least = greatest = values[0]
+    for arc in range(values.size):
+        value = values[arc]
+        least, greatest = min(least, value), max(greatest, value)
+        copies[arc] = INT32.type(value)
+    return least, greatest
+
+
+def copy_open(column: Array) -> tuple[Array, Extremes] | None:
+    """Return open integer weights as `as_stored` does, and their extremes, in one pass.
+
+    None if that takes more: floats, numbers that do not fit int32, other layouts.
+    """
+    if column.dtype not in (INT32, INT64) or not (column.size and column.flags.c_contiguous):
+        return None
+    weights = np.empty(column.size, INT32)
+    least, greatest = _copy_kernel(column, weights)
+    if integer_dtype(least, greatest) != INT32:
+        return None
+    return weights, Extremes(least, greatest, 0, 0)
+
+
 def extremes_of(weights: Array, loops: Array) -> Extremes:
     """Return extremes and counts of weights; `loops` are the positions of the self-loops."""
     if weights.size == 0:

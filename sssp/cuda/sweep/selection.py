@@ -418,8 +418,7 @@ class Selection(Arrays):
 
     def __init__(self, tree: Any, targets: NDArray[np.int64]) -> None:
         super().__init__()
-        self.targets = targets
-        self.wanted = cuda.to_device(self.targets)
+        self.targets, self.wanted = targets, cuda.to_device(targets)
         #: first bundle of the lowest tier, arcs of a group above it, and in it
         lowest_tier = int(tree.bundles.tiers[-2]) if tree.tiers else 0
         groups = lowest_tier, tree.group(0), tree.group(tree.tiers - 1)
@@ -516,24 +515,24 @@ class Selection(Arrays):
 
 
 class Selections:
-    """The recent selections of a tree, for all versions of a map."""
+    """The recent selections of a tree, for all versions of a map, by the bytes of their targets."""
 
     def __init__(self) -> None:
-        self._kept = deque[Selection](maxlen=KEPT)
-        self._asked = deque[NDArray[np.int64]](maxlen=KEPT)
+        self._kept: OrderedDict[bytes, Selection] = OrderedDict()
+        self._asked = deque[bytes](maxlen=KEPT)
         self._lock = threading.Lock()
 
     def known(self, targets: NDArray[np.int64]) -> Selection | None:
         """Return the kept selection of some targets, or None."""
-        kept = list(self._kept)
-        return next((each for each in kept if np.array_equal(each.targets, targets)), None)
+        return self._kept.get(targets.tobytes())
 
     def come_again(self, targets: NDArray[np.int64]) -> bool:
         """Return whether these targets were requested before; remember them."""
+        asked = targets.tobytes()
         with self._lock:
-            if any(np.array_equal(before, targets) for before in self._asked):
+            if asked in self._asked:
                 return True
-            self._asked.append(targets)
+            self._asked.append(asked)
             return False
 
     def of(self, tree: Any, targets: NDArray[np.int64]) -> Selection:
@@ -541,8 +540,9 @@ class Selections:
         with self._lock:
             found = self.known(targets)
             if found is None:
-                found = Selection(tree, targets)
-                self._kept.append(found)
+                found = self._kept[targets.tobytes()] = Selection(tree, targets)
+                if len(self._kept) > KEPT:
+                    self._kept.popitem(last=False)
             return found
 
 
