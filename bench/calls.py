@@ -24,8 +24,9 @@ from bench.graphs import SEED
 from bench.listing import Listing, make_parser
 from sssp.apps.terminal.arguments import find_graph
 from sssp.bench.workloads import repeat
-from sssp.cuda.compiler import select, wait_for_device
+from sssp.cuda.availability import select
 from sssp.cuda.device_memory import pinned_array, upload
+from sssp.cuda.driver import wait_for_device
 from sssp.kernels.dtypes import INT32
 
 GRAPH = "USA-road-d.NY"

@@ -22,7 +22,7 @@ from bench.graphs import SEED, random_graph
 from bench.listing import Listing, make_parser, time_launches
 from bench.products import View, multiply
 from sssp.bench.papers import cuda_matrix as baselines
-from sssp.cuda.compiler import cuda
+from sssp.cuda.availability import cuda
 from sssp.cuda.device_memory import upload
 from sssp.cuda.matrix import floyd_warshall, repeated_squaring, transitive_closure
 from sssp.cuda.matrix.closure_products import Products

@@ -81,7 +81,7 @@ def _print_line(cells: str) -> None:
 
 def time_launches(stream: Any, *steps: Callable[[], Any]) -> list[float]:
     """Return the milliseconds of every step on a stream of a GPU, between CUDA events."""
-    from sssp.cuda.compiler import cuda
+    from sssp.cuda.availability import cuda
 
     events = [cuda.event() for _ in range(len(steps) + 1)]
     events[0].record(stream)

@@ -23,8 +23,8 @@ import sssp
 from bench.graphs import SEED, percolated_grid, real_graph
 from bench.listing import Listing, make_parser, time_launches
 from sssp.bench.papers.search_tables import RANDOM_GRAPHS, random_graph
+from sssp.cuda.availability import cuda
 from sssp.cuda.batch import COUNTERS, Batch, Search
-from sssp.cuda.compiler import cuda
 from sssp.cuda.device_memory import DeviceGraph, device_graph
 from sssp.cuda.search.bellman_ford.pull import PullSearch
 from sssp.cuda.search.bellman_ford.push import PushSearch

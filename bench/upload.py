@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import sssp
 from bench.listing import Listing, make_parser
 from sssp.bench.workloads import time_call
-from sssp.cuda.compiler import cuda, device_number, select
+from sssp.cuda.availability import cuda, device_number, select
 from sssp.cuda.device_memory import PIECE, STREAMS, upload
 
 PIECES = (4 << 20, 16 << 20, 32 << 20)

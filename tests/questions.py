@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 import sssp
 from tests import naive
-from tests.compare import on_paths, trees_of
+from tests.same_results import on_paths, trees_of
 from tests.solvers import MANY, Solver, asked_of
 from tests.strategies import graph_of, in_arithmetic_of, vertex_lists, with_unit_weights
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import sssp
 from sssp.methods import DENSE_METHODS
-from tests.compare import assert_same
 from tests.naive import Network
+from tests.same_results import assert_same
 from tests.solvers import Solver, asked_of, draw_and_ask, every_device, every_solver, solvers_on
 from tests.strategies import DYADIC, SMALL_INTEGERS, graph_of, negative_networks, networks
 

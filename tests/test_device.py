@@ -285,7 +285,7 @@ def test_a_machine_without_a_gpu_is_asked_once_and_says_so_once(monkeypatch, cap
 
 
 def test_the_simulator_is_no_gpu(monkeypatch, caplog):
-    numba = pytest.importorskip("sssp.cuda.compiler", exc_type=sssp.MissingExtraError)
+    numba = pytest.importorskip("sssp.cuda.availability", exc_type=sssp.MissingExtraError)
     monkeypatch.setattr(numba, "SIMULATOR", True)
     monkeypatch.setattr(placement, "_number", lambda named: 0)
     with caplog.at_level(logging.INFO, "sssp"):

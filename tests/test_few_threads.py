@@ -17,8 +17,8 @@ import pytest
 import sssp
 from sssp.cpu import team
 from sssp.engine.workers import Pool, lend_pool
-from tests.compare import assert_same_array
 from tests.patience import PATIENCE, wait_until
+from tests.same_results import assert_same_array
 
 G = sssp.road_like(3000)
 SOURCES = np.arange(0, 3000, 100)

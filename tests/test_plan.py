@@ -13,7 +13,7 @@ from sssp.calls.make_plan import make_plan
 from sssp.engine.plan import Plan, merge_answers
 from sssp.engine.reductions import Reduction
 from sssp.engine.request import Answer
-from tests.compare import assert_same_array
+from tests.same_results import assert_same_array
 from tests.solvers import Solver, every_solver, needs_speed
 
 GRAPH = sssp.road_like(60, seed=3)

@@ -52,7 +52,7 @@ INSIDE = {
     "cli": {
         "calls.placement",
         "cuda.arrays",
-        "cuda.compiler",
+        "cuda.availability",
         "cuda.device_memory",
         "engine.progress",
         "engine.reductions",

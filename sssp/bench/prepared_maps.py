@@ -412,7 +412,7 @@ def _customize(hierarchy: sssp.Hierarchy, dtype: np.dtype[Any], device: str) -> 
     """Customize a version on a device; return the bytes of its weights."""
     if device == "cpu":
         return count_bytes(hierarchy._layered(dtype))
-    from sssp.cuda.compiler import device_number, select
+    from sssp.cuda.availability import device_number, select
     from sssp.cuda.sweep.device_maps import device_map
 
     number = device_number(device)

@@ -331,7 +331,7 @@ def _commit(checkout: Path) -> str | None:
 def _gpu(device: str) -> dict[str, str]:
     """Return name and driver of a GPU; empty if it cannot be used."""
     try:
-        from sssp.cuda.compiler import SIMULATOR, cuda, device_number, select
+        from sssp.cuda.availability import SIMULATOR, cuda, device_number, select
 
         number = device_number(device)
     except SSSPError:

@@ -154,7 +154,7 @@ class Startup(BenchTable):
 def _refusal() -> str | None:
     """Return why nothing can be measured on a GPU; None if it is usable."""
     try:
-        from sssp.cuda.compiler import SIMULATOR, device_number
+        from sssp.cuda.availability import SIMULATOR, device_number
 
         device_number("cuda")
     except SSSPError as error:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sssp.calls.make_plan import make_plan
 from sssp.calls.shortest_paths import run_plan
-from sssp.cpu.dependencies import Dependencies
+from sssp.cpu.path_counts import Dependencies
 from sssp.engine import thresholds
 from sssp.engine.check_arguments import as_network, refuse_negative
 from sssp.engine.device_names import refuse_several
@@ -151,7 +151,7 @@ def _sum_on_host(plan: Plan[Request]) -> NDArray[np.float64]:
 
 
 def _sum_on_device(plan: Plan[Request]) -> NDArray[np.float64]:
-    from sssp.cuda.dependencies import Dependencies as DependenciesOnDevice
+    from sssp.cuda.path_counts import Dependencies as DependenciesOnDevice
 
     request, graph = plan.request, plan.network._tree_graph.without_closed_arcs()
     dependencies = DependenciesOnDevice(

@@ -320,7 +320,7 @@ class Loader:
         kind = "cpu" if named == "auto" else kind_of(named)
         self._sweeps &= kind in ("cpu", "cuda")
         if self._sweeps and kind == "cuda":
-            from sssp.cuda.compiler import device_number
+            from sssp.cuda.availability import device_number
             from sssp.cuda.sweep import flow_driver
 
             number = device_number(named)

@@ -262,7 +262,7 @@ def named_devices(device: Any) -> list[str]:
         A name is none, or there is no GPU.
     """
     if isinstance(device, str) and device == ALL:
-        from sssp.cuda.compiler import device_count
+        from sssp.cuda.availability import device_count
 
         return [f"cuda:{number}" for number in range(device_count())]
     if not isinstance(device, list | tuple):
@@ -281,7 +281,7 @@ def _number(named: str) -> int:
         from sssp.opencl import compiler as opencl
 
         return opencl.device_number(named)
-    from sssp.cuda.compiler import device_number
+    from sssp.cuda.availability import device_number
 
     return device_number(named)
 
@@ -313,7 +313,7 @@ def _gpu_is_usable() -> bool:
     """Return whether a GPU is usable; ask once, and log the answer."""
     try:
         number = _number("cuda")
-        from sssp.cuda.compiler import SIMULATOR
+        from sssp.cuda.availability import SIMULATOR
     except (DeviceError, MissingExtraError) as error:
         logger.info("device='auto' is the CPU: %s", error)
         return False
@@ -326,7 +326,7 @@ def _gpu_is_usable() -> bool:
 
 def _has_room(needed: int) -> bool:
     """Return whether the GPU has so many bytes free; log a shortage."""
-    from sssp.cuda.compiler import select
+    from sssp.cuda.availability import select
     from sssp.cuda.device_memory import SHARE, free_bytes
 
     with select(_number("cuda")):

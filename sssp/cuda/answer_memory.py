@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cuda.compiler import SIMULATOR, cuda, pin, select, unpin
+from sssp.cuda.availability import SIMULATOR, cuda, select
+from sssp.cuda.driver import pin, unpin
 from sssp.cuda.pool import Block, MemoryPool
 from sssp.graph.graph import ON_FREE_DEVICE
 

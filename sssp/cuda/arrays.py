@@ -8,8 +8,9 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cuda.compiler import address, cuda, select, wait_for_device
+from sssp.cuda.availability import cuda, select
 from sssp.cuda.device_memory import download
+from sssp.cuda.driver import address, wait_for_device
 
 #: what the interface calls the default stream, where others call it 0
 DEFAULT_STREAM = 1

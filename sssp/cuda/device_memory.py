@@ -13,17 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from sssp.cuda.compiler import (
-    SIMULATOR,
-    address,
-    copy_bytes,
-    cuda,
-    device_number,
-    is_pinned,
-    pin,
-    select,
-    unpin,
-)
+from sssp.cuda.availability import SIMULATOR, cuda, device_number, select
+from sssp.cuda.driver import address, copy_bytes, is_pinned, pin, unpin
 from sssp.cuda.pool import Shelf, current_pool, device_array, idle_bytes
 from sssp.engine.reuse import Derived
 from sssp.engine.workers import Pool

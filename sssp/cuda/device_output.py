@@ -8,7 +8,8 @@ import numpy as np
 from numba import int64
 
 from sssp.cuda.arrays import DeviceArray
-from sssp.cuda.compiler import SIMULATOR, cuda, kernel
+from sssp.cuda.availability import SIMULATOR, cuda
+from sssp.cuda.compiler import kernel
 from sssp.cuda.device_memory import on_host
 from sssp.cuda.pool import THREADS, device_array
 from sssp.cuda.solved_rows import DeviceRows, gather

@@ -14,8 +14,10 @@ from numba import from_dtype
 from numpy.typing import NDArray
 
 from sssp.cuda.arrays import DeviceArray
-from sssp.cuda.compiler import SIMULATOR, cuda, device_of, inline, kernel, select
+from sssp.cuda.availability import SIMULATOR, cuda, select
+from sssp.cuda.compiler import inline, kernel
 from sssp.cuda.device_memory import device_graph, fetch, move, send
+from sssp.cuda.driver import device_of
 from sssp.cuda.graph_replay import Launches
 from sssp.cuda.pool import THREADS, device_array
 from sssp.graph.graph import Graph

@@ -1,4 +1,4 @@
-"""Record repeated launches as CUDA graphs (`sssp.cuda.compiler.Recording`), and replay them.
+"""Record repeated launches as CUDA graphs (`sssp.cuda.driver.Recording`), and replay them.
 
 The key of a recording is derived from the arguments of the function that launches, all of them: it
 cannot be stale, whatever a launch depends on.
@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from sssp.cuda.compiler import SIMULATOR, Recording, address
+from sssp.cuda.availability import SIMULATOR
+from sssp.cuda.driver import Recording, address
 
 #: different launches that one scratch remembers: some for each of the maps of a batch of scenarios
 MOST_SEEN = 256

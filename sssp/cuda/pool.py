@@ -27,7 +27,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from sssp.cuda.compiler import SIMULATOR, cuda, kernel, repeat_word, wait_for_device
+from sssp.cuda.availability import SIMULATOR, cuda
+from sssp.cuda.compiler import kernel
+from sssp.cuda.driver import repeat_word, wait_for_device
 from sssp.engine.reuse import in_series, trim_after_series
 from sssp.errors import DeviceError
 from sssp.graph.graph import ON_FREE_DEVICE

@@ -1,4 +1,4 @@
-"""Reductions of finished rows on a GPU: counts, sums and greatest distances, for `sssp.reduce`.
+"""Reductions of finished rows on a GPU: counts, sums, with a decay too, and greatest distances.
 
 What is exact in any order (counts, greatest distances, sums of integers) is folded: every block of
 a row folds its share of the vertices into two words, then one thread per row folds those of the
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import float64, int64
 
-from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
+from sssp.cuda.availability import SIMULATOR, cuda
+from sssp.cuda.compiler import inline, kernel
 from sssp.cuda.device_memory import upload
 from sssp.cuda.pool import device_array
 from sssp.engine.decay import DISTANCE, EXPONENTIAL, GAUSSIAN, LINEAR, POWER, TABLE

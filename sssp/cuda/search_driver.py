@@ -21,8 +21,9 @@ import numpy as np
 from numba import float64, int64
 
 from sssp.cuda import answer_memory, row_reductions
+from sssp.cuda.availability import SIMULATOR, cuda, device_number, select
 from sssp.cuda.batch import CLIPPED_ROW, COUNTERS, Batch, Search
-from sssp.cuda.compiler import SIMULATOR, after, cuda, device_number, is_pinned, kernel, select
+from sssp.cuda.compiler import kernel
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.device_memory import (
     DeviceGraph,
@@ -34,6 +35,7 @@ from sssp.cuda.device_memory import (
     send,
 )
 from sssp.cuda.device_output import DeviceForm
+from sssp.cuda.driver import after, is_pinned
 from sssp.cuda.graph_replay import Launches
 from sssp.cuda.pool import THREADS, device_array
 from sssp.cuda.solved_rows import DeviceRows, FormScratch, form_bytes

@@ -14,8 +14,9 @@ from numba import int32, int64
 from numpy.typing import NDArray
 
 from sssp.cuda import row_reductions
+from sssp.cuda.availability import SIMULATOR, cuda
 from sssp.cuda.batch import Batch
-from sssp.cuda.compiler import SIMULATOR, cuda, kernel
+from sssp.cuda.compiler import kernel
 from sssp.cuda.device_memory import download, on_host
 from sssp.cuda.pool import THREADS, blocks_for, device_array
 from sssp.engine.decay import FUNCTION

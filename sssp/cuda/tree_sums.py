@@ -20,7 +20,8 @@ from numba import int32, int64, uint64
 from numpy.typing import NDArray
 
 from sssp.cuda.arrays import DeviceArray
-from sssp.cuda.compiler import cuda, inline, kernel, select
+from sssp.cuda.availability import cuda, select
+from sssp.cuda.compiler import inline, kernel
 from sssp.cuda.device_memory import SHARE, device_graph, free_bytes, upload
 from sssp.cuda.pool import THREADS, blocks_for, device_array, fill
 from sssp.engine.exact_sums import is_wide

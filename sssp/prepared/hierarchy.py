@@ -331,7 +331,7 @@ class Hierarchy:
             return build_in_batches(self._scenario, changes, size, threads)
         if kind_of(named) != "cuda":
             raise DeviceError(f"prepared maps are customized on 'cpu' or 'cuda', not on {named!r}")
-        from sssp.cuda.compiler import device_number
+        from sssp.cuda.availability import device_number
         from sssp.cuda.sweep.device_maps import customize_together
 
         def finish(versions: list[Hierarchy]) -> None:

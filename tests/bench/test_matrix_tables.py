@@ -24,7 +24,7 @@ def tiny(monkeypatch):
     for name, spec in DENSE_TABLES.items():
         monkeypatch.setitem(DENSE_TABLES, name, replace(spec, sizes=SIZES))
     monkeypatch.setattr(matrix_tables, "BLOCKS_SIZES", SIZES)
-    target = pytest.importorskip("sssp.cuda.compiler", exc_type=ImportError)
+    target = pytest.importorskip("sssp.cuda.availability", exc_type=ImportError)
 
     def without_gpu(device):
         raise DeviceError("CUDA cannot be used: not today")

@@ -87,7 +87,7 @@ def test_a_listing_is_a_table_at_once_and_json_in_the_end(tmp_path, capsys):
 
 
 def test_launches_are_timed_step_by_step_between_events(monkeypatch):
-    compiler = pytest.importorskip("sssp.cuda.compiler", exc_type=ImportError)
+    compiler = pytest.importorskip("sssp.cuda.availability", exc_type=ImportError)
     clock, done = [0.0], []
 
     class Event:

@@ -43,7 +43,7 @@ def tiny(tmp_path, monkeypatch):
 
 def cuda_target():
     """Return the module that knows the GPU; skips where Numba's CUDA target is not installed."""
-    return pytest.importorskip("sssp.cuda.compiler", exc_type=ImportError)
+    return pytest.importorskip("sssp.cuda.availability", exc_type=ImportError)
 
 
 def without_gpu(device):

@@ -12,9 +12,9 @@ import pytest
 import sssp
 from sssp.engine.plan import solver_of
 from sssp.methods import Dijkstra
-from tests.compare import assert_same
 from tests.jobs.tables import ring_with_chords
 from tests.patience import wait_until
+from tests.same_results import assert_same
 
 G = ring_with_chords(200)
 SOURCES = np.arange(20) * 9

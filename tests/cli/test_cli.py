@@ -56,7 +56,7 @@ def test_info_tells_sizes_weights_degrees_and_components(graph, capsys):
 
 
 def test_info_lists_devices_and_why_one_cannot_be_used(monkeypatch, capsys):
-    cuda = pytest.importorskip("sssp.cuda.compiler", exc_type=ImportError)
+    cuda = pytest.importorskip("sssp.cuda.availability", exc_type=ImportError)
     opencl = pytest.importorskip("sssp.opencl.compiler", exc_type=ImportError)
 
     def fail(*_):

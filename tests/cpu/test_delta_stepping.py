@@ -10,7 +10,7 @@ import pytest
 
 import sssp
 from sssp.cpu.search.delta_stepping import BUCKETS, STRIP, STRIPS
-from tests.compare import assert_same
+from tests.same_results import assert_same
 
 #: arcs of a vertex that do not fit in one chunk
 MANY = 3 * STRIPS * STRIP + 5

@@ -22,8 +22,8 @@ from sssp.engine import outputs as forms
 from sssp.engine.workers import lend_pool
 from sssp.methods import METHODS
 from tests import naive
-from tests.compare import assert_same
 from tests.patience import wait_until
+from tests.same_results import assert_same
 from tests.strategies import (
     DYADIC,
     SMALL_INTEGERS,

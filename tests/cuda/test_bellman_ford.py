@@ -9,7 +9,7 @@ import pytest
 
 import sssp
 from sssp import BellmanFord, datasets
-from tests.cuda.compare import assert_like_the_cpu
+from tests.cuda.same_on_gpu import assert_like_the_cpu
 from tests.solvers import SIMULATOR, needs_speed
 
 pytestmark = pytest.mark.gpu

@@ -11,7 +11,8 @@ import sssp
 
 compiler = pytest.importorskip("sssp.cuda.compiler", exc_type=sssp.MissingExtraError)
 
-from sssp.cuda.compiler import bind, cuda, device_number, kernel  # noqa: E402
+from sssp.cuda.availability import cuda, device_number  # noqa: E402
+from sssp.cuda.compiler import bind, kernel  # noqa: E402
 from sssp.cuda.sweep.device_maps import device_map  # noqa: E402
 from sssp.kernels.dtypes import INT32  # noqa: E402
 

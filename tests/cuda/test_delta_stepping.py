@@ -9,7 +9,7 @@ import pytest
 
 import sssp
 from sssp import datasets
-from tests.cuda.compare import assert_like_the_cpu
+from tests.cuda.same_on_gpu import assert_like_the_cpu
 from tests.naive import Arc, Network
 from tests.solvers import MANY, SIMULATOR, needs_speed
 from tests.strategies import graph_of

@@ -32,7 +32,8 @@ from tests.test_dense import (
 
 pytest.importorskip("sssp.cuda.compiler", exc_type=sssp.MissingExtraError)
 
-from sssp.cuda.compiler import cuda, kernel
+from sssp.cuda.availability import cuda
+from sssp.cuda.compiler import kernel
 from sssp.cuda.device import ptx as intrinsics
 from sssp.cuda.matrix import min_plus_short
 from sssp.cuda.matrix.min_plus import DEPTH

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sssp
-from tests.cuda.compare import bytes_needed
 from tests.cuda.conftest import SIMULATOR
+from tests.cuda.same_on_gpu import bytes_needed
 from tests.strategies import DYADIC, SMALL_INTEGERS, graph_of, networks
 
 EXAMPLES = 10 if SIMULATOR else 300

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import sssp
 from sssp.engine.reductions import COUNT, GREATEST, REDUCTIONS, TOTAL, WEIGHT, Block, Rule
-from tests.compare import assert_same_array
 from tests.cuda.conftest import SIMULATOR
+from tests.same_results import assert_same_array
 from tests.strategies import DYADIC, LARGE_INTEGERS, SMALL_INTEGERS, graph_of, networks
 
 pytestmark = pytest.mark.gpu

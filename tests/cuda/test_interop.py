@@ -42,7 +42,7 @@ def solved(graph: sssp.Graph, device: str, **options: Any) -> sssp.ShortestPaths
 
 def current_context() -> int:
     """The driver's own word for the context of this thread."""
-    from sssp.cuda.compiler import cuda
+    from sssp.cuda.availability import cuda
 
     return int(cuda.cudadrv.driver.driver.cuCtxGetCurrent())
 
@@ -108,7 +108,7 @@ def test_a_call_stands_in_the_order_of_a_pytorch_stream(graph, expected, device)
 
 
 def test_streams_are_objects_too(graph, expected, device):
-    from sssp.cuda.compiler import cuda
+    from sssp.cuda.availability import cuda
 
     stream = cuda.stream()
     r = solved(graph, device, stream=stream)

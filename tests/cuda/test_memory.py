@@ -19,7 +19,7 @@ pinned = pytest.mark.skipif(SIMULATOR, reason="the simulator knows no pinned mem
 @pytest.mark.parametrize("size", [0, 1, 1000, 262_144, 262_145, 5_000_001])
 def test_arrays_come_back_as_they_went(size, device):
     from sssp.cuda import device_memory as memory
-    from sssp.cuda.compiler import cuda
+    from sssp.cuda.availability import cuda
 
     array = np.random.default_rng(size).integers(0, 1 << 30, size, np.int32)
     for back in (np.empty_like(array), memory.pinned_array(size, np.int32)):
@@ -31,7 +31,8 @@ def test_arrays_come_back_as_they_went(size, device):
 @pinned
 def test_pinned_memory_is_known_wherever_it_is_from(device):
     from sssp.cuda import device_memory as memory
-    from sssp.cuda.compiler import is_pinned, pin, select, unpin
+    from sssp.cuda.availability import select
+    from sssp.cuda.driver import is_pinned, pin, unpin
 
     with select(0):
         ours, others = memory.pinned_array((3, 1000), np.int32), np.zeros((3, PAGESIZE))
@@ -49,7 +50,7 @@ def test_pinned_memory_is_known_wherever_it_is_from(device):
 @pytest.mark.parametrize("pages", [1, 100, 10_000])
 def test_any_number_of_streams_and_any_piece_will_do(streams, pages, device):
     from sssp.cuda import device_memory as memory
-    from sssp.cuda.compiler import cuda
+    from sssp.cuda.availability import cuda
 
     array = np.random.default_rng(1).random((1237, 501))
     for whole in (array, array.reshape(-1)[3:-5]):
@@ -62,7 +63,7 @@ def test_any_number_of_streams_and_any_piece_will_do(streams, pages, device):
 @pinned
 def test_what_cannot_be_pinned_travels_too(device, tmp_path):
     from sssp.cuda import device_memory as memory
-    from sssp.cuda.compiler import pin, unpin
+    from sssp.cuda.driver import pin, unpin
 
     array = np.arange(2_000_000)
     array.tofile(tmp_path / "array")
@@ -81,7 +82,7 @@ def test_what_cannot_be_pinned_travels_too(device, tmp_path):
 @pinned
 def test_threads_share_pinned_buffers_but_never_one_at_a_time(device):
     from sssp.cuda import device_memory as memory
-    from sssp.cuda.compiler import cuda, select
+    from sssp.cuda.availability import cuda, select
 
     staging = memory.Staging(1 << 16)
 
@@ -109,7 +110,7 @@ def test_threads_share_pinned_buffers_but_never_one_at_a_time(device):
 def test_results_that_are_dropped_do_not_pile_up(device):
     import sssp
     from sssp.cuda import device_memory as memory
-    from sssp.cuda.compiler import select
+    from sssp.cuda.availability import select
 
     g = sssp.road_like(50_000)
 
@@ -130,7 +131,8 @@ def test_results_that_are_dropped_do_not_pile_up(device):
 @pinned
 def test_the_memory_of_an_answer_that_has_gone_is_pinned_for_the_next(device):
     from sssp.cuda import answer_memory
-    from sssp.cuda.compiler import is_pinned, select
+    from sssp.cuda.availability import select
+    from sssp.cuda.driver import is_pinned
 
     g = sssp.road_like(3000)
     sources = np.arange(answer_memory.LEAST // (4 * g.n) + 1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sssp
-from tests.cuda.compare import assert_like_the_cpu
+from tests.cuda.same_on_gpu import assert_like_the_cpu
 
 pytestmark = pytest.mark.gpu
 

@@ -186,7 +186,8 @@ def test_no_block_has_two_owners() -> None:
 def test_memory_of_an_array_waits_for_the_next_and_counts_as_free(device: str) -> None:
     from sssp.cuda import device_memory as memory
     from sssp.cuda import pool
-    from sssp.cuda.compiler import address, cuda, select
+    from sssp.cuda.availability import cuda, select
+    from sssp.cuda.driver import address
 
     def free_of_the_driver() -> int:
         return int(cuda.current_context().get_memory_info().free)
@@ -216,7 +217,9 @@ def test_memory_of_an_array_waits_for_the_next_and_counts_as_free(device: str) -
 @real
 def test_memory_is_not_reused_while_another_stream_works_on_it(device: str) -> None:
     from sssp.cuda import pool
-    from sssp.cuda.compiler import address, cuda, kernel, select
+    from sssp.cuda.availability import cuda, select
+    from sssp.cuda.compiler import kernel
+    from sssp.cuda.driver import address
 
     @kernel
     def copy_slowly(source: Any, turns: int, found: Any) -> None:
@@ -248,7 +251,7 @@ def test_memory_is_not_reused_while_another_stream_works_on_it(device: str) -> N
 def test_what_waits_goes_for_whoever_asks_for_more_and_with_free_device(device: str) -> None:
     import sssp
     from sssp.cuda import pool
-    from sssp.cuda.compiler import select
+    from sssp.cuda.availability import select
 
     g = sssp.road_like(50_000)
 
@@ -337,7 +340,7 @@ def test_in_a_series_of_calls_all_stays_until_it_ends() -> None:
 def test_scratch_counts_as_free_and_goes_for_whoever_asks_for_more(device: str) -> None:
     from sssp.cuda import device_memory as memory
     from sssp.cuda import pool
-    from sssp.cuda.compiler import select
+    from sssp.cuda.availability import select
 
     with select(0), series():
         shelf = Shelf(pool.current_pool())

@@ -79,7 +79,7 @@ def test_mixed_calls_of_threads_are_those_of_the_cpu() -> None:
 @pytest.mark.skipif(SIMULATOR, reason="the simulator has no memory of a device")
 @pytest.mark.usefixtures("device")
 def test_ten_thousand_calls_take_no_more_memory_than_one_thousand() -> None:
-    from sssp.cuda.compiler import select
+    from sssp.cuda.availability import select
     from sssp.cuda.pool import current_pool
 
     h = sssp.prepare(sssp.road_like(2000))

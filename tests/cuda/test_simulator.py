@@ -9,7 +9,8 @@ from numba import int32, uint32
 pytest.importorskip("numba_cuda")
 pytest.importorskip("greenlet")
 
-from sssp.cuda.compiler import cuda, inline, kernel
+from sssp.cuda.availability import cuda
+from sssp.cuda.compiler import inline, kernel
 from tests.cuda.conftest import SIMULATOR
 from tests.race_checks import watching
 from tests.simulator import WARP

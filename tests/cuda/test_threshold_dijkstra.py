@@ -10,7 +10,7 @@ import pytest
 
 import sssp
 from sssp import datasets
-from tests.cuda.compare import assert_like_the_cpu, bytes_needed
+from tests.cuda.same_on_gpu import assert_like_the_cpu, bytes_needed
 from tests.solvers import SIMULATOR, needs_speed
 
 pytestmark = pytest.mark.gpu

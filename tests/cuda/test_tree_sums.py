@@ -89,7 +89,7 @@ def test_volumes_may_lie_on_the_device(streets, device):
 
 @pytest.mark.skipif(SIMULATOR, reason="the arrays of Numba's simulator have no interface")
 def test_volumes_are_taken_from_whoever_has_them(streets, device):
-    from sssp.cuda.compiler import cuda
+    from sssp.cuda.availability import cuda
 
     there, here = trees(streets, [0, 7], device)
     volumes = here.reached * np.arange(streets.n)

@@ -16,7 +16,7 @@ import sssp
 
 pytest.importorskip("numba_cuda")
 
-from sssp.cuda import compiler
+from sssp.cuda import availability
 
 GRAPH = sssp.Graph.from_arcs([0], [1], [1])
 
@@ -41,8 +41,8 @@ def import_with(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numba", package)
     monkeypatch.delitem(sys.modules, "numba.cuda", raising=False)
     monkeypatch.setattr(sys, "meta_path", [Broken(error), *sys.meta_path])
-    assert compiler.__file__ is not None
-    runpy.run_path(compiler.__file__)
+    assert availability.__file__ is not None
+    runpy.run_path(availability.__file__)
 
 
 def machine(
@@ -101,27 +101,27 @@ def machine(
     ids=["no driver", "no libNVVM", "no NVRTC", "toolkit too new"],
 )
 def test_a_machine_that_runs_no_kernel_says_why(found, reason, command, monkeypatch):
-    monkeypatch.setattr(compiler, "cuda", found)
-    monkeypatch.setattr(compiler, "SIMULATOR", False)
+    monkeypatch.setattr(availability, "cuda", found)
+    monkeypatch.setattr(availability, "SIMULATOR", False)
     with pytest.raises(sssp.DeviceError, match=f"CUDA cannot be used: .*{reason}.*{command}"):
         sssp.shortest_paths(GRAPH, 0, device="cuda")
 
 
 def test_a_driver_newer_than_the_toolkit_is_fine(monkeypatch):
-    monkeypatch.setattr(compiler, "cuda", machine(driver=(13, 0), toolkit=(12, 8)))
-    monkeypatch.setattr(compiler, "SIMULATOR", False)
+    monkeypatch.setattr(availability, "cuda", machine(driver=(13, 0), toolkit=(12, 8)))
+    monkeypatch.setattr(availability, "SIMULATOR", False)
     # (another one was found before, so that there is nothing to be done at the end of the process)
-    monkeypatch.setattr(compiler, "_usable_in", (0, None))
-    assert compiler.device_number("cuda:0") == 0
+    monkeypatch.setattr(availability, "_usable_in", (0, None))
+    assert availability.device_number("cuda:0") == 0
     with pytest.raises(sssp.DeviceError, match=r"no device 'cuda:1'.* 1 GPU"):
-        compiler.device_number("cuda:1")
+        availability.device_number("cuda:1")
 
 
 def test_a_gpu_is_described_by_name_and_capability(monkeypatch):
     gpu = SimpleNamespace(name="NVIDIA H200", compute_capability=(9, 0))
-    monkeypatch.setattr(compiler, "cuda", SimpleNamespace(gpus=[gpu]))
-    monkeypatch.setattr(compiler, "SIMULATOR", False)
-    assert compiler.describe(0) == "NVIDIA H200, compute capability 9.0"
+    monkeypatch.setattr(availability, "cuda", SimpleNamespace(gpus=[gpu]))
+    monkeypatch.setattr(availability, "SIMULATOR", False)
+    assert availability.describe(0) == "NVIDIA H200, compute capability 9.0"
 
 
 def test_a_numpy_that_is_too_new_is_named(monkeypatch):

@@ -20,8 +20,8 @@ from sssp.cpu.sweep.sweep_driver import _LanePaths
 from sssp.engine import thresholds
 from sssp.methods import Sweep
 from tests import naive
-from tests.compare import assert_same
 from tests.questions import PLAIN, Question, ask_all, questions
+from tests.same_results import assert_same
 from tests.solvers import SIMULATOR, Solver, draw_and_ask, every_device, needs_speed
 from tests.strategies import (
     DYADIC,
@@ -513,7 +513,7 @@ def test_rows_with_trees_and_without_take_turns_in_the_same_memory(
 def test_two_threads_with_streams_and_weights_of_their_own(
     roads: tuple[sssp.Graph, sssp.Hierarchy], device: str
 ) -> None:
-    from sssp.cuda.compiler import cuda
+    from sssp.cuda.availability import cuda
 
     g, h = roads
     sources = np.arange(0, g.n, g.n // 70)

@@ -36,7 +36,7 @@ def roads() -> sssp.Hierarchy:
 
 
 def on_device(h: sssp.Hierarchy, dtype: Any = np.int32) -> Any:
-    from sssp.cuda.compiler import select
+    from sssp.cuda.availability import select
     from sssp.cuda.sweep.device_maps import device_map
 
     with select(0):

@@ -174,7 +174,7 @@ def _assign(h: sssp.Hierarchy) -> None:
 def _weigh_there(h: sssp.Hierarchy, device: str, dtype: np.dtype[Any]) -> None:
     """Use every kernel that takes weights from a GPU array."""
     from sssp.cuda.arrays import DeviceArray
-    from sssp.cuda.compiler import device_number, select
+    from sssp.cuda.availability import device_number, select
     from sssp.cuda.device_memory import upload
 
     number = device_number(device)

@@ -43,7 +43,7 @@ def _devices() -> Iterator[tuple[str, str]]:
 
     yield "cpu", f"{check_threads(None)} thread(s)"
     try:
-        from sssp.cuda import compiler as cuda
+        from sssp.cuda import availability as cuda
 
         for number in range(cuda.device_count()):
             yield f"cuda:{number}", cuda.describe(number)

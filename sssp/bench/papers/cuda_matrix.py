@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from sssp import Graph
 from sssp.bench.papers import baselines
-from sssp.cuda.compiler import SIMULATOR, cuda, device_number, inline, kernel, select
+from sssp.cuda.availability import SIMULATOR, cuda, device_number, select
+from sssp.cuda.compiler import inline, kernel
 from sssp.cuda.device_memory import available_bytes, download, upload
 from sssp.cuda.matrix.matrix_driver import NEGATIVE, Matrix, deliver, solve_matrix
 from sssp.cuda.pool import device_array

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sssp.cuda.compiler import SIMULATOR
+from sssp.cuda.availability import SIMULATOR
 
 GLOBAL, SHARED = 1, 3
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numba import from_dtype
 
-from sssp.cuda.compiler import SIMULATOR, inline
+from sssp.cuda.availability import SIMULATOR
+from sssp.cuda.compiler import inline
 
 
 def _converters(dtype: np.dtype[Any]) -> tuple[Any, Any]:

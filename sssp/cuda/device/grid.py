@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from numba import uint32
 
-from sssp.cuda.compiler import SIMULATOR, cuda, inline
+from sssp.cuda.availability import SIMULATOR, cuda
+from sssp.cuda.compiler import inline
 
 
 class Worker(NamedTuple):

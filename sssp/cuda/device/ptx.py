@@ -13,7 +13,8 @@ import numpy as np
 from numba import types as _types
 from numba import uint32
 
-from sssp.cuda.compiler import SIMULATOR, cuda, inline
+from sssp.cuda.availability import SIMULATOR, cuda
+from sssp.cuda.compiler import inline
 
 types: Any = _types
 HALF_BITS, LOW_HALF = 16, 0xFFFF

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numba import int32, uint32
 
-from sssp.cuda.compiler import SIMULATOR, cuda, inline
+from sssp.cuda.availability import SIMULATOR, cuda
+from sssp.cuda.compiler import inline
 
 #: threads of a warp: Numba's simulator knows no warps, but that of the tests has small ones
 WARP = getattr(cuda, "warpsize", 1) if SIMULATOR else 32

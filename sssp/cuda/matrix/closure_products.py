@@ -28,7 +28,8 @@ from typing import Any
 import numpy as np
 from numba import int32, uint8, uint32, uint64
 
-from sssp.cuda.compiler import cuda, kernel, launch, part
+from sssp.cuda.availability import cuda
+from sssp.cuda.compiler import kernel, launch, part
 from sssp.cuda.device.grid import barrier_of, blocks_at_once
 from sssp.cuda.device.ptx import (
     add_common_bits,

@@ -21,7 +21,8 @@ from typing import Any, no_type_check
 import numpy as np
 from numba import from_dtype, int32, int64, uint32
 
-from sssp.cuda.compiler import cuda, kernel, kernel_with, part
+from sssp.cuda.availability import cuda
+from sssp.cuda.compiler import kernel, kernel_with, part
 from sssp.cuda.matrix.matrix_driver import NEGATIVE, Matrix, solve_matrix
 from sssp.cuda.matrix.min_plus import ALIGNMENT, SIDE, SMALL_TILE, THREADS, make_product, tile_side
 from sssp.cuda.matrix.min_plus_short import TILE as SHORT_TILE

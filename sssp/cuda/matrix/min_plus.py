@@ -33,7 +33,8 @@ from typing import Any
 import numpy as np
 from numba import from_dtype, int32, int64, uint32
 
-from sssp.cuda.compiler import SIMULATOR, cuda, inline, part
+from sssp.cuda.availability import SIMULATOR, cuda
+from sssp.cuda.compiler import inline, part
 from sssp.kernels.dtypes import FLOAT64, infinity
 
 #: threads along a side of a tile, and of a block

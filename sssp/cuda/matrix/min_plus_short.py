@@ -17,7 +17,8 @@ from typing import no_type_check
 import numpy as np
 from numba import int64, uint32
 
-from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel, kernel_with, part
+from sssp.cuda.availability import SIMULATOR, cuda
+from sssp.cuda.compiler import inline, kernel, kernel_with, part
 from sssp.cuda.device.ptx import high_twice, least_halves, low_twice, lower_halves
 from sssp.cuda.matrix.matrix_driver import CHANGED, Matrix
 from sssp.cuda.matrix.min_plus import ALIGNMENT, DEPTH, PADDING, SIDE, THREADS

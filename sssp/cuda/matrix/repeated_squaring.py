@@ -13,7 +13,8 @@ from typing import Any, no_type_check
 import numpy as np
 from numba import int32, int64, uint32
 
-from sssp.cuda.compiler import cuda, kernel_with
+from sssp.cuda.availability import cuda
+from sssp.cuda.compiler import kernel_with
 from sssp.cuda.matrix.matrix_driver import CHANGED, NEGATIVE, Matrix, solve_matrix
 from sssp.cuda.matrix.min_plus import THREADS, make_product, tile_side
 from sssp.cuda.matrix.min_plus_short import multiply_short

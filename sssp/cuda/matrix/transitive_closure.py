@@ -24,11 +24,13 @@ import numpy as np
 from numba import int64, uint32, uint64
 from numpy.typing import NDArray
 
-from sssp.cuda.compiler import SIMULATOR, after, cuda, device_number, inline, kernel_with, select
+from sssp.cuda.availability import SIMULATOR, cuda, device_number, select
+from sssp.cuda.compiler import inline, kernel_with
 from sssp.cuda.device.grid import barrier_of, blocks_at_once
 from sssp.cuda.device.ptx import has_bit_products
 from sssp.cuda.device.warp import from_lane
 from sssp.cuda.device_memory import available_bytes, on_host, upload
+from sssp.cuda.driver import after
 from sssp.cuda.matrix.matrix_driver import deliver
 from sssp.cuda.pool import device_array, fill
 from sssp.engine import thresholds

@@ -30,8 +30,9 @@ from typing import Any, NamedTuple, no_type_check
 import numpy as np
 from numba import from_dtype, int32, int64, uint32, uint64
 
+from sssp.cuda.availability import SIMULATOR, cuda
 from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
-from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel, kernel_with, part
+from sssp.cuda.compiler import inline, kernel, kernel_with, part
 from sssp.cuda.device.anchor import anchor, anchor_shared
 from sssp.cuda.device.bits import bits_of, number_of
 from sssp.cuda.device.grid import SLOTS, barrier_of, blocks_at_once, rotate, slots_of, worker_of

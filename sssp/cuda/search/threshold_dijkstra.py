@@ -31,8 +31,9 @@ import numpy as np
 from numba import from_dtype, int32, int64, uint32
 from numpy.typing import NDArray
 
+from sssp.cuda.availability import SIMULATOR, cuda
 from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
-from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel_with, part
+from sssp.cuda.compiler import inline, kernel_with, part
 from sssp.cuda.device.anchor import anchor, anchor_shared
 from sssp.cuda.device.bits import bits_of
 from sssp.cuda.device.grid import SLOTS, rotate, slots_of

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from numba import uint32
 
-from sssp.cuda.compiler import cuda, inline, kernel
+from sssp.cuda.availability import cuda
+from sssp.cuda.compiler import inline, kernel
 from sssp.cuda.sweep.packed_arcs import LEVEL_AT, MEMBER, ROW_BITS, STREAM_ROW
 from sssp.order.structure import NO_SLOT
 

@@ -11,7 +11,8 @@ from typing import Any, no_type_check
 import numpy as np
 from numba import float32, from_dtype, int64, uint32, uint64
 
-from sssp.cuda.compiler import cuda, inline, kernel, kernel_with
+from sssp.cuda.availability import cuda
+from sssp.cuda.compiler import inline, kernel, kernel_with
 from sssp.cuda.device.warp import WARP
 from sssp.cuda.matrix.min_plus import ALIGNMENT
 from sssp.cuda.sweep.arc_slots import HALF, LOW_HALF, down_slot, third_of, up_slot

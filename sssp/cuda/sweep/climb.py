@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numba import from_dtype, int32, int64, uint32, uint64
 
-from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
+from sssp.cuda.availability import SIMULATOR, cuda
+from sssp.cuda.compiler import inline, kernel
 from sssp.kernels.dtypes import infinity
 
 #: threads that climb from a source

@@ -33,7 +33,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float32, from_dtype, int32, int64, uint32, uint64
 
-from sssp.cuda.compiler import SIMULATOR, cuda, inline
+from sssp.cuda.availability import SIMULATOR, cuda
+from sssp.cuda.compiler import inline
 from sssp.cuda.device.bits import bits_of, number_of
 from sssp.cuda.device.warp import WARP, warp_barrier
 from sssp.cuda.matrix.min_plus import ALIGNMENT

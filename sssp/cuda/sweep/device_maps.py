@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cuda.compiler import SIMULATOR, address, bind, copy_bytes, cuda, launch, select
+from sssp.cuda.availability import SIMULATOR, cuda, select
+from sssp.cuda.compiler import bind, launch
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.device.warp import WARP
 from sssp.cuda.device_memory import device_graph, free_bytes, on_host, upload
+from sssp.cuda.driver import address, copy_bytes
 from sssp.cuda.graph_replay import Launches, key_of
 from sssp.cuda.matrix.floyd_warshall import launch_rounds
 from sssp.cuda.matrix.matrix_driver import Matrix

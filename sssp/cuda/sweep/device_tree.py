@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cuda.compiler import SIMULATOR, cuda, most_shared_bytes, wait_for_device
+from sssp.cuda.availability import SIMULATOR, cuda
+from sssp.cuda.compiler import most_shared_bytes
 from sssp.cuda.device_memory import upload
+from sssp.cuda.driver import wait_for_device
 from sssp.cuda.pool import THREADS, device_array, fill
 from sssp.cuda.sweep.arc_slots import (
     pairs_kernel,

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cuda import answer_memory
-from sssp.cuda.compiler import SIMULATOR, bind, cuda, select
+from sssp.cuda.availability import SIMULATOR, cuda, select
+from sssp.cuda.compiler import bind
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.device_memory import available_bytes, download, fetch, move, upload
 from sssp.cuda.graph_replay import Launches

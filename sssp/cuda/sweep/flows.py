@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 from numba import from_dtype, int32, int64, uint32, uint64
 
-from sssp.cuda.compiler import SIMULATOR, cuda, kernel
+from sssp.cuda.availability import SIMULATOR, cuda
+from sssp.cuda.compiler import kernel
 from sssp.cuda.device.warp import WARP, ballot, from_lane, sum_of_warp
 from sssp.cuda.sweep.arc_slots import down_slot, third_of, up_slot
 from sssp.cuda.sweep.lane_sums import LANES

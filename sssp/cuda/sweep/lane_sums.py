@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numba import int64, uint32, uint64
 
-from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
+from sssp.cuda.availability import SIMULATOR, cuda
+from sssp.cuda.compiler import inline, kernel
 
 #: lanes come in multiples of this: threads of a warp
 LANES = 2 if SIMULATOR else 32

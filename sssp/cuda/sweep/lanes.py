@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sssp.cuda.availability import SIMULATOR, cuda
 from sssp.cuda.batch import Batch, Search
-from sssp.cuda.compiler import SHARED, SIMULATOR, bind, cuda
+from sssp.cuda.compiler import SHARED, bind
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.graph_replay import key_of_fields
 from sssp.cuda.pool import device_array, fill

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, no_type_check
 import numpy as np
 from numba import float32, from_dtype, int32, uint32, uint64
 
-from sssp.cuda.compiler import cuda, inline, kernel, kernel_with
+from sssp.cuda.availability import cuda
+from sssp.cuda.compiler import inline, kernel, kernel_with
 from sssp.cuda.device.warp import WARP, ballot, from_lane, least_of_warp, sums_of_warp
 from sssp.cuda.device.warp import rank as takers_before
 from sssp.cuda.matrix.min_plus import ALIGNMENT

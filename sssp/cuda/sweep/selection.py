@@ -23,7 +23,8 @@ import numpy as np
 from numba import int16, int32, uint32, uint64
 from numpy.typing import NDArray
 
-from sssp.cuda.compiler import SIMULATOR, bind, cuda, inline, kernel
+from sssp.cuda.availability import SIMULATOR, cuda
+from sssp.cuda.compiler import bind, inline, kernel
 from sssp.cuda.graph_replay import Launches
 from sssp.cuda.pool import THREADS, blocks_for, device_array, fill
 from sssp.cuda.sweep.packed_arcs import (

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numba import from_dtype, int32, int64, uint32, uint64
 
-from sssp.cuda.compiler import cuda, inline, kernel
+from sssp.cuda.availability import cuda
+from sssp.cuda.compiler import inline, kernel
 from sssp.cuda.device.bits import bits_of, number_of
 from sssp.cuda.matrix.min_plus import ALIGNMENT
 from sssp.cuda.sweep.packed_arcs import (

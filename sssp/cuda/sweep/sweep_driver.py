@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import uint32
 
-from sssp.cuda.compiler import SIMULATOR, bind, cuda, device_number, kernel, select
+from sssp.cuda.availability import SIMULATOR, cuda, device_number, select
+from sssp.cuda.compiler import bind, kernel
 from sssp.cuda.device_memory import device_graph, on_host, upload
 from sssp.cuda.pool import THREADS
 from sssp.cuda.search_driver import Setup

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.cuda.availability import cuda
 from sssp.cuda.batch import Batch
-from sssp.cuda.compiler import cuda
 from sssp.cuda.device_memory import fetch, upload
 from sssp.cuda.pool import THREADS, device_array
 from sssp.cuda.solved_rows import DeviceRows

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numba import from_dtype, int32, uint32, uint64
 
-from sssp.cuda.compiler import cuda, kernel
+from sssp.cuda.availability import cuda
+from sssp.cuda.compiler import kernel
 from sssp.cuda.sweep.transpose import PITCH, TILE, TILE_ROWS
 
 

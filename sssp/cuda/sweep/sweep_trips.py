@@ -20,7 +20,8 @@ import numpy as np
 from numba import from_dtype, int32, int64, uint32, uint64
 from numpy.typing import NDArray
 
-from sssp.cuda.compiler import SHARED, SIMULATOR, cuda, device_number, kernel
+from sssp.cuda.availability import SIMULATOR, cuda, device_number
+from sssp.cuda.compiler import SHARED, kernel
 from sssp.cuda.device.warp import WARP, ballot, least_of_warp, reserve, warp_barrier
 from sssp.cuda.device_memory import available_bytes, fetch, send, upload
 from sssp.cuda.graph_replay import Launches

@@ -26,7 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import from_dtype, int32, int64, uint32, uint64
 
-from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
+from sssp.cuda.availability import SIMULATOR, cuda
+from sssp.cuda.compiler import inline, kernel
 from sssp.cuda.matrix.min_plus import ALIGNMENT
 from sssp.cuda.sweep.lane_sums import LANES, SLICES, add_up
 from sssp.cuda.sweep.packed_arcs import (

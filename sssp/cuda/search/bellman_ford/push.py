@@ -20,8 +20,9 @@ from typing import Any, NamedTuple, no_type_check
 import numpy as np
 from numba import from_dtype, int64, uint32
 
+from sssp.cuda.availability import cuda
 from sssp.cuda.batch import CLIPPED_ROW, Batch, RowArrays
-from sssp.cuda.compiler import cuda, inline, kernel, kernel_with, part
+from sssp.cuda.compiler import inline, kernel, kernel_with, part
 from sssp.cuda.device.bits import ordered_bits_of
 from sssp.cuda.device.grid import SLOTS, barrier_of, slots_of, worker_of
 from sssp.cuda.device_memory import DeviceGraph

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numba import uint32
 
+from sssp.cuda.availability import SIMULATOR, cuda, select
 from sssp.cuda.batch import Batch
-from sssp.cuda.compiler import SIMULATOR, cuda, kernel, select
+from sssp.cuda.compiler import kernel
 from sssp.cuda.device.grid import slots_of
 from sssp.cuda.device_memory import CHUNK, STAGING, DeviceGraph, on_host
 from sssp.cuda.pool import device_array

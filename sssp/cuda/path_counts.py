@@ -1,7 +1,7 @@
 """Brandes' dependencies on the device: shortest paths through each vertex, one block per row.
 
 Brandes (2001), "A faster algorithm for betweenness centrality". As on the CPU
-(`sssp.cpu.dependencies`) only final distances are needed: the arcs that are tight make an acyclic
+(`sssp.cpu.path_counts`) only final distances are needed: the arcs that are tight make an acyclic
 graph, and a vertex follows once the tails of all its tight arcs have come. What comes together is
 a level; levels are passed outward for the numbers of paths, and back for the dependencies. Sums
 are pulled along the arcs in their order, so that they do not depend on who was first.
@@ -14,7 +14,8 @@ from numba import float64, int32
 from numpy.typing import NDArray
 
 from sssp.cuda.arrays import DeviceArray
-from sssp.cuda.compiler import SIMULATOR, cuda, device_number, kernel, select
+from sssp.cuda.availability import SIMULATOR, cuda, device_number, select
+from sssp.cuda.compiler import kernel
 from sssp.cuda.device_memory import available_bytes, device_graph
 from sssp.cuda.pool import blocks_for, device_array, fill
 from sssp.engine.memory import check_memory
@@ -54,7 +55,7 @@ def _dependencies_kernel(
     levels     (rows, n+2) int32   here: where each level begins in `order`
     paths      (rows, n)   float64 here: number of shortest paths
     shares     (rows, n)   float64 here: dependencies; 0 for the source and what is not reached
-    status     (rows,)     int64   host: `DONE`; here, as of `sssp.cpu.dependencies`
+    status     (rows,)     int64   host: `DONE`; here, as of `sssp.cpu.path_counts`
     ========== =========== ======= ==========================================================
     """
     row, thread, threads = cuda.blockIdx.x, cuda.threadIdx.x, cuda.blockDim.x

@@ -1,4 +1,4 @@
-"""What results of two devices have in common, and what a search takes of a device."""
+"""Whether results of two devices are the same, and what memory a search takes of a device."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import sssp
 from sssp.methods import Method
-from tests.compare import assert_same
+from tests.same_results import assert_same
 from tests.solvers import Solver
 
 
