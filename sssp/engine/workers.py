@@ -92,14 +92,23 @@ def ordered_map(work: Callable[[T], R], pieces: Iterable[T], threads: int) -> It
         yield from map(work, pieces)
         return
     left = iter(pieces)
-    with lend_pool(threads) as executor:
-        under_way = deque(executor.submit(work, piece) for piece in islice(left, AHEAD * threads))
+    with lend_pool(threads - 1) as pool:
+        under_way: deque[tuple[T, Future[R]]] = deque()
+        submitted = ((piece, pool.submit(work, piece)) for piece in left)
+        under_way.extend(islice(submitted, AHEAD * threads))
         while under_way:
-            # with a timeout, for else Ctrl-C is not heard on every system
-            while wait([under_way[0]], POLL_SECONDS).not_done:
-                pass
-            done = under_way.popleft()
-            under_way.extend(executor.submit(work, piece) for piece in islice(left, 1))
+            while not under_way[0][1].done():
+                # (this thread helps: to wake one of the pool takes longer than many a piece)
+                place = next((i for i, (_, each) in enumerate(under_way) if each.cancel()), None)
+                if place is None:
+                    # with a timeout, for else Ctrl-C is not heard on every system
+                    wait([under_way[0][1]], POLL_SECONDS)
+                    continue
+                piece, own = under_way[place][0], Future[R]()
+                own.set_result(work(piece))
+                under_way[place] = piece, own
+            _, done = under_way.popleft()
+            under_way.extend(islice(submitted, 1))
             yield done.result()
 
 
