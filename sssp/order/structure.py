@@ -244,10 +244,12 @@ class Structure(NamedTuple):
         Where the chordal arcs above every rank begin.
     upper : ndarray, shape (c,), int32
         The ranks that they lead to, ascending for each.
-    lower_first : ndarray, shape (n + 1,), int64
+    lower_first : ndarray, shape (n + 1,), uint32
         Where the chordal arcs below every rank begin, in `lower`.
-    lower : ndarray, shape (c, 2), uint32
-        Of each the arc's number, and where the list ends that it stands in.
+    lower : ndarray, shape (c,), uint32
+        Their numbers.
+    lower_rest : ndarray, shape (c,), uint16
+        How many arcs come after each of them in the list, in `upper`, that it stands in.
     triangles : int
         Triangles of chordal arcs: the work of a customization.
     tasks : Tasks
@@ -264,8 +266,9 @@ class Structure(NamedTuple):
     size: NDArray[np.int32]
     first: NDArray[np.int64]
     upper: NDArray[np.int32]
-    lower_first: NDArray[np.int64]
+    lower_first: NDArray[np.uint32]
     lower: NDArray[np.uint32]
+    lower_rest: NDArray[np.uint16]
     triangles: int
     tasks: Tasks
     shared: Derived
@@ -529,13 +532,13 @@ def _children_kernel(parent, child, sibling):
 
 
 @njit
-def _lower_kernel(first, upper, place, lower):
+def _lower_kernel(first, upper, place, lower, rest):
     """List the arcs below every rank, in order of tail; `place` starts where each list begins."""
     for v in range(first.size - 1):
         for e in range(first[v], first[v + 1]):
             head = upper[e]
-            lower[place[head], 0] = e
-            lower[place[head], 1] = first[v + 1]
+            lower[place[head]] = e
+            rest[place[head]] = first[v + 1] - e - 1
             place[head] += 1
 
 
@@ -615,12 +618,13 @@ def make_structure(
         _chordal_kernel(low, high, above_first, above, child, sibling, first, upper, seen)
 
     tasks.run(find, threads, lambda: np.full(n, -1, INDEX))
-    lower_first = offsets(np.bincount(upper, minlength=n))
-    lower = np.empty((upper.size, 2), np.uint32)
-    _lower_kernel(first, upper, lower_first[:-1].copy(), lower)
+    lower_first = offsets(np.bincount(upper, minlength=n)).astype(np.uint32)
+    # (more after one arc, in a clique, would be more arcs than are accepted)
+    lower, rest = np.empty(upper.size, np.uint32), np.empty(upper.size, np.uint16)
+    _lower_kernel(first, upper, lower_first[:-1].copy(), lower, rest)
     return Structure(
-        order, rank, parent, depth, chain, size, first, upper, lower_first, lower, triangles, tasks,
-        Derived(),
+        order, rank, parent, depth, chain, size, first, upper, lower_first, lower, rest,
+        triangles, tasks, Derived(),
     ).frozen()  # fmt: skip
 
 

@@ -304,7 +304,8 @@ def test_light_changes_are_made_without_other_threads() -> None:
     changes = ["light", "light", "heavy", "light", "heavy", "heavy"]
     made = list(build_in_batches(make, changes, 2, 4, is_light=lambda change: change == "light"))
     here = [alone for alone, _ in made]
-    assert here == [True, True, True, True, False, False], "a heavy one alone in its batch is here"
+    # (of two heavy ones in a batch the calling thread may take either)
+    assert all(here[:4]), "a light one is here, and a heavy one alone in its batch"
     assert [threads for _, threads in made] == [4, 4, 4, 4, 2, 2]
 
 

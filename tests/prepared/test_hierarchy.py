@@ -65,9 +65,12 @@ def check_structure(g: sssp.Graph, structure: Structure, order: NDArray[np.int32
         assert (ends > r).all()
         assert set(structure.order[ends].tolist()) == wanted[structure.order[r]]
         assert structure.parent[r] == (ends[0] if ends.size else -1)
-        below = structure.lower[structure.lower_first[r] : structure.lower_first[r + 1]]
-        assert (structure.upper[below[:, 0]] == r).all()
-        assert (np.diff(below[:, 0].astype(np.int64)) > 0).all()
+        own = slice(*structure.lower_first[r : r + 2])
+        below = structure.lower[own].astype(np.int64)
+        assert (structure.upper[below] == r).all()
+        assert (np.diff(below) > 0).all()
+        lists_end = structure.first[np.searchsorted(structure.first, below, side="right")]
+        assert (below + 1 + structure.lower_rest[own] == lists_end).all()
     counts = np.diff(structure.first)
     assert structure.triangles == int((counts * (counts - 1) // 2).sum())
     covered = [range(*part) for part in sorted(structure.tasks.ranges.tolist())]

@@ -216,7 +216,7 @@ def _from_arc(lower, first, end, arc):
     """Return the first position in a sorted list of lower arcs whose arc is at least `arc`."""
     while first < end:
         middle = (first + end) >> ONE
-        if lower[middle, 0] < arc:
+        if lower[middle] < arc:
             first = middle + ONE
         else:
             end = middle
@@ -233,7 +233,7 @@ def _add_weights(one, other, inf):
 
 @njit_vectorized
 def _basic_kernel(
-    low, high, arc_low, arc_high, first, upper, lower_first, lower, weights, above, inf=None
+    low, high, arc_low, arc_high, first, upper, lower_first, lower, rest, weights, above, inf=None
 ):
     """Lower the arcs above the ranks low..high-1 by their lower triangles.
 
@@ -243,7 +243,7 @@ def _basic_kernel(
     Arguments
     ---------
     arc_low, arc_high : uint64; of lower vertices, those whose arcs are from the one up to the other
-    first, upper, lower_first, lower : of the structure, unsigned
+    first, upper, lower_first, lower, rest : of the structure, unsigned
     weights : shape (2 c,)
         Up and down along every arc; those above these ranks are written.
     above : shape (n,), uint32, of one worker
@@ -256,11 +256,11 @@ def _basic_kernel(
             above[upper[arc]] = arc
         end = lower_first[x + ONE]
         for k in range(_from_arc(lower, lower_first[x], end, arc_low), end):
-            below = np.uint64(lower[k, 0])
+            below = np.uint64(lower[k])
             if below >= arc_high:
                 break
             climb, descent = weights[TWO * below], weights[TWO * below + ONE]
-            for other in range(below + ONE, np.uint64(lower[k, 1])):
+            for other in range(below + ONE, below + ONE + np.uint64(rest[k])):
                 up = TWO * np.uint64(above[upper[other]])
                 down = up + ONE
                 # both ways are read before one is written, so that the compiler makes one of them
@@ -308,7 +308,9 @@ def _between_potentials_kernel(first, upper, weights, inf, potentials):
 
 
 @njit_vectorized
-def _perfect_kernel(low, high, arc_low, arc_high, first, upper, lower_first, lower, weights, above):
+def _perfect_kernel(
+    low, high, arc_low, arc_high, first, upper, lower_first, lower, rest, weights, above
+):
     """Lower arcs by triangles whose middle rank is in low..high-1, downward (perfect pass).
 
     Arguments as of `_basic_kernel`, without INF. The arcs above these ranks are final; those of
@@ -324,11 +326,11 @@ def _perfect_kernel(low, high, arc_low, arc_high, first, upper, lower_first, low
         for arc in range(first[x], first[x + ONE]):
             above[upper[arc]] = arc
         for k in range(_from_arc(lower, lower_first[x], end, arc_low), end):
-            below = np.uint64(lower[k, 0])
+            below = np.uint64(lower[k])
             if below >= arc_high:
                 break
             climb, descent = weights[TWO * below], weights[TWO * below + ONE]
-            for other in range(below + ONE, np.uint64(lower[k, 1])):
+            for other in range(below + ONE, below + ONE + np.uint64(rest[k])):
                 up = TWO * np.uint64(above[upper[other]])
                 down = up + ONE
                 there = TWO * other
@@ -493,8 +495,8 @@ class _Customization:
         self.parts = PARTS * self.threads if self.threads > 1 else 1
         self.dtype, self.inf, self.n = dtype, infinity(dtype), structure.order.size
         self.first, self.upper = structure.first.view(np.uint64), structure.upper.view(np.uint32)
-        self.lower_first, self.lower = structure.lower_first.view(np.uint64), structure.lower
-        self.arcs = (self.first, self.upper, self.lower_first, self.lower)
+        lower = structure.lower_first, structure.lower, structure.lower_rest
+        self.arcs = (self.first, self.upper, *lower)
         self.deepest = max(1, int(structure.depth.max(initial=0)))
         self.weights: NDArray[Any] = np.empty(2 * self.upper.size, dtype)
         self.basic = np.empty_like(self.weights)
@@ -578,7 +580,8 @@ class _Customization:
         inside = self.first[low]
         self._run(_perfect_kernel, inside, ALL, low, high)
         middle = (low + high) // 2
-        ends = self.lower[self.lower_first[middle] : self.lower_first[middle + 1], 1]
+        own = slice(*self.structure.lower_first[middle : middle + 2])
+        ends = self.structure.lower[own] + self.structure.lower_rest[own] + 1
         ends = ends[ends < inside]
         cuts = np.unique(ends[:: max(1, ends.size // self.parts)]).astype(np.uint64)
         parts = [

@@ -132,7 +132,7 @@ class LayeredMetric(NamedTuple):
 # ---- a change
 #
 # Kernels hand on their arrays in tuples:
-#   structure : order, first, upper, lower_first, lower
+#   structure : order, first, upper, lower_first, lower, lower_rest
 #   graph : indptr, indices, weights
 #   both : basic and perfect weights, shape (2 c,) each
 #   scratch : of `Whole.scratch`; clean between changes
@@ -189,7 +189,7 @@ def _own_weight(tail, head, graph, inf):
 @njit
 def _renew(v, structure, graph, inf, basic, scratch, counts):
     """Recompute the basic weights of marked arcs above a rank from all their triangles."""
-    order, first, upper, lower_first, lower = structure
+    order, first, upper, lower_first, lower, rest = structure
     above, marks = scratch[0], scratch[3]
     number = basic.dtype.type
     for arc in range(first[v], first[v + 1]):
@@ -200,7 +200,8 @@ def _renew(v, structure, graph, inf, basic, scratch, counts):
                 tail, head = (order[x], order[v]) if down else (order[v], order[x])
                 basic[2 * arc + down] = _own_weight(tail, head, graph, inf)
     for k in range(lower_first[v], lower_first[v + 1]):
-        below, end = np.int64(lower[k, 0]), np.int64(lower[k, 1])
+        below = np.int64(lower[k])
+        end = below + 1 + rest[k]
         climb, descent = basic[2 * below], basic[2 * below + 1]
         for other in range(below + 1, end):
             arc = np.int64(above[upper[other]])
@@ -222,7 +223,7 @@ def _differs(arc, place, before, now):
 @njit
 def _basic_pass(structure, graph, inf, both, scratch, waiting, log, most):
     """Process queued ranks in ascending order; return False if the work limit is exceeded."""
-    _, first, upper, _, _ = structure
+    _, first, upper, _, _, _ = structure
     _, states, places, marks = scratch
     _, begins, held, counts = log
     basic, before = both[0], held[0]
@@ -267,7 +268,7 @@ def _basic_pass(structure, graph, inf, both, scratch, waiting, log, most):
 @njit
 def _make_perfect(v, structure, both, counts):
     """Compute the perfect weights above a rank from its basic ones, as the full pass does."""
-    _, first, upper, _, _ = structure
+    _, first, upper, _, _, _ = structure
     basic, perfect = both
     number = basic.dtype.type
     start, end = first[v], first[v + 1]
@@ -324,7 +325,7 @@ def _concerns(one, other, arc, place, before, perfect):
 @njit
 def _perfect_pass(structure, both, scratch, waiting, log, most, exact):
     """Queue all ranks of the log, and process them in descending order."""
-    order, first, upper, lower_first, lower = structure
+    order, first, upper, lower_first, lower, rest = structure
     _, states, places, marks = scratch
     ranks, begins, held, counts = log
     perfect, before = both[1], held[1]
@@ -344,8 +345,8 @@ def _perfect_pass(structure, both, scratch, waiting, log, most, exact):
         if not some:
             continue
         for k in range(lower_first[v], lower_first[v + 1]):
-            below, arc = np.int64(lower[k, 0]), start
-            for other in range(below + 1, np.int64(lower[k, 1])):
+            below, arc = np.int64(lower[k]), start
+            for other in range(below + 1, below + 1 + rest[k]):
                 while upper[arc] != upper[other]:
                     arc += 1
                 if marks[arc] and (
@@ -538,7 +539,8 @@ def change_arcs(
         return None
     dtype = base.up.weights.dtype
     inf, first = infinity(dtype), structure.first
-    lists = (structure.order, first, structure.upper, structure.lower_first, structure.lower)
+    lower = structure.lower_first, structure.lower, structure.lower_rest
+    lists = (structure.order, first, structure.upper, *lower)
     above = max(thresholds.WEIGHTS_ABOVE, whole.basic.size // thresholds.ABOVE_SHARE)
     begins: NDArray[np.int64] = np.zeros(layer.ranks.size, np.int64)
     np.cumsum(2 * (first[layer.ranks[:-1] + 1] - first[layer.ranks[:-1]]), out=begins[1:])

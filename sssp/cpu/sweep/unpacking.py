@@ -53,14 +53,14 @@ def _hand_on(slot, left, right, flow, sides):
 
 @njit
 def _unpack_kernel(
-    low, high, first, upper, lower_first, lower, basic, street_of, arc_weights, flow, on_arc, sides,
-    above, marks,
+    low, high, first, upper, lower_first, lower, rest, basic, street_of, arc_weights, flow, on_arc,
+    sides, above, marks,
 ):  # fmt: skip
     """Pass the flow of the chordal arcs above the ranks low..high-1 to lower arcs, from the top.
 
     Arguments
     ---------
-    first, upper, lower_first, lower : of the structure, unsigned
+    first, upper, lower_first, lower, rest : of the structure, unsigned
     basic : shape (2 c,), basic weights
     street_of, arc_weights : the arc of the graph on every directed chordal arc, and its weight
     flow : shape (2 c,); of shortcuts it becomes 0
@@ -85,9 +85,9 @@ def _unpack_kernel(
                         above[upper[arc]], marks[upper[arc]] = arc, x
         k = lower_first[x]
         while waiting > 0 and k < lower_first[x + ONE]:
-            below = np.uint64(lower[k, 0])
+            below = np.uint64(lower[k])
             climb, descent = basic[TWO * below], basic[TWO * below + ONE]
-            for other in range(below + ONE, np.uint64(lower[k, 1])):
+            for other in range(below + ONE, below + ONE + np.uint64(rest[k])):
                 y = upper[other]
                 if marks[y] == x:
                     up, far = TWO * np.uint64(above[y]), TWO * other
@@ -163,7 +163,7 @@ def unpack(
     on_arc, n = np.zeros(weights.size), structure.order.size
     arcs = (
         structure.first.view(np.uint64), structure.upper.view(np.uint32),
-        structure.lower_first.view(np.uint64), structure.lower,
+        structure.lower_first, structure.lower, structure.lower_rest,
     )  # fmt: skip
 
     def hand_on(low: int, high: int, scratch: NDArray[np.uint32]) -> None:
