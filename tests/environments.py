@@ -20,7 +20,7 @@ PYTHONS = ("python3.11", "python3.12", "python3.13", "python3.14")
 #: of the project's own dependencies, those whose versions are tested
 LIBRARIES = ("numpy", "scipy", "numba", "networkx")
 #: what the suite runs on, whatever the version
-TOOLS = ("hypothesis", "pandas", "pytest", "pytest-xdist", "tqdm", "isal")
+TOOLS = ("hypothesis", "pandas", "pytest", "pytest-xdist", "tqdm", "isal", "osmium", "pyarrow")
 
 
 def project() -> dict[str, Any]:

@@ -174,7 +174,7 @@ def test_integers_that_numpy_makes_floats_or_objects_of_are_taken() -> None:
     with pytest.raises(TypeError, match="volumes must be integers or floats, not object"):
         table.load(pandas.DataFrame([[0, 1, "two"], [0, 0, 0]]))
     with pytest.raises(sssp.DistanceOverflowError, match="volumes must fit int64, and 1000"):
-        table.load(pandas.DataFrame([[0, 0.5, 10**400], [0, 0, 0]]))
+        table.load(pandas.DataFrame([[0, 0.5, 10**400], [0, 0, 0]], dtype=object))
 
 
 def test_what_stands_behind_a_mask_is_not_added_up() -> None:
