@@ -105,7 +105,10 @@ def ordered_map(work: Callable[[T], R], pieces: Iterable[T], threads: int) -> It
                     wait([under_way[0][1]], POLL_SECONDS)
                     continue
                 piece, own = under_way[place][0], Future[R]()
-                own.set_result(work(piece))
+                try:
+                    own.set_result(work(piece))
+                except Exception as error:  # (that of the first piece counts, in their order)
+                    own.set_exception(error)
                 under_way[place] = piece, own
             _, done = under_way.popleft()
             under_way.extend(islice(submitted, 1))
