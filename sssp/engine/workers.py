@@ -22,6 +22,16 @@ POLL_SECONDS = 0.2
 AHEAD = 2
 
 
+def _do_now(work: Callable[P, R], *arguments: P.args, **options: P.kwargs) -> Future[R]:
+    """Run a function in this thread, and return what a pool would have returned."""
+    future: Future[R] = Future()
+    try:
+        future.set_result(work(*arguments, **options))
+    except Exception as error:
+        future.set_exception(error)
+    return future
+
+
 class Pool(ThreadPoolExecutor):
     """A thread pool that goes on with fewer threads if the system starts no more.
 
@@ -37,11 +47,7 @@ class Pool(ThreadPoolExecutor):
         if not self._threads:
             with suppress(Empty):
                 self._work_queue.get_nowait()
-            future = Future()
-            try:
-                future.set_result(work(*arguments, **options))
-            except Exception as error:
-                future.set_exception(error)
+            return _do_now(work, *arguments, **options)
         return future
 
     def _adjust_thread_count(self) -> None:
@@ -86,15 +92,14 @@ def ordered_map(work: Callable[[T], R], pieces: Iterable[T], threads: int) -> It
     pieces : iterable
         Taken as threads get to them; few results wait for an earlier one at any time.
     threads : int
-        How many pieces are worked on side by side; with 1 the caller's thread does it.
+        How many pieces are worked on side by side; the caller's thread is one of them.
     """
     if threads <= 1:
         yield from map(work, pieces)
         return
-    left = iter(pieces)
     with lend_pool(threads - 1) as pool:
         under_way: deque[tuple[T, Future[R]]] = deque()
-        submitted = ((piece, pool.submit(work, piece)) for piece in left)
+        submitted = ((piece, pool.submit(work, piece)) for piece in pieces)
         under_way.extend(islice(submitted, AHEAD * threads))
         while under_way:
             while not under_way[0][1].done():
@@ -104,12 +109,9 @@ def ordered_map(work: Callable[[T], R], pieces: Iterable[T], threads: int) -> It
                     # with a timeout, for else Ctrl-C is not heard on every system
                     wait([under_way[0][1]], POLL_SECONDS)
                     continue
-                piece, own = under_way[place][0], Future[R]()
-                try:
-                    own.set_result(work(piece))
-                except Exception as error:  # (that of the first piece counts, in their order)
-                    own.set_exception(error)
-                under_way[place] = piece, own
+                # (an error waits its turn: that of the first piece counts, in their order)
+                piece = under_way[place][0]
+                under_way[place] = piece, _do_now(work, piece)
             _, done = under_way.popleft()
             under_way.extend(islice(submitted, 1))
             yield done.result()

@@ -1101,14 +1101,12 @@ class Graph:
             raise ValueError(
                 f"{column.size} weights for {self.m} arcs; values per input row go in as rows="
             )
-        copied = None if self.closed_arcs or self._loops.size else copy_open(column)
-        if copied is None:
-            weights = as_stored(column, self.weights if self.closed_arcs else None)
-        else:
-            weights, extremes = copied
+        before = self.weights if self.closed_arcs else None
+        copied = None if before is not None or self._loops.size else copy_open(column)
+        weights, extremes = copied or (as_stored(column, before), None)
         symmetric = not self.directed and np.array_equal(csr.pick(weights, self._twins), weights)
         graph = self._reweight(weights, directed=not symmetric)
-        if copied is not None:
+        if extremes is not None:
             graph._keep_extremes(extremes, weights.dtype)
         return graph
 
