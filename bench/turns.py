@@ -3,7 +3,8 @@
     python -m bench.turns [GRAPH --coordinates FILE] [--device cuda] [--json FILE]
 
 A graph with coordinates; default USA-road-t.NY. `osm`: one turn is forbidden at 2 of 100 crossings,
-as in OpenStreetMap. `full`: a turn to the left costs 8 s and one to the right 3 s where three
+as in OpenStreetMap. `u-turns`: the same, and U-turns cost 20 s, by weights that may fall by an
+eighth. `full`: a turn to the left costs 8 s and one to the right 3 s where three
 streets meet, 2 of 100 turns are forbidden, and so are U-turns. On the CPU: CPU time of one thread.
 On a GPU: whole calls, and how long the GPU is busy. The models take turns, call by call; medians of
 the times, and of their ratios. Answers are compared, those of prepared maps with searches of the
@@ -30,7 +31,7 @@ from sssp.datasets import find
 GRAPH, COORDINATES = "USA-road-t.NY", "USA-road-d.NY.co"
 #: units of the weights of USA-road-t a second; what turns cost; degrees from which one bends
 SECOND = 278
-LEFT, RIGHT, BEND = 8 * SECOND, 3 * SECOND, 45
+LEFT, RIGHT, BACK, BEND = 8 * SECOND, 3 * SECOND, 20 * SECOND, 45
 #: share of the crossings, or of the turns, where one is forbidden
 FORBIDDEN = 0.02
 MANY, TREES, BATCH, RUNS, PREPARATIONS = 1_000, 64, 256, 15, 3
@@ -51,12 +52,14 @@ def add_turns(g: sssp.Graph, turns: str) -> sssp.Graph:
     via, is_back = g.indices[into], g.indices[out] == g.tails[into]
     is_crossing = (streets[via] >= 3) & ~is_back
     usual = random.permutation(np.flatnonzero(is_crossing))
-    if turns == "osm":
+    if turns != "full":
         usual = usual[np.unique(via[usual], return_index=True)[1]]
     closed = usual[random.random(usual.size) < FORBIDDEN]
     table = into[closed], out[closed], np.full(closed.size, np.inf)
     if turns == "osm":
         return g.with_turns(table, arcs=True)
+    if turns == "u-turns":
+        return g.with_turns(table, arcs=True, u_turns=BACK, lightest=7 / 8)
 
     def cost(angle: Any) -> Any:
         return np.where(is_crossing, LEFT * (angle > BEND) + RIGHT * (angle < -BEND), 0)
@@ -68,7 +71,7 @@ def calls(g: sssp.Graph, h: Any, device: str) -> Iterator[tuple[str, Any, Any]]:
     """Yield names of calls, what asks them, and what gives the same answer in another way."""
     random = np.random.default_rng(SEED)
     sources, ends = random.integers(0, g.n, (2, MANY))
-    weights = [np.maximum(g.weights * part // 8, 1) for part in (7, 9)]
+    weights = [-(-g.weights * part // 8) for part in (7, 9)]
     options: dict[str, Any] = {"device": device, "progress": False}
     if device == "cpu":
         options["threads"] = 1
@@ -146,7 +149,7 @@ def main() -> int:
     at = options.coordinates or (None if options.graph else find(COORDINATES))
     g = (options.graph or find_graph(GRAPH)).load(at)
     listing = Listing({"seed": SEED, "device": options.device, "runs": RUNS}, HEADINGS, CELLS)
-    models = [turns for turns in ("none", "osm", "full") if turns != options.without]
+    models = [turns for turns in ("none", "osm", "u-turns", "full") if turns != options.without]
     measure(listing, g, models, options.device)
     return listing.finish(options.json)
 

@@ -148,9 +148,17 @@ ODDITIES = {
 # ---- turns
 
 
+#: weights may become anything
+UNBOUND = st.just(0.0)
+
+
 @st.composite
 def turned_graphs(
-    draw: st.DrawFn, weights: st.SearchStrategy[Number] = SMALL_INTEGERS, *, closes: bool = True
+    draw: st.DrawFn,
+    weights: st.SearchStrategy[Number] = SMALL_INTEGERS,
+    *,
+    closes: bool = True,
+    lightest: st.SearchStrategy[float] = UNBOUND,
 ) -> tuple[sssp.Graph, dict[str, Any], Turned]:
     """Draw a graph, arguments of `Graph.with_turns` by position, and what turns cost by them."""
     g = graph_of(draw(networks(weights, least_n=1)))
@@ -190,4 +198,5 @@ def turned_graphs(
             ways.add(tuple(way))
     table = tuple(map(list, zip(*rows, strict=True))) if rows else None
     given = {"table": table, "arcs": True, "cost": usual, "u_turns": u_turns, "ways": list(ways)}
+    given["lightest"] = draw(lightest)
     return g, given, Turned(arcs, costs, frozenset(ways))

@@ -13,12 +13,15 @@ from hypothesis import strategies as st
 
 import sssp
 from sssp.cpu.tree import untied_distance
+from sssp.graph.weights import closed_weight
 from tests.naive import Turned
 from tests.solvers import draw_and_ask, every_device, every_solver
-from tests.strategies import DYADIC, GREATEST_N, SMALL_INTEGERS, turned_graphs
+from tests.strategies import DYADIC, GREATEST_N, SMALL_INTEGERS, UNBOUND, turned_graphs
 
 INF = math.inf
 MISSING = np.iinfo(np.int64).max
+#: shares of their weights that arcs may fall to, by which the U-turns that may pay are chosen
+LIGHTEST = st.sampled_from([0.0, 0.5, 1.0])
 
 
 def table_of(turned: Turned, n: int) -> np.ndarray:
@@ -80,12 +83,13 @@ def test_every_method_heeds_turns(solver):
         assert (dense(solver(t, 0)) == expected[0]).all()
         assert (dense(solver(t, range(g.n), targets=[0])) == expected[:, :1]).all()
 
-    draw_and_ask(solver.device, turned_graphs(SMALL_INTEGERS | DYADIC), check, 12)
+    drawn = turned_graphs(SMALL_INTEGERS | DYADIC, lightest=LIGHTEST)
+    draw_and_ask(solver.device, drawn, check, 12)
 
 
 @st.composite
-def questions(draw: st.DrawFn) -> Any:
-    g, given, turned = draw(turned_graphs())
+def questions(draw: st.DrawFn, lightest: st.SearchStrategy[float] = UNBOUND) -> Any:
+    g, given, turned = draw(turned_graphs(lightest=lightest))
     some = st.lists(st.integers(0, g.n - 1), min_size=1, max_size=3)
     return g, given, turned, draw(some), draw(st.sampled_from([None, 3]))
 
@@ -152,7 +156,7 @@ def test_every_question_heeds_turns(device, prepared):
         counts = sssp.reduce(back, every, "count", **on)
         assert (counts == (expected.T < INF).sum(axis=1)).all()
 
-    draw_and_ask(device, questions(), check, 12)
+    draw_and_ask(device, questions(LIGHTEST), check, 12)
 
 
 @pytest.mark.gpu
@@ -392,6 +396,7 @@ def test_arcs_to_ends_of_trips_close_no_cycle(crossing):
         ({"table": ([0, math.nan], [1, 1], [1, 1])}, TypeError, "a column of integers.*row 1"),
         ({"u_turns": -1}, ValueError, "cost of U-turn 0 is -1"),
         ({"u_turns": "no"}, TypeError, "must be one number"),
+        ({"u_turns": 9, "lightest": 1.5}, ValueError, "lightest must be a number from 0 to 1"),
         ({"ways": [[0]]}, ValueError, "way 0 has 1 arcs"),
         ({"ways": [[0, 1], [0, 1, 2]]}, ValueError, "way 1, .* are no path"),
         ({"cost": [1, 2]}, ValueError, "2 costs for 20 pairs"),
@@ -400,6 +405,60 @@ def test_arcs_to_ends_of_trips_close_no_cycle(crossing):
 def test_what_is_no_turn_is_refused(crossing, given, error, words):
     with pytest.raises(error, match=words):
         crossing.with_turns(**given)
+
+
+@given(turned_graphs(SMALL_INTEGERS | DYADIC), st.sampled_from([0.5, 1.0]), st.data())
+def test_u_turns_that_may_pay_are_enough_for_weights_that_are_allowed(drawn, share, data):
+    g, named, _ = drawn
+    every, near = g.with_turns(**named), g.with_turns(**named | {"lightest": share})
+    assert near.turns is not None
+    assert every.turns is not None
+    assert near.turns.split <= every.turns.split
+    is_open = g.without_arcs([]).weights != (closed := closed_weight(g.weights.dtype))
+    least = np.ceil(8 * share * np.where(is_open, g.weights, 0)) / 8
+    more = data.draw(st.lists(st.sampled_from([0, 1, 4]), min_size=g.m, max_size=g.m))
+    weights = (np.ceil(least).astype(g.weights.dtype) if g.weights.dtype.kind == "i" else least) + (
+        np.array(more, g.weights.dtype)
+    )
+    stays = data.draw(st.lists(st.booleans(), min_size=g.m, max_size=g.m))
+    weights = np.where(stays, weights, closed)
+    asked, h = every.with_weights(weights), sssp.prepare(near)
+    expected = dense(sssp.shortest_paths(asked, range(g.n)))
+    for network in (near.with_weights(weights), h.with_weights(weights)):
+        assert (dense(sssp.shortest_paths(network, range(g.n))) == expected).all()
+        back = sssp.shortest_paths(network.reverse(), range(g.n))
+        assert (dense(back) == expected.T).all()
+    tripled = sssp.shortest_paths(asked.scaled(3), range(g.n))
+    if g.weights.dtype.kind == "i":
+        again = pickle.loads(pickle.dumps(near)).with_weights(weights).scaled(3)
+        assert (dense(sssp.shortest_paths(again, range(g.n))) == dense(tripled)).all()
+
+
+def test_weights_that_would_make_other_u_turns_pay_are_refused(tmp_path):
+    # (0 - 1 - 2 - 3 - 4, and 5 beside 1: there is no way from 0 to 5 but back from 2)
+    g = sssp.Graph.from_arcs([0, 1, 2, 3, 1], [1, 2, 3, 4, 5], [4, 4, 4, 4, 4], directed=False)
+    t = g.with_turns(([0], [4], [INF]), u_turns=9, lightest=0.75)
+    t.save(tmp_path / "town.sssp")
+    for one in (t, sssp.read_graph(tmp_path / "town.sssp")):
+        assert one.turns is not None
+        assert one.turns.split == 3  # (1 and the crossings near: from 3 it is too far)
+        assert sssp.shortest_paths(one, 0).distances[5] == 4 + 8 + 9 + 4
+        assert sssp.shortest_paths(one.with_weights(g.weights - 1), 0).distances[5] == 21
+        h = sssp.prepare(one)
+        lighter = g.weights - 2
+        for refuse in (
+            lambda: one.with_weights(lighter),  # noqa: B023
+            lambda: one.with_changes([1], [2]),  # noqa: B023
+            lambda: h.with_weights(lighter),  # noqa: B023
+            lambda: next(h.scenarios([([1], [2])])),  # noqa: B023
+        ):
+            with pytest.raises(ValueError, match=r"gets the weight 2, and .* hold for 3 or more"):
+                refuse()
+        with pytest.raises(ValueError, match="scale the graph first"):
+            one.scaled(1.5)
+    free = g.with_turns(u_turns=9, lightest=1)
+    assert free.turns is not None
+    assert free.turns.split == 0  # (nothing to go around)
 
 
 def test_angles_need_coordinates():

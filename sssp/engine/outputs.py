@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
+#: times its own length that a row may be searched with, and not be copied
+WIDER = 1.125
+
+
 class Entries(NamedTuple):
     """Entries of finished rows, row by row, in order of vertex.
 
@@ -135,6 +139,9 @@ class DenseForm(Form):
     ) -> None:
         self.request, self.dtype, self.n, self._empty = request, dtype, n, empty
         self.shape = request.rows, request.columns(n)
+        # (a row that is searched with few vertices more than it has is not copied for their sake)
+        fits = request.rows == 1 and request.targets is None and request.out is None
+        self._columns = n if fits and n <= self.shape[1] * WIDER else self.shape[1]
         self._lock = threading.Lock()
         self._distances = request.out
         self._predecessors: NDArray[np.int32] | None = None
@@ -152,7 +159,7 @@ class DenseForm(Form):
     def _rows(self, rows: range) -> NDArray[Any]:
         with self._lock:
             if self._distances is None:
-                self._distances = self._empty(self.shape, self.dtype)
+                self._distances = self._empty((self.request.rows, self._columns), self.dtype)
         return self._distances[rows.start : rows.stop]
 
     def _tree_rows(self, rows: range) -> NDArray[np.int32]:
@@ -169,7 +176,7 @@ class DenseForm(Form):
 
     def place(self, rows: range) -> NDArray[Any] | None:
         """Return rows of the matrix itself, if it has all vertices and the search's dtype."""
-        is_whole = self.request.targets is None and self.shape[1] == self.n
+        is_whole = self.request.targets is None and self._columns == self.n
         return self.part(rows) if is_whole else None
 
     def tree_place(self, rows: range) -> NDArray[np.int32] | None:
@@ -191,7 +198,7 @@ class DenseForm(Form):
         none = range(0)
         distances = self._distances if self._distances is not None else self._rows(none)
         if self.request.out is None:
-            distances = narrow(distances, self.request.dtype)
+            distances = narrow(distances[:, : self.shape[1]], self.request.dtype)
         if self._paths is not None:
             _, predecessors = _join_entries(self._paths.release(), self.request, self.n)
             return Answer(distances, predecessors, self._origin)

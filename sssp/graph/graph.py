@@ -1267,6 +1267,7 @@ class Graph:
         u_turns: float | None = None,
         ways: Sequence[ArrayLike] | None = None,
         cost: Callable[[NDArray[np.float64]], ArrayLike] | ArrayLike | None = None,
+        lightest: float = 0.0,
     ) -> Graph:
         """Return the graph with turns that are forbidden, or cost something.
 
@@ -1293,6 +1294,10 @@ class Graph:
             What all other turns cost: one number for each pair of an arc and an arc that it leads
             to, in order of position, first of the former; or a function that makes these of the
             angles, degrees in (-180, 180], 0 straight on and positive to the left.
+        lightest : float, default 0
+            A share of its weight, from 0 to 1, that no arc will fall below; less is refused. Then
+            `u_turns` splits only crossings near other turns, where a U-turn may pay, and
+            everything is faster. 0 allows any weights.
 
         Returns
         -------
@@ -1330,7 +1335,7 @@ class Graph:
         if self.turns is not None:
             raise ValueError("this graph has turns; give new ones to t.without_turns()")
         naming = Naming(self, by_row=not check_arrays.as_flag(arcs, "arcs"))
-        turns = make_turns(naming, table, cost, u_turns, ways)
+        turns = make_turns(naming, table, cost, u_turns, ways, lightest)
         return self._reweight(self.weights, turns=turns)
 
     def _close_vertices(self, vertices: Array) -> Graph:
@@ -1386,8 +1391,13 @@ class Graph:
     def _reweight(self, weights: Array | Callable[[], Array], **changes: Any) -> Graph:
         """Return the graph with other weights, or with a function that computes them."""
         fields = self._fields(weights=weights, **changes)
-        if fields["turns"] is not None and isinstance(weights, np.ndarray):
-            fields["turns"] = fields["turns"].convert_for(weights.dtype)
+        turns = fields["turns"]
+        if turns is not None and turns.lightest.size:
+            if callable(weights):
+                fields["weights"] = weights = weights()
+            turns.refuse_lighter(weights)
+        if turns is not None and isinstance(weights, np.ndarray):
+            fields["turns"] = turns.convert_for(weights.dtype)
         return Graph._from_csr(structure=self._structure, **fields)
 
     def _fields(self, **changes: Any) -> dict[str, Any]:

@@ -35,7 +35,7 @@ Array = NDArray[Any]
 KINDS = ("cost", "no", "only")
 COLUMNS = ("from", "to", "cost", "kind")
 #: arrays of `Turns` in a file
-ARRAYS = ("into", "out", "turn", "costs", "floor", "link_row", "link_turn", "row_turn")
+ARRAYS = ("into", "out", "turn", "costs", "floor", "link_row", "link_turn", "row_turn", "lightest")
 NOTHING: Array = np.empty(0, INT64)
 
 
@@ -158,6 +158,7 @@ class Turns:
     link_row: NDArray[np.int32]  # rows, and the turns whose cost they give
     link_turn: NDArray[np.int32]
     row_turn: NDArray[np.int32]
+    lightest: Array  # least weight of each arc where only U-turns that may pay have costs, or empty
     ways: tuple[tuple[int, ...], ...]
     backward: bool  # whether the expansion is that of the reversed graph, turned around
     expansion: Expansion
@@ -214,6 +215,16 @@ class Turns:
                 return sums
         raise DistanceOverflowError("a weight and the cost of a turn do not fit int64 together")
 
+    def refuse_lighter(self, weights: Array) -> None:
+        """Raise if an arc weighs less than `lightest`: a U-turn may pay where it has no cost."""
+        lighter = np.flatnonzero(weights[: self.lightest.size] < self.lightest)
+        if lighter.size:
+            arc = lighter[0]
+            raise ValueError(
+                f"arc {arc} gets the weight {weights[arc]}, and the turns of this graph hold for "
+                f"{self.lightest[arc]} or more there: a smaller lightest= in with_turns allows it"
+            )
+
     @property
     def cost_something(self) -> bool:
         """Whether some turn costs something and is not forbidden."""
@@ -257,7 +268,8 @@ class Turns:
         """Return the turns that are forbidden; all others are free."""
         is_free = self.costs != closed_weight(self.costs.dtype)
         costs, floor = np.where(is_free, 0, self.costs), np.zeros_like(self.floor)
-        return replace(self, costs=costs.astype(self.costs.dtype), floor=floor)
+        costs = costs.astype(self.costs.dtype)
+        return replace(self, costs=costs, floor=floor, lightest=self.lightest[:0])
 
     def forbid_at(self, indptr: Array, heads: Array, vertices: Array) -> Turns:
         """Return the turns of a graph with these arcs where no path may pass some vertices."""
@@ -280,9 +292,16 @@ class Turns:
 
     def scale(self, factor: float) -> Turns:
         """Return the turns with integer costs ``rint(costs * factor)``."""
-        return replace(
-            self, costs=scale_weights(self.costs, factor), floor=scale_weights(self.floor, factor)
+        rounds = factor != np.rint(factor) or self.costs.dtype.kind == "f"
+        if rounds and self.lightest.size:
+            raise ValueError(
+                "rounding could make U-turns pay that have no cost, by lightest= in with_turns: "
+                "scale the graph first, then give it turns"
+            )
+        costs, floor, lightest = (
+            scale_weights(column, factor) for column in (self.costs, self.floor, self.lightest)
         )
+        return replace(self, costs=costs, floor=floor, lightest=lightest)
 
     def carry_over(self, indptr: Array, indices: Array, places: Array) -> Turns:
         """Return the turns of a graph whose arc ``places[a]`` is arc a of this one, -1: none."""
@@ -297,12 +316,13 @@ class Turns:
             vars(self)
             | {"into": into[kept], "out": out[kept], "turn": self.turn[kept]}
             | {"row_turn": np.where(met[self.row_turn], self.row_turn, -1)}
-            | {"ways": tuple(way for way in ways if min(way) >= 0)},
+            | {"ways": tuple(way for way in ways if min(way) >= 0)}
+            | {"lightest": self.lightest[places[: self.lightest.size] >= 0]},
         )
 
     def reverse(self, places: Array) -> Turns:
         """Return the turns of the reversed graph; `places` are the new positions of arcs."""
-        turned = _reverse(self.into, self.out, self.ways, places.astype(INDEX))
+        turned = _reverse(vars(self), places.astype(INDEX))
         order = np.lexsort((turned["out"], turned["into"]))
         turned |= {"into": turned["into"][order], "out": turned["out"][order]}
         return replace(
@@ -335,12 +355,14 @@ def unpack_turns(
         return None
     names = [*ARRAYS, "ways", "way_sizes"]
     fields: dict[str, Any] = {name: arrays.get(f"turns_{name}", NOTHING) for name in names}
-    into, out, turn, costs, floor, link_row, link_turn, row_turn, ways, sizes = fields.values()
+    into, out, turn, costs, floor, link_row, link_turn, row_turn, light, ways, sizes = (
+        fields.values()
+    )
     m, tails = indices.size, csr.tails_of(indptr)
     whole = all(
         column.ndim == 1 and column.dtype.kind == "i"
         for name, column in fields.items()
-        if name not in ("costs", "floor")
+        if name not in ("costs", "floor", "lightest")
     )
     right = (
         whole
@@ -350,6 +372,7 @@ def unpack_turns(
         and floor.ndim == costs.ndim == 1
         and floor.size <= costs.size
         and floor.dtype == costs.dtype in (INT64, FLOAT64)
+        and light.shape in ((0,), (m,))
         and all((column >= 0).all() for column in (costs, floor, sizes - 2))
         and sizes.sum() == ways.size
         and all(check_arrays.are_within(column, 0, m) for column in (into, out, ways))
@@ -413,6 +436,7 @@ def make_turns(
     cost: Callable[[Array], Any] | Any,
     u_turns: float | None,
     ways: Sequence[Any] | None,
+    lightest: float,
 ) -> Turns:
     """Return the turns that the arguments of `Graph.with_turns` describe."""
     graph, m = naming.graph, naming.graph.m
@@ -431,6 +455,7 @@ def make_turns(
         _refuse_overflow(values, graph.weights[link_key % max(m, 1)], link_row)
     named = np.unique(np.concatenate([link_key, keys[only]]))
     usual_keys, usual = _usual_costs(naming, cost, u_turns)
+    least = _lightest_weights(naming, lightest)
     floor = np.zeros(named.size, usual.dtype)
     place = np.searchsorted(usual_keys, named)
     known = place < usual_keys.size
@@ -451,10 +476,13 @@ def make_turns(
         "link_row": link_row,
         "link_turn": link_turn,
         "row_turn": row_turn,
+        "lightest": NOTHING if u_turns is None else least,
         "ways": _read_ways(naming, ways),
         "backward": False,
     }
     assert naming.integral == (fields["costs"].dtype.kind == "i")
+    if fields["lightest"].size:
+        fields = _price_u_turns(graph.indptr, graph.indices, fields)
     return _expand_turns(graph.indptr, graph.indices, fields)
 
 
@@ -666,6 +694,64 @@ def _usual_costs(naming: Naming, cost: Any, u_turns: float | None) -> tuple[Arra
     return into * graph.m + out, usual
 
 
+def _lightest_weights(naming: Naming, share: float) -> Array:
+    """Return a share of the weight of every arc, 0 for closed ones; nothing if the share is 0."""
+    weights = naming.graph.weights
+    if not (check_arrays.is_real(share) and 0 <= share <= 1):
+        raise ValueError(f"lightest must be a number from 0 to 1, not {share!r}")
+    if not share:
+        return NOTHING
+    if naming.graph.least_weight < 0:
+        raise ValueError("lightest= needs weights of 0 or more: a U-turn may pay anywhere else")
+    is_open = weights != closed_weight(weights.dtype)
+    least = np.where(is_open, weights, 0) * share
+    return np.ceil(least).astype(INT64) if naming.integral else least.astype(FLOAT64)
+
+
+def _price_u_turns(indptr: Array, heads: Array, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return turns with costs of U-turns only where these may pay, by arcs of `lightest` weights.
+
+    Coming back to a crossing where all turns are free gains nothing. So a U-turn pays only beyond a
+    crossing with turns, and pays most at the next crossing. At crossings farther away U-turns may
+    stay free: no shortest path makes them if the way there and back costs more than a U-turn.
+    """
+    into, out, turn, costs = (fields[name] for name in ("into", "out", "turn", "costs"))
+    n, tails, twins = indptr.size - 1, csr.tails_of(indptr), csr.twins_of(indptr, heads)
+    has_others = np.diff(indptr) > 1  # (what a U-turn at a dead end costs, cost= says)
+    general = (turn >= fields["floor"].size) & (heads[out] == tails[into]) & has_others[heads[into]]
+    has_turns = np.zeros(n, np.bool_)
+    has_turns[heads[into[~general]]] = True
+    has_turns[[heads[arc] for way in fields["ways"] for arc in way[:-1]]] = True
+    if not (general.any() and has_turns.any()):
+        others = {name: fields[name][~general] for name in ("into", "out", "turn")}
+        return fields | others | {"lightest": NOTHING}
+    price = costs[turn[general][0]]
+    there = np.flatnonzero(twins >= 0)
+    least = fields["lightest"].astype(FLOAT64)
+    around = least[there] + least[twins[there]]
+    far = np.full(n, np.inf)
+    far[heads[has_turns[tails]]] = 0
+    far[tails[there[around == 0]]] = 0  # (ways of no length: a tie could hide a U-turn)
+    if price == closed_weight(costs.dtype):
+        around = np.zeros(there.size)
+    # (sums of floats are rounded)
+    reached, limit = np.isfinite(far), float(price) * (1 + 1e-9)
+    while reached.any():
+        arcs = np.flatnonzero(reached[tails[there]])
+        ends, before = heads[there[arcs]], far.copy()
+        sums = far[tails[there[arcs]]] + around[arcs]
+        np.minimum.at(far, ends[sums <= limit], sums[sums <= limit])
+        reached = far < before
+    pays = (has_turns | np.isfinite(far)) & has_others
+    own = np.flatnonzero((twins >= 0) & pays[heads])
+    own = own[~np.isin(own, into[~general][out[~general] == twins[into[~general]]])]
+    return fields | {
+        "into": np.concatenate([into[~general], own]),
+        "out": np.concatenate([out[~general], twins[own]]),
+        "turn": np.concatenate([turn[~general], np.full(own.size, turn[general][0])]),
+    }
+
+
 def _angles(graph: Any, into: Array, out: Array) -> Array:
     """Return turning angles in degrees, in (-180, 180], positive to the left."""
     if graph.coordinates is None:
@@ -805,7 +891,7 @@ def _expand_turns(indptr: Array, heads: Array, fields: dict[str, Any]) -> Turns:
         there, tails, back = csr.transpose(indptr, heads)
         places = np.empty(back.size, INT64)
         places[back] = np.arange(back.size)
-        turned = kept | _reverse(kept["into"], kept["out"], kept["ways"], places)
+        turned = kept | _reverse(kept, places)
         return _expand_turns(there, tails, turned | {"backward": False}).reverse(back)
     for name in ("into", "out", "turn", "link_row", "link_turn", "row_turn"):
         kept[name] = np.asarray(kept[name]).astype(INDEX)
@@ -814,10 +900,13 @@ def _expand_turns(indptr: Array, heads: Array, fields: dict[str, Any]) -> Turns:
     return Turns(**kept, expansion=_expand(indptr, heads, kept))
 
 
-def _reverse(into: Array, out: Array, ways: Any, places: Array) -> dict[str, Any]:
-    """Return turns and ways in reverse, given the new positions of arcs."""
-    turned = tuple(tuple(places[list(way[::-1])].tolist()) for way in ways)
-    return {"into": places[out], "out": places[into], "ways": turned}
+def _reverse(fields: dict[str, Any], places: Array) -> dict[str, Any]:
+    """Return the fields of turns that name arcs, in reverse, given the new positions of arcs."""
+    lightest = fields["lightest"].copy()
+    lightest[places[: lightest.size]] = fields["lightest"]
+    ways = tuple(tuple(places[list(way[::-1])].tolist()) for way in fields["ways"])
+    into, out = places[fields["out"]], places[fields["into"]]
+    return {"into": into, "out": out, "ways": ways, "lightest": lightest}
 
 
 def _expand(indptr: Array, heads: Array, fields: dict[str, Any]) -> Expansion:
