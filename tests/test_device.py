@@ -414,3 +414,18 @@ def test_a_call_that_runs_on_one_device_refuses_several_in_the_same_words():
         for device in (["cpu", "cpu"], "cuda:all"):
             with pytest.raises(DeviceError, match="this call runs on one device, not on"):
                 call(device)
+
+
+def test_an_opencl_device_whose_compiler_fails_is_named_with_what_it_says(monkeypatch):
+    compiler = pytest.importorskip("sssp.opencl.compiler", exc_type=ImportError)
+    if not compiler.find_devices():
+        pytest.skip("OpenCL finds no device")
+
+    def fail(*_: Any) -> None:
+        raise compiler.cl.Error("clBuildProgram failed\n\nerror: unknown target CPU")
+
+    monkeypatch.setattr(compiler.cl, "Program", fail)
+    compiler._compiler_flaw.cache_clear()
+    with pytest.raises(DeviceError, match="cannot be used: its compiler fails: error: unknown t"):
+        sssp.all_pairs(sssp.road_like(3), device="opencl:0")
+    compiler._compiler_flaw.cache_clear()

@@ -25,6 +25,7 @@ import pytest
 import sssp
 from sssp import datasets
 from sssp.apps.terminal.outcome import USAGE_ERROR
+from tests.conftest import usable
 from tests.osm_files import find_extract
 from tests.pages import ROOT, blocks_of, cells_of, shell_lines_of, split_last, written_pages
 from tests.solvers import SIMULATOR
@@ -107,12 +108,12 @@ def provide(need: str, monkeypatch: pytest.MonkeyPatch) -> None:
     elif need == "gpu":
         if SIMULATOR:
             pytest.skip("pages run on a GPU, which the simulator is too slow for")
-        from tests.conftest import usable
-
         usable("cuda")
     elif need not in SPECIAL:
         module, _, version = need.partition(">=")
         pytest.importorskip(module, version or None, reason=f"{need} is not installed")
+    if need == "pyopencl":
+        usable("opencl")
     if need == "matplotlib":
         import_module("matplotlib").use("Agg")
     if need == "osmnx":

@@ -88,7 +88,22 @@ def flaw_of(device: Any) -> str:
         return "its driver says that it is not available"
     if not device.compiler_available:
         return "its driver has no compiler"
-    return "" if device.endian_little else "it is big-endian"
+    return _compiler_flaw(device.int_ptr) if device.endian_little else "it is big-endian"
+
+
+@cache
+def _compiler_flaw(pointer: int) -> str:
+    """Return why a device cannot compile the least program; empty if it can.
+
+    PoCL 3.0 fails so on processors that are newer than its compiler.
+    """
+    context = cl.Context([cl.Device.from_int_ptr(pointer)])
+    try:
+        cl.Program(context, "kernel void nothing() {}").build()
+    except cl.Error as error:
+        lines = str(error).splitlines()
+        return f"its compiler fails: {next((s for s in lines if 'error:' in s), lines[0])}"
+    return ""
 
 
 def describe(device: Any) -> str:
