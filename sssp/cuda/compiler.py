@@ -18,10 +18,12 @@ def kernel_with(**options: Any) -> Callable[[Any], Any]:
     def decorate(function: Any) -> Any:
         if SIMULATOR:  # which knows no options, and compiles nothing
             return cuda.jit(function)
+        from sssp.cuda.direct_launch import DirectLaunch
         from sssp.cuda.kernel_cache import DeviceCodeCache
 
         dispatcher = cuda.jit(**options)(function)
         dispatcher._cache = DeviceCodeCache(function, repr(sorted(options.items())))
+        dispatcher.call = DirectLaunch(dispatcher)
         return dispatcher
 
     return decorate

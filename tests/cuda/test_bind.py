@@ -1,4 +1,4 @@
-"""Arguments of a launch are found by the names of a kernel's parameters."""
+"""Arguments of a launch are found by the names of a kernel's parameters, and arrive as given."""
 
 from __future__ import annotations
 
@@ -37,6 +37,33 @@ def test_the_order_of_arguments_is_that_of_the_parameters() -> None:
         *bind(_subtract_kernel, {"minuend": five, "other": out}, subtrahend=five, difference=out)
     )
     assert out.copy_to_host().tolist() == [0] * 4
+
+
+@kernel
+def _describe_kernel(array, plane, places, scale, is_open, found):
+    """Write what a kernel sees of its arguments."""
+    found[0], found[1], found[2] = array.size, plane.shape[0], plane.shape[1]
+    found[3], found[4] = array[1], plane[1, 1]
+    found[5] = places[0] + 10 * places[1]
+    found[6] = scale
+    found[7] = 1 if is_open else 0
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_each_launch_of_a_kernel_sees_its_own_arguments(dtype: Any) -> None:
+    out = cuda.to_device(np.zeros(8))
+    for times in range(3):  # (the first is Numba's own launch)
+        for number in (np.int32(2), np.float32(2.5), np.float64(0.5), 7, 1.25):
+            array = np.arange(5 + times, dtype=dtype)
+            plane = np.arange(12, dtype=dtype).reshape(3, 4)[:, times:]
+            places = np.int32(3), np.int64(times)
+            is_open = times == 1
+            there = cuda.to_device(array), cuda.to_device(plane.copy())
+            _describe_kernel[1, 1](*there, places, number, is_open, out)
+            expected = [5 + times, 3, 4 - times, 1, 5 + times, 3 + 10 * times, number, is_open]
+            assert out.copy_to_host().tolist() == expected
+            _subtract_kernel[1, 8](there[0], there[0][:3], out[:3])
+            assert out.copy_to_host()[:3].tolist() == [0] * 3
 
 
 def test_names_that_are_missing_or_unknown_are_named() -> None:
