@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -228,10 +229,12 @@ def test_memory_is_not_reused_while_another_stream_works_on_it(device: str) -> N
             total = max(total, source[(place + turn) % source.size])
         found[place] = total
 
-    size = 7 << 20  # (of no other test: what these have left may come back in the midst of it)
+    # (what other tests have left may not come back in the midst of it, and is not of this size)
+    size = 7 << 20
     with select(0):
         found, stream = pool.device_array(256, np.int32), cuda.stream()
         for _ in range(3):
+            gc.collect()
             pool.release()
             array = pool.device_array(size, np.int32)
             array.copy_to_device(np.full(size, 1, np.int32))
