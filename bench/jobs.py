@@ -236,7 +236,7 @@ def main() -> int:
     parser.add_argument("--devices", help="names with commas between (default: all GPUs)")
     options = parser.parse_args()
     if options.devices is None:
-        from sssp.calls.placement import named_devices
+        from sssp.calls.choose_device import named_devices
 
         devices = named_devices("cuda:all")
     else:

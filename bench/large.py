@@ -30,7 +30,7 @@ import sssp
 from bench.graphs import SEED, add_arguments, choose_maker
 from bench.listing import Listing, make_parser
 from bench.sweeps import CELLS, HEADINGS, RUNS, Bench
-from sssp.calls.placement import named_devices
+from sssp.calls.choose_device import named_devices
 from sssp.cuda.availability import select
 
 Vertices = NDArray[np.int64]

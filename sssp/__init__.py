@@ -53,7 +53,8 @@ _NAMES = {
         "Dijkstra FloydWarshall Johnson RepeatedSquaring ThresholdDijkstra"
     ),
     "prepared.hierarchy": "Hierarchy",
-    "prepared.prepare": "prepare read_hierarchy",
+    "prepared.hierarchy_file": "read_hierarchy",
+    "prepared.prepare": "prepare",
     "results": "Alternatives NearestFacilities ShortestPaths Trips",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from sssp.calls.placement import _number
+from sssp.calls.choose_device import _number
 from sssp.errors import SSSPError
 from tests.checkout import ROOT
 from tests.solvers import SIMULATOR, Solver

@@ -14,14 +14,14 @@ import pytest
 
 import sssp
 from sssp.bench.papers.baselines import BaselineDijkstra, BaselineFloydWarshall
-from sssp.calls import placement
-from sssp.calls.make_plan import _estimate, make_plan
-from sssp.calls.placement import (
+from sssp.calls import choose_device as choice
+from sssp.calls.choose_device import (
     Work,
     choose_device,
     search_work,
     trip_work,
 )
+from sssp.calls.make_plan import _estimate, make_plan
 from sssp.engine import plan as plans
 from sssp.engine import thresholds
 from sssp.engine.device_names import VARIABLE
@@ -44,10 +44,10 @@ VERY_SLOW = Work(2 * START)
 def new_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget what this process knows of its GPU."""
     monkeypatch.delenv(VARIABLE, raising=False)
-    monkeypatch.setattr(placement, "_started", set())
-    monkeypatch.setattr(placement, "_spent", {})
+    monkeypatch.setattr(choice, "_started", set())
+    monkeypatch.setattr(choice, "_spent", {})
     kept_on_disk(monkeypatch)
-    for remembered in (placement._gpu_is_usable, plans.warn_once):
+    for remembered in (choice._gpu_is_usable, plans.warn_once):
         remembered.cache_clear()
 
 
@@ -59,9 +59,9 @@ def kept_on_disk(monkeypatch: pytest.MonkeyPatch, *kernels: str) -> None:
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with a GPU, which is never really used."""
-    monkeypatch.setattr(placement, "_number", lambda named: int(named.partition(":")[2] or 0))
-    monkeypatch.setattr(placement, "_gpu_is_usable", lambda: True)
-    monkeypatch.setattr(placement, "_has_room", lambda needed: True)
+    monkeypatch.setattr(choice, "_number", lambda named: int(named.partition(":")[2] or 0))
+    monkeypatch.setattr(choice, "_gpu_is_usable", lambda: True)
+    monkeypatch.setattr(choice, "_has_room", lambda needed: True)
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def untouchable(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(named: str) -> int:
         raise AssertionError(f"the driver was asked for {named}")
 
-    monkeypatch.setattr(placement, "_number", fail)
+    monkeypatch.setattr(choice, "_number", fail)
 
 
 def place(work: Work | None, device: str = "auto", **options: Any) -> tuple[str, bool]:
@@ -194,7 +194,7 @@ def test_a_gpu_is_started_once_the_calls_that_are_worth_it_have_taken_long_enoug
 def test_what_is_compiled_or_loaded_already_is_not_waited_for(monkeypatch):
     work = Work(1.1 * thresholds.LOAD)
     assert choose_device("auto", sssp.BellmanFord(), work) == ("cpu", False)
-    monkeypatch.setattr(placement, "_spent", {})
+    monkeypatch.setattr(choice, "_spent", {})
     kept_on_disk(monkeypatch, "sssp.cuda.search.bellman_ford.push._make_push_kernel._push_kernel")
     assert place(Work(1.1 * thresholds.LOAD))[0] == "cpu"
     assert choose_device("auto", sssp.BellmanFord(), work)[0] == "cuda:0"
@@ -222,7 +222,7 @@ def test_methods_that_share_their_kernels_start_a_gpu_for_each_other(first):
 
 @pytest.mark.usefixtures("untouchable")
 def test_small_work_asks_no_driver(monkeypatch):
-    monkeypatch.setattr(placement, "_started", STARTED)
+    monkeypatch.setattr(choice, "_started", STARTED)
     g = sssp.road_like(1000)
     assert sssp.shortest_paths(g, 0).device == "cpu"
     assert sssp.shortest_paths(g, range(20), predecessors=True, targets=[5]).device == "cpu"
@@ -235,7 +235,7 @@ def test_small_work_asks_no_driver(monkeypatch):
 
 @pytest.mark.usefixtures("untouchable")
 def test_what_stays_on_the_cpu_asks_no_driver(monkeypatch):
-    monkeypatch.setattr(placement, "_started", STARTED)
+    monkeypatch.setattr(choice, "_started", STARTED)
     for name in ("WORTH_A_GPU", "LOAD", "COMPILE"):
         monkeypatch.setattr(thresholds, name, 0.0)
     monkeypatch.setattr("sssp.engine.thresholds.NOT_ESTIMATED", 0)
@@ -250,7 +250,7 @@ def test_what_stays_on_the_cpu_asks_no_driver(monkeypatch):
     assert sssp.all_pairs([[0, 5]] * 2, method="floyd-warshall", dtype=float).device == "cpu"
     assert sssp.all_pairs([[0, 5]] * 2, method=BaselineFloydWarshall()).device == "cpu"
     assert sssp.all_pairs([[0, 5]] * 2, memory_limit=1 << 30).device == "cpu"
-    monkeypatch.setattr(placement, "_home", os.getpid() + 1)
+    monkeypatch.setattr(choice, "_home", os.getpid() + 1)
     assert sssp.shortest_paths(GRAPH, 0).device == "cpu"
 
 
@@ -264,7 +264,7 @@ def test_what_stays_on_the_cpu_asks_no_driver(monkeypatch):
 )
 @pytest.mark.usefixtures("gpu")
 def test_results_and_graphs_that_do_not_fit_stay_on_the_cpu(work, answer, monkeypatch):
-    monkeypatch.setattr(placement, "_has_room", lambda needed: needed < 1 << 40)
+    monkeypatch.setattr(choice, "_has_room", lambda needed: needed < 1 << 40)
     assert place(work)[0] == answer
 
 
@@ -275,7 +275,7 @@ def test_a_machine_without_a_gpu_is_asked_once_and_says_so_once(monkeypatch, cap
         asked.append(named)
         raise DeviceError("no NVIDIA driver works here")
 
-    monkeypatch.setattr(placement, "_number", missing)
+    monkeypatch.setattr(choice, "_number", missing)
     with caplog.at_level(logging.INFO, "sssp"):
         assert [place(VERY_SLOW)[0] for _ in range(3)] == ["cpu"] * 3
     assert asked == ["cuda"]
@@ -287,7 +287,7 @@ def test_a_machine_without_a_gpu_is_asked_once_and_says_so_once(monkeypatch, cap
 def test_the_simulator_is_no_gpu(monkeypatch, caplog):
     numba = pytest.importorskip("sssp.cuda.availability", exc_type=sssp.MissingExtraError)
     monkeypatch.setattr(numba, "SIMULATOR", True)
-    monkeypatch.setattr(placement, "_number", lambda named: 0)
+    monkeypatch.setattr(choice, "_number", lambda named: 0)
     with caplog.at_level(logging.INFO, "sssp"):
         assert place(VERY_SLOW)[0] == "cpu"
     assert "simulator" in caplog.text

@@ -50,7 +50,7 @@ OPENED_FROM_BELOW = {("sssp.results.trees", "sssp.apps.page.explore")}
 #: modules inside the package that programs import beside `sssp` and its public modules
 INSIDE = {
     "cli": {
-        "calls.placement",
+        "calls.choose_device",
         "cuda.arrays",
         "cuda.availability",
         "cuda.device_memory",
@@ -65,7 +65,7 @@ INSIDE = {
     # a job plans its blocks, and so is a part of the engine that writes tables
     "jobs": {
         "calls.many_sources",
-        "calls.placement",
+        "calls.choose_device",
         "calls.make_plan",
         "calls.shortest_paths",
         "cpu.tree_sums",
@@ -83,7 +83,7 @@ INSIDE = {
         "kernels.dtypes",
         "kernels.locks",
         "loaders._files",
-        "prepared.prepare",
+        "prepared.hierarchy_file",
     },
     "networkx": {"kernels.dtypes"},
     "page": {
@@ -99,7 +99,7 @@ INSIDE = {
         "graph.parquet",
         "graph.sphere",
         "loaders._files",
-        "prepared.prepare",
+        "prepared.hierarchy_file",
     },
 }
 #: the baselines of papers, and the tables that set our figures beside published ones

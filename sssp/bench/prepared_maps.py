@@ -183,7 +183,7 @@ class MapContender:
 
 
 class PreparedMaps(BenchTable):
-    """The table of prepared maps beside searches on their graphs.
+    """Benchmark table: queries of prepared maps compared with searches of the same graphs.
 
     Rivals that prepare maps are asked too; on the first device both the prepared map and the
     graph are asked, on the others the map alone.

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sssp import methods
+from sssp.calls.choose_device import Work, matrix_work, place, search_work
 from sssp.calls.johnson import johnson
 from sssp.calls.make_plan import make_plan
-from sssp.calls.placement import Work, matrix_work, place, search_work
 from sssp.calls.shortest_paths import run_plan, solve_plan
 from sssp.engine import matrix_request, thresholds
 from sssp.engine.device_names import kind_of, named_device, refuse_several

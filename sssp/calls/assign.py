@@ -333,10 +333,10 @@ class _Users:
             They are not the flows of these classes, or something travels on a closed row.
         """
         if self.selected is not None:
-            raise ValueError("of a start nobody knows which trips use a row: omit start or select")
+            raise ValueError("which trips of a start use a row is unknown: omit start or select")
         turns = self.costs.graph.turns
         if turns is not None and turns.cost_something:
-            raise ValueError("of a start nobody knows what its turns cost: omit start")
+            raise ValueError("for a start it is unknown what its turns cost: omit start")
         if self.costs.graph._rows_go_both_ways:
             raise ValueError(
                 "a start needs rows with one direction: make the graph of them with directed=True"
@@ -423,7 +423,7 @@ def _by_class(demand: Any, classes: Any) -> dict[str, Any]:
     """Return the demand and the extra costs of every class."""
     if classes is None:
         if isinstance(demand, Mapping):
-            raise ValueError("a demand by class needs classes, with what rows cost each besides")
+            raise ValueError("a demand by class needs classes=, the extra costs of rows by class")
         return {EVERYBODY: (demand, 0.0)}
     if not isinstance(classes, Mapping) or not isinstance(demand, Mapping):
         raise TypeError("classes and demand must then both be mappings of names, as dicts")

@@ -173,12 +173,12 @@ def _check(status: int, source: int) -> None:
     """Raise the error for a row's status code."""
     if status == OVERFLOW:
         raise DistanceOverflowError(
-            f"more shortest paths lead from source {source} to a vertex than float64 counts; "
+            f"the number of shortest paths from source {source} to a vertex exceeds float64; "
             "weights that differ more have fewer ties"
         )
     if status != DONE:
         raise ValueError(
-            f"shortest paths from source {source} cannot be counted: arcs of weight 0, or too "
-            "light beside the distance for a float, close a cycle; merge the ends of such arcs, or "
+            f"shortest paths from source {source} cannot be counted: arcs of weight 0, or lost "
+            "to rounding beside the distance, close a cycle; merge the ends of such arcs, or "
             "give them a weight (g.scaled(1000) makes integers)"
         )

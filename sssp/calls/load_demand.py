@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sssp.calls.choose_device import named_devices
 from sssp.calls.many_sources import iter_blocks
-from sssp.calls.placement import named_devices
 from sssp.cpu.sweep.flow_driver import SweptFlows
 from sssp.cpu.tree_sums import check_arc_values, flow_on_input
 from sssp.engine import thresholds

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sssp import methods
-from sssp.calls.placement import Work, place, search_work
+from sssp.calls.choose_device import Work, place, search_work
 from sssp.engine import check_arguments, thresholds
 from sssp.engine.arc_ends import ArcEnds
 from sssp.engine.memory import FEWER_ROWS
@@ -251,7 +251,7 @@ def choose_search(
         try:
             return searched, as_method(method, own)
         except ValueError as error:
-            raise ValueError(f"{error}; of h.graph every method may be asked") from None
+            raise ValueError(f"{error}; h.graph takes every method") from None
     chosen = as_method(method, known)
     if chosen.weighted or user.turns is None:
         return searched, chosen

@@ -207,7 +207,7 @@ def iter_blocks(
         memory_limit=memory_limit, stream=stream, progress=progress, advice=SMALLER_BLOCKS,
     )  # fmt: skip
     if plan.request.single:
-        raise TypeError("iter_blocks takes a row of sources; for one call sssp.shortest_paths")
+        raise TypeError("iter_blocks takes a sequence of sources; for one use sssp.shortest_paths")
     if block_size is None:
         block_size = max(1, thresholds.ITERATED_BYTES // max(1, 8 * g.n))
     size = as_count(block_size, "block_size")

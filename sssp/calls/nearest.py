@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from sssp.calls.choose_device import place
 from sssp.calls.make_plan import choose_search, make_request
-from sssp.calls.placement import place
 from sssp.calls.shortest_paths import failure, run_plan
 from sssp.cpu.search.nearest_labels import Table, empty_table, leads_on, merge_kernel, solve
 from sssp.engine import thresholds

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from sssp.calls.choose_device import named_devices, place, search_work, trip_work
 from sssp.calls.make_plan import choose_search, make_request
-from sssp.calls.placement import named_devices, place, search_work, trip_work
 from sssp.calls.shortest_paths import failure
 from sssp.cpu.search.a_star import landmark_bytes
 from sssp.cpu.tree import find_walks, untied_distance

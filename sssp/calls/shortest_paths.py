@@ -141,8 +141,8 @@ def shortest_paths(
     264,000 vertices or 4 on a million; but starting it takes a process 1.5 seconds, and some 10
     more where kernels have to be compiled, so the CPU goes on until that much work was worth it. A
     call whose `memory_limit` is given stays on the CPU; one with `stream` or ``output="device"``
-    needs a GPU. See `sssp.calls.placement`. Of several GPUs each has the graph, and takes the next
-    rows as it gets to them; the answer is in order, the same as from one, and stands twice in
+    needs a GPU. See `sssp.calls.choose_device`. Of several GPUs each has the graph, and takes the
+    next rows as it gets to them; the answer is in order, the same as from one, and stands twice in
     memory while its parts are put together, but with `out`.
 
     Examples

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.calls.placement import matrix_work, place
+from sssp.calls.choose_device import matrix_work, place
 from sssp.cpu.csgraph_kernels import LARGEST, counts_kernel, dense_kernel, look_kernel
 from sssp.csgraph.scipy_rows import SearchResult, as_floats, is_exact, validate, with_null
 from sssp.engine.matrix_request import MatrixRequest, NegativeDiagonalError

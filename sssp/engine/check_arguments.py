@@ -150,8 +150,8 @@ def as_starts(
         return graph.indices[places].astype(INT64), places, single
     if turns.expansion.after is None:
         raise ValueError(
-            "on a reversed graph with turns no trip starts after an arc: ask the graph itself, "
-            "with target_arcs="
+            "a reversed graph with turns does not take source_arcs=: ask the graph itself, with "
+            "target_arcs="
         )
     return turns.expansion.after[places], places, single
 
@@ -403,8 +403,8 @@ def _as_table(edges: Any, values: Any) -> Decay:
     edges, values = parts
     if edges.size != values.size:
         raise ValueError(
-            f"a decay needs a value for every edge, not {values.size} for {edges.size}: that of "
-            "the distances up to the edge, from the one before"
+            f"a decay needs a value for every edge, not {values.size} for {edges.size}: it holds "
+            "for distances above the edge before, up to this edge"
         )
     if edges[0] < 0 or (np.diff(edges) <= 0).any():
         raise ValueError("the edges of a decay must ascend, from 0 or more")

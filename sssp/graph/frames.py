@@ -152,8 +152,8 @@ def node_coordinates(nodes: Any) -> Array | None:
         for name, other in (DEGREES, DEGREES[::-1]):
             if name in known:
                 raise GraphFormatError(
-                    f"nodes has a column {known[name]!r}, but no column {other!r}: one says no "
-                    "place"
+                    f"nodes has a column {known[name]!r}, but no column {other!r}: a place "
+                    "needs both"
                 )
         return None
     pairs = np.stack(columns, axis=1)
@@ -167,8 +167,8 @@ def node_coordinates(nodes: Any) -> Array | None:
     beyond = (np.abs(pairs) > MOST_DEGREES).any(axis=1)
     if system is not None and projected and names is not None and not beyond.any():
         raise GraphFormatError(
-            f"nodes: the points are projected ({system.name}), and what x and y are they do not "
-            "say: call the columns lon and lat if they are degrees, else drop them and give "
+            f"nodes: the points are projected ({system.name}), so x and y may not be degrees: "
+            "call the columns lon and lat if they are degrees, else drop them and give "
             "nodes.to_crs(4326)"
         )
     _refuse(

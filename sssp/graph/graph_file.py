@@ -134,7 +134,7 @@ def unpack(
     fields["input"] = _unpack_input(path, arrays)
     fields["about"] = meta.get("about", {})
     if type(fields["about"]) is not dict:
-        raise GraphFormatError("about is not what it should be", path=path)
+        raise GraphFormatError("about is not a dictionary", path=path)
     fields["turns"] = unpack_turns(path, meta, arrays, fields["indptr"], fields["indices"])
     return fields
 
@@ -147,7 +147,7 @@ def _unpack_input(path: str | PathLike[str], arrays: dict[str, Array]) -> dict[s
         texts = arrays.get(_TEXTS + name)
         if texts is not None:
             if not (_is(column, (column.size,), INDEX) and are_within(column, 0, texts.size)):
-                raise GraphFormatError(f"the column {quote(name)} has no such texts", path=path)
+                raise GraphFormatError(f"the column {quote(name)} has bad text numbers", path=path)
             column = texts.astype(object)[column]
         columns[name] = column
     return columns
@@ -223,5 +223,5 @@ def _unpack_labels(
         try:
             return as_labels(labels, n)
         except ValueError as error:
-            raise GraphFormatError(f"the labels are no labels: {error}", path=path) from None
+            raise GraphFormatError(f"the labels are not valid: {error}", path=path) from None
     raise GraphFormatError(f"the labels are not those of {n} vertices", path=path)

@@ -295,7 +295,7 @@ class Turns:
         rounds = factor != np.rint(factor) or self.costs.dtype.kind == "f"
         if rounds and self.lightest.size:
             raise ValueError(
-                "rounding could make U-turns pay that have no cost, by lightest= in with_turns: "
+                "after rounding, U-turns that lightest= leaves without a cost could be cheapest: "
                 "scale the graph first, then give it turns"
             )
         costs, floor, lightest = (
@@ -650,7 +650,7 @@ def _read_ways(naming: Naming, ways: Sequence[Any] | None) -> tuple[tuple[int, .
     for number, way in enumerate(ways or ()):
         names = _arc_names(naming, way, f"way {number}")
         if names.size < 2:
-            raise ValueError(f"way {number} has {names.size} arcs: two are the least that turn")
+            raise ValueError(f"way {number} has {names.size} arcs: a turn needs at least two")
         both = naming.both_ways(names)
         if (both[0] < 0).any():
             continue
@@ -682,8 +682,8 @@ def _usual_costs(naming: Naming, cost: Any, u_turns: float | None) -> tuple[Arra
         usual = as_costs(values, "pair of arcs", naming.integral)
         if usual.size != out.size:
             raise ValueError(
-                f"{usual.size} costs for {out.size} pairs of an arc and one that it leads to: they "
-                "stand in order of the first, then of the second"
+                f"{usual.size} costs for {out.size} pairs of consecutive arcs: give one for each, "
+                "sorted by the first arc, then by the second"
             )
     if u_turns is not None:
         if not check_arrays.is_real(u_turns):
@@ -702,7 +702,7 @@ def _lightest_weights(naming: Naming, share: float) -> Array:
     if not share:
         return NOTHING
     if naming.graph.least_weight < 0:
-        raise ValueError("lightest= needs weights of 0 or more: a U-turn may pay anywhere else")
+        raise ValueError("lightest= needs weights of 0 or more: else a U-turn may pay anywhere")
     is_open = weights != closed_weight(weights.dtype)
     least = np.where(is_open, weights, 0) * share
     return np.ceil(least).astype(INT64) if naming.integral else least.astype(FLOAT64)

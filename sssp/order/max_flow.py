@@ -398,7 +398,7 @@ def _from_sinks_kernel(size, turn, flow, arcs, stack):
 
 @njit_uncounted
 def _side_by_sources(flow, row, turn):
-    """Return the side of a vertex of the band, for the cut nearest to the sources."""
+    """Return which side of the cut nearest to the sources a vertex of the band lies on."""
     if flow[row, OUT] == turn:
         return NEAR
     return BETWEEN if flow[row, IN] == turn or flow[row, KIND] == SOURCE else FAR
@@ -406,7 +406,7 @@ def _side_by_sources(flow, row, turn):
 
 @njit_uncounted
 def _side_by_sinks(flow, row, turn):
-    """Return the side of a vertex of the band, for the cut nearest to the sinks."""
+    """Return which side of the cut nearest to the sinks a vertex of the band lies on."""
     out = flow[row, OUT] == turn
     if flow[row, IN] == turn or (out and flow[row, BEFORE] == NONE):
         return FAR

@@ -414,7 +414,7 @@ class Hierarchy:
     def _change_opposite(
         self, graph: Graph, places: NDArray[np.int64], threads: int | None
     ) -> Hierarchy:
-        """Return the version with the same arcs changed in the hierarchy of the reversed graph."""
+        """Return the version whose reverse hierarchy has the same arcs changed."""
         assert self._opposite is not None
         there = self._opposite.graph
         arcs = there.arcs(graph.indices[places], graph.tails[places])

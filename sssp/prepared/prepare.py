@@ -1,14 +1,7 @@
-"""`prepare` and `read_hierarchy`: make a hierarchy from a graph, or read it from a file.
-
-A file (``.sssp``) holds the order of the vertices, from which the structure follows in a tenth of
-the time that the order took, and the graph, unless the structure alone was saved; then a digest of
-the topology stands for it. Whatever permutation a file holds makes a right hierarchy, and one that
-is too large is refused like any other: nothing in a file has to be trusted.
-"""
+"""Prepare a map: find an order of its vertices, and build the hierarchy for an order."""
 
 from __future__ import annotations
 
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -18,16 +11,12 @@ from sssp.engine.check_arguments import as_memory_limit, as_network
 from sssp.engine.memory import check_memory
 from sssp.engine.progress import check_progress, progress_bar
 from sssp.engine.threads import check_threads
-from sssp.errors import GraphFormatError
 from sssp.graph.graph import Graph
-from sssp.graph.graph_file import unpack
-from sssp.graph.reading import graph_of
 from sssp.graph.turns import Expansion
 from sssp.kernels.dtypes import INDEX
-from sssp.loaders import read_any
 from sssp.order.nested_dissection import SeparatorTooLarge, elimination_order
 from sssp.order.structure import MOST_ARCS, make_structure, neighbours
-from sssp.prepared.hierarchy import ALONE, WITH_GRAPH, Hierarchy, topology_digest
+from sssp.prepared.hierarchy import Hierarchy
 
 #: more triangles than so many, and than so many for a vertex or arc, are no road network's
 MANY_TRIANGLES, TRIANGLES_EACH = 10**8, 1000
@@ -118,12 +107,12 @@ def prepare(
             )
         except SeparatorTooLarge as error:
             raise ValueError(
-                f"this is no road network: {error.separator:,} vertices have to go to cut "
-                f"{error.piece:,} into halves, and would be joined by an arc each to each; {ADVICE}"
+                f"this is no road network: {error.separator:,} vertices are needed to "
+                f"split {error.piece:,} in half, and would all be joined to one another; {ADVICE}"
             ) from None
     if graph.turns is not None:
         order = _order_of_streets(searched, graph.turns.expansion, order)
-    return _build(graph, around, order, workers, limit)
+    return build_hierarchy(graph, around, order, workers, limit)
 
 
 def _numbers_of_streets(expansion: Expansion) -> NDArray[np.int64]:
@@ -161,133 +150,11 @@ def _order_of_streets(
     return np.lexsort((rank[numbers], _leads_on(searched))).astype(INDEX)
 
 
-def read_hierarchy(
-    path: str | PathLike[str],
-    graph: Graph | None = None,
-    *,
-    threads: int | None = None,
-    memory_limit: float | None = None,
-) -> Hierarchy:
-    """Read a prepared map that `Hierarchy.save` wrote.
-
-    Parameters
-    ----------
-    path : path-like
-        A file, plain or compressed.
-    graph : Graph, optional
-        With the same vertices and arcs as the one that was prepared, whatever they weigh; its
-        weights count. A file that holds the structure alone needs it.
-    threads : int, optional
-        Greatest number of threads.
-    memory_limit : number, optional
-        Bytes that structure and weights may take; by default the machine's memory.
-
-    Returns
-    -------
-    Hierarchy
-
-    Raises
-    ------
-    GraphFormatError
-        The file is damaged, holds no hierarchy, or that of a graph with other vertices or arcs.
-    TypeError
-        The file holds the structure alone, and no graph is given.
-    NegativeCycleError
-        A cycle is of negative length, wherever it is.
-    DistanceOverflowError, ValueError, DeviceError
-        As `prepare` raises them.
-
-    Notes
-    -----
-    The structure is made anew from the order, and the weights from those of the graph.
-    """
-    given = None if graph is None else as_network(graph)
-    return _hierarchy_in(read_any(path), path, given, threads, memory_limit)
-
-
-def read_network(
-    path: str | PathLike[str], coordinates: str | PathLike[str] | None = None
-) -> Graph | Hierarchy:
-    """Read a graph, or a prepared map where the file holds one.
-
-    It is read once, from the beginning to the end, so a pipe will do.
-
-    Parameters
-    ----------
-    path : path-like
-        As `sssp.read_graph` and `read_hierarchy` take it.
-    coordinates : path-like, optional
-        A DIMACS ``.co`` file for the same vertices.
-
-    Raises
-    ------
-    GraphFormatError, OSError, TypeError, NegativeCycleError, ValueError, DeviceError
-        As those raise them.
-    """
-    content = read_any(path)
-    if not _holds_hierarchy(content):
-        return graph_of(content, path, coordinates)
-    given = None if coordinates is None else graph_of(content, path, coordinates)
-    return _hierarchy_in(content, path, given, None, None)
-
-
-def _holds_hierarchy(content: Any) -> bool:
-    """Return whether a file's content, from `read_any`, was written by `Hierarchy.save`."""
-    return isinstance(content, tuple) and content[0].get("kind") in (WITH_GRAPH, ALONE)
-
-
-def _hierarchy_in(
-    content: Any,
-    path: str | PathLike[str],
-    graph: Graph | None,
-    threads: int | None,
-    memory_limit: float | None,
-) -> Hierarchy:
-    """Return the hierarchy in a file; `graph`, if given, replaces that in the file."""
-    if not _holds_hierarchy(content):
-        raise GraphFormatError(
-            "the file holds no hierarchy; sssp.prepare(sssp.read_graph(path)) makes one", path=path
-        )
-    meta, arrays = content
-    if meta["kind"] == WITH_GRAPH:
-        own = Graph._from_csr(**unpack(path, *content))
-        graph = graph or own
-        same = graph is own or topology_digest(graph._searched) == topology_digest(own._searched)
-    elif graph is None:
-        raise TypeError(
-            f"{path} holds the structure of a hierarchy alone, without weights; pass the "
-            "graph whose weights count, read_hierarchy(path, graph=g)"
-        )
-    else:
-        same = topology_digest(graph._searched) == meta.get("topology")
-    if not same:
-        raise GraphFormatError(
-            "the hierarchy is that of a graph with other vertices or arcs; closed arcs keep their "
-            "places (g.without_arcs), whatever else changes needs sssp.prepare(g)",
-            path=path,
-        )
-    order = _order_in(arrays, path, graph._searched.n)
-    workers, limit = check_threads(threads), as_memory_limit(memory_limit)
-    return _build(graph, neighbours(graph._searched), order, workers, limit)
-
-
-def _order_in(arrays: dict[str, Any], path: str | PathLike[str], n: int) -> NDArray[np.int32]:
-    """Return the order of vertices in a file, after checking it."""
-    order = arrays.get("order")
-    if order is None or order.shape != (n,) or order.dtype != INDEX:
-        raise GraphFormatError("the order of the vertices is missing or no order", path=path)
-    if n and (order.min() < 0 or order.max() >= n):
-        raise GraphFormatError("the order names a vertex that there is not", path=path)
-    if (np.bincount(order, minlength=n) == 0).any():
-        raise GraphFormatError("the order leaves out a vertex", path=path)
-    return np.asarray(order, INDEX)
-
-
 def _most_triangles(graph: Graph) -> int:
     return max(MANY_TRIANGLES, TRIANGLES_EACH * (graph.n + graph.m))
 
 
-def _build(
+def build_hierarchy(
     graph: Graph,
     around: tuple[NDArray[np.int64], NDArray[np.int32]],
     order: NDArray[np.int32],

@@ -12,7 +12,7 @@ import sssp
 from sssp.bench.__main__ import main
 from sssp.bench.papers import matrix_tables
 from sssp.bench.papers.matrix_tables import BLOCKS, DENSE_TABLES, PUBLISHED
-from sssp.calls import placement
+from sssp.calls import choose_device
 from sssp.errors import DeviceError, SSSPError
 
 SIZES = (5, 70)
@@ -34,7 +34,7 @@ def tiny(monkeypatch):
 
 def has_opencl():
     try:
-        return placement._number("opencl") >= 0
+        return choose_device._number("opencl") >= 0
     except SSSPError:
         return False
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp.calls import placement
+from sssp.calls import choose_device
 from sssp.engine import thresholds
 from sssp.engine.plan import warn_once
 from tests.cuda.conftest import SIMULATOR
@@ -22,8 +22,8 @@ pytestmark = [
 @pytest.fixture(autouse=True)
 def by_the_rule(device, monkeypatch):
     monkeypatch.delenv("SSSP_DEVICE", raising=False)
-    monkeypatch.setattr(placement, "_started", set())
-    monkeypatch.setattr(placement, "_spent", {})
+    monkeypatch.setattr(choose_device, "_started", set())
+    monkeypatch.setattr(choose_device, "_spent", {})
 
 
 def assert_same(found, expected):

@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Make calls that use every kernel, and report the compiled functions."""
-    from sssp.calls.placement import choose_device
+    from sssp.calls.choose_device import choose_device
     from sssp.engine.progress import progress_bar
     from sssp.kernels import cache, cache_files
 

@@ -36,7 +36,7 @@ from sssp.engine.request import Answer, Request
 from sssp.errors import GraphFormatError, JobError
 from sssp.kernels.locks import make_lock
 from sssp.methods import BellmanFord, BreadthFirst, Dijkstra, Method
-from sssp.prepared.prepare import read_network
+from sssp.prepared.hierarchy_file import read_network
 
 #: the field of a table that holds distances
 DISTANCES = "distances"

@@ -24,7 +24,7 @@ from sssp.apps.jobs import blocks, stores
 from sssp.apps.jobs.blocks import Done
 from sssp.apps.jobs.manifest import FRAME, Manifest
 from sssp.apps.jobs.runners import LocalRunner, Runner, runner_of
-from sssp.calls.placement import named_devices
+from sssp.calls.choose_device import named_devices
 from sssp.cpu.tree_sums import check_arc_values
 from sssp.engine.check_arguments import as_count, as_network, as_vertices
 from sssp.engine.exact_sums import as_numbers
@@ -34,7 +34,7 @@ from sssp.engine.threads import check_threads
 from sssp.errors import JobError, quote
 from sssp.graph.check_arrays import as_flag, number_array
 from sssp.methods import Method
-from sssp.prepared.prepare import read_network
+from sssp.prepared.hierarchy_file import read_network
 
 #: searches of a job whose rows are certified, if the call names no number
 CERTIFIED = 16

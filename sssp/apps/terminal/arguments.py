@@ -130,7 +130,7 @@ class NamedGraph:
         """Read or make the graph, or the prepared map if the file holds one; raises as `load`."""
         if self.path is None or self.roads or self.is_table:
             return self.load(coordinates)
-        from sssp.prepared.prepare import read_network
+        from sssp.prepared.hierarchy_file import read_network
 
         return read_network(self.path, coordinates)
 

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.sweep.flows import lanes_kernel, load_kernel, skim_kernel, slots_kernel
-from sssp.cpu.sweep.sweeps import LANES, Arcs, lanes_memory, select_arcs
+from sssp.cpu.sweep.selection import select_arcs
+from sssp.cpu.sweep.sweeps import LANES, Arcs, lanes_memory
 from sssp.cpu.sweep.unpacking import street_of_slots, sum_over_shortcuts, unpack
 from sssp.cpu.tree_sums import add_at
 from sssp.engine import thresholds

@@ -28,8 +28,9 @@ from numpy.typing import NDArray
 from sssp.cpu.search_driver import Rows, Scratch, SingleRows, ranges_of
 from sssp.cpu.solved_rows import HostRows, list_reached
 from sssp.cpu.sweep import sweeps
+from sssp.cpu.sweep.selection import Selection, ancestors_of, select_arcs
 from sssp.cpu.sweep.sweep_trips import solve_trips
-from sssp.cpu.sweep.sweeps import LANES, Selection, ancestors_of, lanes_memory, select_arcs
+from sssp.cpu.sweep.sweeps import LANES, lanes_memory
 from sssp.cpu.tree import branches_kernel, reset, untied_distance
 from sssp.engine import thresholds
 from sssp.engine.float_sums import ordered_sums_of_lanes

@@ -13,8 +13,7 @@ Many sources are swept `LANES` at a time: side by side in memory, a vertex after
 one vector instruction serves them all. Their distances stand in order of vertex right away. Ranks
 that are no ancestors of a source get no entry before they are swept, so nothing is filled first.
 
-With targets, only those and their ancestors are swept: they alone lead there (RPHAST; Delling,
-Goldberg and Werneck 2011). Which ranks these are is kept, their arcs are packed anew.
+With targets, only these and their ancestors are swept (`sssp.cpu.sweep.selection`).
 
 Arcs come in a tuple, those of a base and a layer over it (`sssp.cpu.sweep.partial_customization`):
 first, ends and weights by rank, then the ranks that have others, ascending, and first, ends and
@@ -23,18 +22,13 @@ weights by place among those. A kernel passes the ranks in order, and so these t
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.tree import reset
-from sssp.graph.csr import freeze
-from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit, njit_uncounted, njit_vectorized
-from sssp.order.structure import Ancestors, Structure, find_ancestors
 
 #: sources that are swept side by side: a cache line of int32
 LANES = 16
@@ -43,8 +37,6 @@ ZERO, ONE, WIDE = np.uint64(0), np.uint64(1), np.uint64(LANES)
 FIRST_CAPACITY = 4096
 #: greater than any rank
 ALL = np.uint64(1) << np.uint64(40)
-#: where a structure keeps the ancestors of the last targets
-KEPT = "ancestors"
 #: arcs of a base and a layer, as kernels take them
 Arcs = tuple[NDArray[Any], ...]
 
@@ -365,90 +357,6 @@ def lanes_memory(places: int, lanes: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     flat = np.empty(size + line, np.uint8)
     start = -flat.ctypes.data % line
     return flat[start : start + size].view(dtype).reshape(places, lanes)
-
-
-# ---- what is swept
-
-
-class Selection(NamedTuple):
-    """Selected ranks to sweep, and the downward arcs to them (RPHAST).
-
-    Attributes
-    ----------
-    places : ndarray, shape (n,), int32
-        Of every rank, where its distances stand in a block; -1: it is not swept.
-    order : ndarray, shape (s,), int32
-        The places of the ranks that are swept, ascending by rank.
-    arcs : tuple of ndarrays
-        Those down, of a base and a layer; ends are places.
-    """
-
-    places: NDArray[np.int32]
-    order: NDArray[np.int32]
-    arcs: Arcs
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of memory."""
-        return sum([array.nbytes for array in (self.places, self.order, *self.arcs)])
-
-
-def ancestors_of(structure: Structure, ranks: NDArray[np.int32]) -> Ancestors:
-    """Return the `Ancestors` of given ranks; those of the last two calls are kept.
-
-    Versions of a map, which share its structure, are mostly asked for the same vertices.
-    """
-    kept: deque[tuple[NDArray[np.int32], Ancestors]]
-    kept = structure.shared.get_or_build(KEPT, lambda: deque(maxlen=2))
-    for known, ancestors in list(kept):
-        if np.array_equal(known, ranks):
-            return ancestors
-    ancestors = find_ancestors(structure.parent, ranks)
-    kept.append((ranks.copy(), ancestors))
-    return ancestors
-
-
-@njit
-def _select_kernel(chosen_ranks, places, arcs_of_all, chosen_first, chosen_ends, chosen):
-    """Copy the arcs of selected ranks, with ends renumbered; only count without output arrays."""
-    first, ends, weights, ranks, own_first, own_ends, own_weights = arcs_of_all
-    changes = 0
-    arcs = np.uint64(0)
-    for place in range(chosen_ranks.size):
-        rank = np.uint64(chosen_ranks[place])
-        while changes < ranks.size and ranks[changes] < rank:
-            changes += 1
-        is_own = changes < ranks.size and ranks[changes] == rank
-        start, end = np.uint64(first[rank]), np.uint64(first[rank + ONE])
-        if is_own:
-            start, end = np.uint64(own_first[changes]), np.uint64(own_first[changes + 1])
-        if chosen.size:
-            for arc in range(start, end):
-                chosen_ends[arcs + arc - start] = places[own_ends[arc] if is_own else ends[arc]]
-                chosen[arcs + arc - start] = own_weights[arc] if is_own else weights[arc]
-        arcs += end - start
-        chosen_first[place + 1] = arcs
-
-
-def select_arcs(
-    arcs: Arcs, ancestors: Ancestors, check: Callable[[int], object] = lambda nbytes: None
-) -> Selection:
-    """Return the selection for given ranks: these, their ancestors, and the arcs between them.
-
-    O(s) time and that of copying their arcs. `check` gets the bytes of the selection before they
-    are allocated, and may raise.
-    """
-    (places, chosen_ranks), dtype = ancestors, arcs[2].dtype
-    first = np.zeros(chosen_ranks.size + 1, np.uint32)
-    counted = np.empty(0, np.uint32), np.empty(0, dtype)
-    _select_kernel(chosen_ranks, places, arcs, first, *counted)
-    size = int(first[-1])
-    check(2 * first.nbytes + size * (first.itemsize + dtype.itemsize) + places.nbytes)
-    chosen = first, np.empty(size, np.uint32), np.empty(size, dtype)
-    _select_kernel(chosen_ranks, places, arcs, *chosen)
-    no_layer = np.empty(0, np.uint32), np.zeros(1, np.uint32), chosen[1][:0], chosen[2][:0]
-    order = freeze(np.arange(chosen_ranks.size, dtype=INDEX))
-    return Selection(places, order, (*chosen, *no_layer))
 
 
 # ---- paths to a few targets, each from its end, without a sweep of all ranks

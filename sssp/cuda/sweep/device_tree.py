@@ -261,7 +261,7 @@ class DeviceTree(Arrays):
         return self.made.get_or_build(key, make)
 
     def outside(self, tier: int, dtype: np.dtype[Any]) -> int:
-        """Return how many weights of a tier need global memory, as shared memory is too small."""
+        """Return how many weights of a tier go to global memory; 0 if shared memory holds all."""
         room = self.rooms[tier]
         if room.shared_bytes(dtype, packs=True, outside=False) <= most_shared_bytes():
             return 0
@@ -300,7 +300,7 @@ class Above(Arrays):
 
 
 def _cut_into_bundles(structure: Structure) -> Bundles:
-    """Cut the elimination tree, into wider bundles if levels would be left above them."""
+    """Cut the elimination tree into bundles; use wider ones if levels would be left over."""
     bundles = make_bundles(structure, LIMITS, TOP)
     return bundles if bundles.levels.size == 1 else make_bundles(structure, LIMITS + WIDER, TOP)
 

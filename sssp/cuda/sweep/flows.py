@@ -88,7 +88,7 @@ def make_streets_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _streets_kernel(slots, arc_weights, weights, triangles):
-        """Mark slots that weigh what an arc of the graph weighs, a thread per arc.
+        """Mark chordal arcs whose weight equals that of their input arc, a thread per arc.
 
         =========== ====== ====== ==============================================================
         argument    shape  dtype  written by

@@ -370,7 +370,7 @@ class _Trips:
 
 
 def _launch_trips(stream: Any, scratch: _Scratch, climbs: _Climbs, bound: Any) -> None:
-    """Launch a batch of trips, from copying their ends to copying their distances."""
+    """Queue a batch of trips: copy their ends in, search, and copy the distances out."""
     own, tree = climbs.map, climbs.map.tree
     sources, targets = scratch.ends[0], scratch.ends[1]
     rank_of, depth, height = tree["rank_of"], tree["depth"], np.uint32(tree.height)

@@ -61,7 +61,7 @@ class Limits(NamedTuple):
 
 @dataclass(frozen=True)
 class Words:
-    """The representation of distances in push form: 64-bit words with device functions, and marks.
+    """Encoding of distances and round stamps in 64-bit words, for push relaxation.
 
     A distance of 32 bits shares its word with the stamp of the round in which it fell last, which
     stands in the lower half and so never decides a minimum. One of 64 bits is the word, and the
@@ -82,7 +82,7 @@ class Words:
 
 @cache
 def words_of(itemsize: int) -> Words:
-    """Return the representation for distances of 4 or 8 bytes."""
+    """Return the word encoding (`Words`) for distances of 4 or 8 bytes."""
     stamps = itemsize == 4
 
     @inline
