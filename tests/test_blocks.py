@@ -498,7 +498,7 @@ def test_blocks_are_checked_at_the_call() -> None:
         sssp.iter_blocks(g, [1, 100])
     with pytest.raises(TypeError, match="colour"):
         sssp.iter_blocks(g, [1], colour="red")  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="a row of sources"):
+    with pytest.raises(TypeError, match="a sequence of sources"):
         sssp.iter_blocks(g, 1)
     for size in (0, 2.5, "3", True):
         with pytest.raises(ValueError, match="block_size must be an integer of 1 or more"):

@@ -22,10 +22,9 @@ PARSED_ONLY = {"bench", "compile", "run", "serve"}
 #: the part of the earth that the examples name points of
 WEST, EAST, SOUTH, NORTH = -74.05, -73.90, 40.66, 40.82
 #: packages that an example needs, by what tells that it does
-NEEDED = {
-    **{".parquet": "pyarrow", ".png": "matplotlib", ".svg": "matplotlib"},
-    **{".gpkg": "geopandas", ".geojson": "geopandas"},
-}
+NEEDED = {".parquet": "pyarrow", ".png": "matplotlib", ".svg": "matplotlib"} | dict.fromkeys(
+    (".gpkg", ".geojson"), "geopandas"
+)
 
 
 def examples(command: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
