@@ -414,12 +414,11 @@ def test_u_turns_that_may_pay_are_enough_for_weights_that_are_allowed(drawn, sha
     assert near.turns is not None
     assert every.turns is not None
     assert near.turns.split <= every.turns.split
-    is_open = g.without_arcs([]).weights != (closed := closed_weight(g.weights.dtype))
-    least = np.ceil(8 * share * np.where(is_open, g.weights, 0)) / 8
+    closed, integral = closed_weight(g.weights.dtype), g.weights.dtype.kind == "i"
+    least = share * np.where(g.weights == closed, 0, g.weights)
     more = data.draw(st.lists(st.sampled_from([0, 1, 4]), min_size=g.m, max_size=g.m))
-    weights = (np.ceil(least).astype(g.weights.dtype) if g.weights.dtype.kind == "i" else least) + (
-        np.array(more, g.weights.dtype)
-    )
+    weights = (np.ceil(least) if integral else least).astype(g.weights.dtype)
+    weights += np.array(more, g.weights.dtype)
     stays = data.draw(st.lists(st.booleans(), min_size=g.m, max_size=g.m))
     weights = np.where(stays, weights, closed)
     asked, h = every.with_weights(weights), sssp.prepare(near)
@@ -428,8 +427,8 @@ def test_u_turns_that_may_pay_are_enough_for_weights_that_are_allowed(drawn, sha
         assert (dense(sssp.shortest_paths(network, range(g.n))) == expected).all()
         back = sssp.shortest_paths(network.reverse(), range(g.n))
         assert (dense(back) == expected.T).all()
-    tripled = sssp.shortest_paths(asked.scaled(3), range(g.n))
-    if g.weights.dtype.kind == "i":
+    if integral:
+        tripled = sssp.shortest_paths(asked.scaled(3), range(g.n))
         again = pickle.loads(pickle.dumps(near)).with_weights(weights).scaled(3)
         assert (dense(sssp.shortest_paths(again, range(g.n))) == dense(tripled)).all()
 

@@ -22,7 +22,7 @@ NUMBERS = frozenset({int, float, bool, np.bool_, np.float32, np.float64}).union(
 
 
 class DirectLaunch:
-    """How one kernel is launched: by Numba at first, for each set of types, then directly.
+    """Launch one kernel: through Numba at first, for each set of types, then directly.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class DirectLaunch:
             kind = type(argument)
             if kind is DeviceNDArray:
                 types.append(argument._numba_type_._code)
-                words += words_of(argument)
+                words += pack_array(argument)
             elif kind in NUMBERS:
                 types.append(kind)
                 words.append(argument)
@@ -67,7 +67,7 @@ class DirectLaunch:
         launch(configuration.stream, chosen, function.kernel, *words)
 
 
-def words_of(array: Any) -> tuple[int, ...]:
+def pack_array(array: Any) -> tuple[int, ...]:
     """Return the words that stand for an array among the arguments of a compiled kernel."""
     known: tuple[int, ...] | None = array.__dict__.get("words")
     if known is None:

@@ -8,7 +8,6 @@ the targets, or one number per row (`FinishedRows`). The form that stays on a GP
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.engine import thresholds
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import bytes_of_entry, narrow
 from sssp.engine.reductions import Block, Reduction, Step
@@ -25,10 +25,6 @@ from sssp.kernels.dtypes import INDEX, INT64
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-
-#: times its own length that a row may be searched with, and not be copied
-WIDER = 1.125
 
 
 class Entries(NamedTuple):
@@ -141,14 +137,14 @@ class DenseForm(Form):
         self.shape = request.rows, request.columns(n)
         # (a row that is searched with few vertices more than it has is not copied for their sake)
         fits = request.rows == 1 and request.targets is None and request.out is None
-        self._columns = n if fits and n <= self.shape[1] * WIDER else self.shape[1]
+        self._columns = n if fits and n <= self.shape[1] * thresholds.WIDER_ROW else self.shape[1]
         self._lock = threading.Lock()
         self._distances = request.out
         self._predecessors: NDArray[np.int32] | None = None
         self._paths: _Collected | None = None
         self._origin: NDArray[np.int32] | None = None
         if request.out is None:
-            self.nbytes += math.prod(self.shape) * bytes_of_entry(dtype, request.dtype)
+            self.nbytes += request.rows * self._columns * bytes_of_entry(dtype, request.dtype)
         if request.predecessors and request.targets is not None:
             self._paths = _Collected(request)
         elif request.predecessors:

@@ -482,7 +482,7 @@ def make_turns(
     }
     assert naming.integral == (fields["costs"].dtype.kind == "i")
     if fields["lightest"].size:
-        fields = _price_u_turns(graph.indptr, graph.indices, fields)
+        fields = _keep_useful_u_turns(graph.indptr, graph.indices, fields)
     return _expand_turns(graph.indptr, graph.indices, fields)
 
 
@@ -708,48 +708,44 @@ def _lightest_weights(naming: Naming, share: float) -> Array:
     return np.ceil(least).astype(INT64) if naming.integral else least.astype(FLOAT64)
 
 
-def _price_u_turns(indptr: Array, heads: Array, fields: dict[str, Any]) -> dict[str, Any]:
-    """Return turns with costs of U-turns only where these may pay, by arcs of `lightest` weights.
+def _keep_useful_u_turns(indptr: Array, heads: Array, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return turns without costs of U-turns that cannot pay, if arcs weigh `lightest` or more.
 
     Coming back to a crossing where all turns are free gains nothing. So a U-turn pays only beyond a
     crossing with turns, and pays most at the next crossing. At crossings farther away U-turns may
     stay free: no shortest path makes them if the way there and back costs more than a U-turn.
     """
-    into, out, turn, costs = (fields[name] for name in ("into", "out", "turn", "costs"))
+    into, out, turn = (fields[name] for name in ("into", "out", "turn"))
     n, tails, twins = indptr.size - 1, csr.tails_of(indptr), csr.twins_of(indptr, heads)
-    has_others = np.diff(indptr) > 1  # (what a U-turn at a dead end costs, cost= says)
-    general = (turn >= fields["floor"].size) & (heads[out] == tails[into]) & has_others[heads[into]]
+    # (what a U-turn at a dead end costs, cost= says)
+    general = (heads[out] == tails[into]) & (np.diff(indptr) > 1)[heads[into]]
+    general &= turn >= fields["floor"].size
     has_turns = np.zeros(n, np.bool_)
     has_turns[heads[into[~general]]] = True
     has_turns[[heads[arc] for way in fields["ways"] for arc in way[:-1]]] = True
-    if not (general.any() and has_turns.any()):
-        others = {name: fields[name][~general] for name in ("into", "out", "turn")}
-        return fields | others | {"lightest": NOTHING}
-    price = costs[turn[general][0]]
-    there = np.flatnonzero(twins >= 0)
-    least = fields["lightest"].astype(FLOAT64)
-    around = least[there] + least[twins[there]]
-    far = np.full(n, np.inf)
-    far[heads[has_turns[tails]]] = 0
-    far[tails[there[around == 0]]] = 0  # (ways of no length: a tie could hide a U-turn)
-    if price == closed_weight(costs.dtype):
-        around = np.zeros(there.size)
-    # (sums of floats are rounded)
-    reached, limit = np.isfinite(far), float(price) * (1 + 1e-9)
-    while reached.any():
-        arcs = np.flatnonzero(reached[tails[there]])
-        ends, before = heads[there[arcs]], far.copy()
-        sums = far[tails[there[arcs]]] + around[arcs]
-        np.minimum.at(far, ends[sums <= limit], sums[sums <= limit])
-        reached = far < before
-    pays = (has_turns | np.isfinite(far)) & has_others
-    own = np.flatnonzero((twins >= 0) & pays[heads])
-    own = own[~np.isin(own, into[~general][out[~general] == twins[into[~general]]])]
-    return fields | {
-        "into": np.concatenate([into[~general], own]),
-        "out": np.concatenate([out[~general], twins[own]]),
-        "turn": np.concatenate([turn[~general], np.full(own.size, turn[general][0])]),
-    }
+    if general.any() and has_turns.any():
+        price = fields["costs"][turn[general][0]]
+        there = np.flatnonzero(twins >= 0)
+        least = fields["lightest"].astype(FLOAT64)
+        around = least[there] + least[twins[there]]
+        far = np.full(n, np.inf)
+        far[heads[has_turns[tails]]] = 0
+        far[tails[there[around == 0]]] = 0  # (ways of no length: a tie could hide a U-turn)
+        if price == closed_weight(fields["costs"].dtype):
+            around = np.zeros(there.size)
+        # (sums of floats are rounded)
+        reached, limit = np.isfinite(far), float(price) * (1 + 1e-9)
+        while reached.any():
+            arcs = np.flatnonzero(reached[tails[there]])
+            sums, before = far[tails[there[arcs]]] + around[arcs], far.copy()
+            near = sums <= limit
+            np.minimum.at(far, heads[there[arcs[near]]], sums[near])
+            reached = far < before
+        has_turns |= np.isfinite(far)
+    else:
+        fields = fields | {"lightest": NOTHING}
+    kept = ~general | has_turns[heads[into]]
+    return fields | {"into": into[kept], "out": out[kept], "turn": turn[kept]}
 
 
 def _angles(graph: Any, into: Array, out: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Selections of targets: what is swept for them alone (RPHAST).
+"""Select targets and their ancestors, with the arcs to them, for sweeps (RPHAST).
 
 Only targets and their ancestors in the elimination tree lead to targets (Delling, Goldberg and
 Werneck, "Faster batched shortest paths in road networks", 2011). Which ranks these are is kept with
