@@ -2,14 +2,12 @@
 
 What is exact in any order (counts, greatest distances, sums of integers) is folded: every block of
 a row folds its share of the vertices into two words, then one thread per row folds those of the
-blocks. Integers are summed in two halves, which cannot overflow. Floats are added in the order of
-`sssp.engine.float_sums`: one block per row brings them, a thread adds up a group of them, and one
-thread the sums of groups. Exponentials and powers may differ from those of a CPU in the last bit.
+blocks. Integers are summed in two halves, which cannot overflow. Floats are added in order
+(`sssp.cuda.ordered_sums`).
 """
 
 from __future__ import annotations
 
-import math
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,9 +17,8 @@ from numba import float64, int64
 from sssp.cuda.availability import SIMULATOR, cuda
 from sssp.cuda.compiler import inline, kernel
 from sssp.cuda.device_memory import upload
+from sssp.cuda.ordered_sums import OrderedSums, SumsMemory, sums_bytes
 from sssp.cuda.pool import device_array
-from sssp.engine.decay import DISTANCE, EXPONENTIAL, GAUSSIAN, LINEAR, POWER, TABLE
-from sssp.engine.float_sums import GROUP
 from sssp.engine.reductions import Reduction, Step
 from sssp.kernels.dtypes import FLOAT64, INT64
 
@@ -32,11 +29,6 @@ if TYPE_CHECKING:
 THREADS = 32 if SIMULATOR else 256
 #: blocks that share the vertices of one row
 BLOCKS = 2 if SIMULATOR else 64
-#: vertices whose floats a block brings at a time
-TILE = 8 * THREADS
-#: groups of these; a place is left free behind each, so that threads read from different banks
-GROUPS = TILE // GROUP
-PADDED = TILE + GROUPS
 LOW_HALF = 0xFFFFFFFF
 
 
@@ -137,99 +129,6 @@ def _make_kernels(step: str, combine: str, integral: bool, targeted: bool) -> tu
     return _fold_vertices_kernel, _fold_blocks_kernel
 
 
-@cache
-def _make_ordered_kernel(kind: int, weighted: bool, targeted: bool) -> Any:
-    """Return the kernel that sums floats in groups of places.
-
-    Parameters
-    ----------
-    kind : int
-        What is added up of a vertex, times its weight: see `sssp.engine.decay.Decay`.
-    weighted : bool
-        Whether vertices have weights.
-    targeted : bool
-        Whether only targets count.
-    """
-
-    @inline
-    def factor(distance, number, edges, values):
-        if kind == DISTANCE:
-            return distance
-        if kind == EXPONENTIAL:
-            return math.exp(-number * distance)
-        if kind == POWER:
-            return max(distance, float64(1)) ** -number
-        if kind == LINEAR:
-            return max(float64(0), float64(1) - distance / number)
-        if kind == GAUSSIAN:
-            return math.exp(-((distance / number) ** 2) / float64(2))
-        if kind == TABLE:
-            place, end = int64(0), int64(edges.size)
-            while place < end:
-                middle = (place + end) // 2
-                if edges[middle] < distance:
-                    place = middle + 1
-                else:
-                    end = middle
-            return values[place] if place < edges.size else float64(0)
-        return float64(1)
-
-    @kernel
-    def _add_in_order_kernel(distances, unseen, targets, weights, number, edges, values, sums):
-        """Sum a row in groups of places, one block for each row and column of weights.
-
-        All threads bring a tile, some add up a group each, and one adds the sums: in one order, by
-        nothing but additions. What does not count is a 0, which changes no sum.
-
-        ========= ========= ======= ==============================================
-        argument  shape     dtype   written by
-        ========= ========= ======= ==============================================
-        distances (rows, n) number  the search
-        unseen    scalar    number  host: what stands for none
-        targets   (t,)      int64   host: ascending; not read unless only they count
-        weights   (c, n)    float64 host; not read but for a weighted sum
-        number    scalar    float64 host: rate, exponent or distance of a decay
-        edges     (e,)      float64 host: of a decay by a table
-        values    (e,)      float64 host
-        sums      (rows, c) float64 here
-        ========= ========= ======= ==============================================
-        """
-        row, column, thread = cuda.blockIdx.x, cuda.blockIdx.y, cuda.threadIdx.x
-        tile = cuda.shared.array(PADDED, float64)
-        found = cuda.shared.array(GROUPS, float64)
-        size = targets.size if targeted else distances.shape[1]
-        total = float64(0)
-        first = int64(0)
-        while first < size:
-            for part in range(TILE // THREADS):
-                place = thread + part * THREADS
-                i = first + place
-                value = float64(0)
-                if i < size:
-                    vertex = int64(targets[i] if targeted else i)
-                    distance = distances[row, vertex]
-                    if distance != unseen:
-                        value = float64(factor(float64(distance), number, edges, values))
-                        if weighted:
-                            value *= float64(weights[column, vertex])
-                tile[place + place // GROUP] = value
-            cuda.syncthreads()
-            if thread < GROUPS:
-                own = float64(0)
-                for place in range(thread * (GROUP + 1), thread * (GROUP + 1) + GROUP):
-                    own += tile[place]
-                found[thread] = own
-            cuda.syncthreads()
-            if thread == 0:
-                for group in range(GROUPS):
-                    total += found[group]
-            first += TILE
-        if thread == 0:
-            sums[row, column] = total
-
-    return _add_in_order_kernel
-
-
 class Words(NamedTuple):
     """Device memory for the reduced numbers of a batch.
 
@@ -238,27 +137,33 @@ class Words(NamedTuple):
     found : device array, shape (rows, BLOCKS, 2), int64
         Of the blocks; the greatest of floats in the same bytes.
     totals : device array, shape (rows, c, 2), the same
-    sums : device array, shape (rows, c), float64
+    ordered : SumsMemory
     """
 
     found: Any
     totals: Any
-    sums: Any
+    ordered: SumsMemory
 
     @classmethod
-    def allocate(cls, rows: int, reduction: Reduction) -> Words:
-        """Return memory for at most `rows` rows."""
-        columns = reduction.columns
+    def allocate(cls, rows: int, reduction: Reduction, dtype: np.dtype[Any], size: int) -> Words:
+        """Return memory for at most `rows` rows with so many distances."""
+        columns, size = reduction.columns, _ordered(reduction, dtype) * size
         return cls(
             device_array((rows, BLOCKS, 2), INT64),
             device_array((rows, columns, 2), INT64),
-            device_array((rows, columns), FLOAT64),
+            SumsMemory.allocate(columns, size, rows),
         )
 
 
-def row_bytes(reduction: Reduction) -> int:
-    """Return the bytes of `Words` for a row."""
-    return 16 * BLOCKS + 24 * reduction.columns
+def row_bytes(reduction: Reduction, dtype: np.dtype[Any], size: int) -> int:
+    """Return the bytes of `Words` for a row with so many distances."""
+    columns, size = reduction.columns, _ordered(reduction, dtype) * size
+    return 16 * (BLOCKS + columns) + sums_bytes(columns, size)
+
+
+def _ordered(reduction: Reduction, dtype: np.dtype[Any]) -> bool:
+    """Return whether sums depend on their order."""
+    return not all(step.is_exact(dtype) for step in reduction.steps)
 
 
 def on_device(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
@@ -290,16 +195,17 @@ def reduce_rows(step: Step, batch: Batch, targeted: bool, weights: Any, words: W
     -------
     device array
         Of what is exact in any order, shape (rows, c, 2): upper and lower half of an integer sum,
-        else the number itself and something. Of sums of floats, shape (rows, c).
+        else the number itself and something. Of sums of floats, shape (c, rows).
     """
     given = batch.distances, batch.unseen, batch.targets, weights
     if not step.is_exact(batch.distances.dtype):
-        decay, weighted = step.summand, step.vertex_weights is not None
-        table = upload(decay.edges), upload(decay.values)
-        add = _make_ordered_kernel(decay.kind, weighted, targeted)
-        grid = batch.rows, step.columns
-        add[grid, THREADS, batch.stream](*given, decay.number, *table, words.sums)
-        return words.sums
+        rows, n = batch.distances.shape
+        weights = None if step.vertex_weights is None else weights
+        places, size = (batch.targets, batch.targets.size) if targeted else (None, n)
+        add = OrderedSums(step, weights, places, size, by_vertex=targeted)
+        flat = batch.distances.reshape(rows * n)
+        add.launch(flat, (n, 1), batch.bound, rows, words.ordered, batch.stream)
+        return words.ordered.totals
     kind = step.dtype_of(batch.distances.dtype)
     found, totals = words.found[: batch.rows].view(kind), words.totals.view(kind)
     fold_vertices, fold_blocks = _make_kernels(step.number, step.combine, kind == INT64, targeted)

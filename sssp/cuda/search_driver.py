@@ -211,7 +211,7 @@ class Setup:
             most = min(most, search.rows_at_once)
         self.in_place = not self.on_host and not self.targeted and request.rows > most
         #: all bytes of a row in a lane
-        self.lane_bytes = search.row_bytes + form_bytes(graph.n, request, dtype)
+        self.lane_bytes = search.row_bytes + form_bytes(graph.n, request, dtype, self.columns)
         if self.finds_trees:
             self.lane_bytes += tree_bytes(graph, request)
         if not self.in_place:
@@ -240,7 +240,7 @@ class Setup:
             self.in_place, self.finds_trees, request.nearest and request.sources.size,
             request.output, request.predecessors, request.wants_tree,
             None if request.targets is None else request.targets.size,
-            reduction and (reduction.what, reduction.columns, reduction.decay is None),
+            reduction and (reduction.what, reduction.columns, reduction.dtype_of(self.dtype).char),
         )  # fmt: skip
 
 
@@ -389,7 +389,7 @@ class _Rows(Setup):
             firsts=asked[end:],
             counters=device_array((rows, COUNTERS), np.int64),
             counted=cuda.pinned_array((rows, COUNTERS), np.int64),
-            form_scratch=FormScratch.allocate(n, request, self.dtype, rows, None),
+            form_scratch=FormScratch.allocate(n, request, self.dtype, self.columns, rows),
             distances=None if self.in_place else device_array(shape, self.dtype),
             tails=device_array(shape, INDEX) if leaves_tails else None,
             scratch=self.search.allocate(rows),

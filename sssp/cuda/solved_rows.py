@@ -13,12 +13,12 @@ import numpy as np
 from numba import int32, int64
 from numpy.typing import NDArray
 
-from sssp.cuda import row_reductions
 from sssp.cuda.availability import SIMULATOR, cuda
 from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import kernel
 from sssp.cuda.device_memory import download, on_host
 from sssp.cuda.pool import THREADS, blocks_for, device_array
+from sssp.cuda.row_reductions import Words, reduce_rows, row_bytes
 from sssp.engine.decay import FUNCTION
 from sssp.engine.float_sums import ordered_sums
 from sssp.engine.narrow import convert_into
@@ -187,16 +187,17 @@ class FormScratch:
     @property
     def nbytes(self) -> int:
         """Bytes of the device, without the weights."""
-        parts = *vars(self).values(), *(self.words or ())
+        words = self.words or ()
+        parts = *vars(self).values(), *words[:2], *(words[2] if words else ())
         return sum(
             part.nbytes for part in parts if part is not self.weights and hasattr(part, "nbytes")
         )
 
     @classmethod
     def allocate(
-        cls, n: int, request: Request, dtype: np.dtype[Any], rows: int, weights: Any
+        cls, n: int, request: Request, dtype: np.dtype[Any], columns: int, rows: int
     ) -> FormScratch:
-        """Return memory for a batch of at most `rows` rows."""
+        """Return memory for a batch of at most `rows` rows, of each of which `columns` are kept."""
         arrays = {
             # (an empty array cannot be cut)
             name: device_array((rows, size or 1), kind)
@@ -205,8 +206,8 @@ class FormScratch:
         for name in ENTRIES & arrays.keys():
             arrays[name] = arrays[name].reshape(arrays[name].size)
         if request.reduction is not None:
-            arrays["words"] = row_reductions.Words.allocate(rows, request.reduction)
-        return cls(**arrays, weights=weights)
+            arrays["words"] = Words.allocate(rows, request.reduction, dtype, columns)
+        return cls(**arrays)
 
 
 def _row_arrays(
@@ -233,13 +234,13 @@ def _tiles(n: int) -> int:
     return -(-n // TILE)
 
 
-def form_bytes(n: int, request: Request, dtype: np.dtype[Any]) -> int:
-    """Return the device bytes that the output form takes for a row."""
+def form_bytes(n: int, request: Request, dtype: np.dtype[Any], columns: int) -> int:
+    """Return the device bytes that the output form takes for a row of so many columns."""
     arrays = _row_arrays(n, request, dtype).values()
     size = sum(entries * kind.itemsize for entries, kind in arrays)
-    return size + (
-        row_reductions.row_bytes(request.reduction) if request.reduction is not None else 0
-    )
+    if request.reduction is not None:
+        size += row_bytes(request.reduction, dtype, columns)
+    return size
 
 
 @dataclass
@@ -322,8 +323,10 @@ class DeviceRows:
             sums = [ordered_sums(row, batch.unseen, some, weights, decay) for row in rows]
             return np.array(sums)
         given = self.targeted, self.scratch.weights, self.scratch.words
-        found = row_reductions.reduce_rows(step, batch, *given)
-        numbers: NDArray[Any] = on_host(found, batch.stream)[: batch.rows, : step.columns]
+        numbers: NDArray[Any] = on_host(reduce_rows(step, batch, *given), batch.stream)
+        if numbers.ndim == 2:  # (sums of floats)
+            return numbers[: step.columns, : batch.rows].T
+        numbers = numbers[: batch.rows, : step.columns]
         if step.number == "one":
             numbers = (numbers[:, 0, 0] << 32) + numbers[:, 0, 1]
         elif step.combine == "max":

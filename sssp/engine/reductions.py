@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.decay import Decay, choose_summand
+from sssp.engine.decay import FUNCTION, ONE, Decay, choose_summand
 from sssp.engine.exact_sums import join_parts
 from sssp.kernels.dtypes import FLOAT64, INT64, unreached
 
@@ -212,6 +212,14 @@ class Reduction:
             return self.rule.steps
         weighed = replace(WEIGHT, vertex_weights=self.vertex_weights, decay=self.decay)
         return tuple(weighed if step is WEIGHT else step for step in self.rule.steps)
+
+    @property
+    def key(self) -> Any:
+        """A key of it; None if it has vertex weights, or a function of the caller's."""
+        decay = self.decay or Decay(ONE)
+        if self.vertex_weights is not None or decay.kind == FUNCTION:
+            return None
+        return self.what, decay.kind, decay.number, decay.edges.tobytes(), decay.values.tobytes()
 
     @property
     def columns(self) -> int:

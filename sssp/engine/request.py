@@ -151,8 +151,12 @@ class Request(Resources):
 
     def kind(self) -> Any:
         """Return a key that requests share which differ only in what their arrays hold."""
-        values = vars(self).values()
-        return tuple([value.size if isinstance(value, np.ndarray) else value for value in values])
+        values = vars(self)
+        if self.reduction is not None:
+            values = values | {"reduction": self.reduction.key}
+        return tuple(
+            [each.size if isinstance(each, np.ndarray) else each for each in values.values()]
+        )
 
     @property
     def nbytes(self) -> int:

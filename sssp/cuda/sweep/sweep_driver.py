@@ -22,8 +22,9 @@ from sssp.cuda.search_driver import Setup
 from sssp.cuda.sweep.device_maps import DeviceMap, device_map
 from sssp.cuda.sweep.lanes import FEW, LanesSearch
 from sssp.cuda.sweep.selection import Packed
-from sssp.cuda.sweep.sweep_outputs import Folded, SideBySide, Transposed
+from sssp.cuda.sweep.sweep_outputs import Folded, SideBySide, Summed, Transposed
 from sssp.cuda.sweep.sweep_trips import find_trips
+from sssp.engine.decay import FUNCTION
 from sssp.engine.reductions import TOTAL, Reduction
 from sssp.engine.request import Answer, Request
 from sssp.kernels.dtypes import INDEX, INT32, INT64
@@ -84,8 +85,7 @@ def _sweep(
 
     question = there, hierarchy, request, method, packed
     reduction = request.reduction
-    weighs = reduction is not None and (reduction.vertex_weights is not None or reduction.decay)
-    if weighs or request.arc_ends is not None:
+    if request.arc_ends is not None or (reduction is not None and reduction.key is None):
         return _set_up(*question, whole=whole, kind=None).solve(request)
     setups: dict[Any, Setup] = hierarchy._cached(f"cuda:{number}, {dtype.char}, setups", dict)
     kind = request.kind(), packed and packed.serial, whole
@@ -149,6 +149,8 @@ def _search_for(
     in_lanes = targets is None or packed is not None
     if reduction is not None and in_lanes and _folds(on_device, reduction):
         return Folded(on_device, reduction, packed)
+    if reduction is not None and in_lanes and _adds_in_order(on_device, reduction):
+        return Summed(on_device, reduction.steps[0], packed)
     if _ends_at_targets(request):
         return Transposed(on_device, targets, packed=packed)
     if _stand_side_by_side(on_device, request, whole):
@@ -182,6 +184,14 @@ def _folds(on_device: DeviceMap, reduction: Reduction) -> bool:
         return False
     most = max(int(weights.max(initial=0)), -int(weights.min(initial=0)))
     return most * len(weights) <= np.iinfo(INT64).max
+
+
+def _adds_in_order(on_device: DeviceMap, reduction: Reduction) -> bool:
+    """Return whether lanes can be reduced in place: to sums of floats alone."""
+    step = reduction.steps[0]
+    if on_device.shifts.size or len(reduction.steps) > 1 or step.is_exact(on_device.dtype):
+        return False
+    return step.summand.kind != FUNCTION
 
 
 def _packed(on_device: DeviceMap, request: Request) -> Packed | None:

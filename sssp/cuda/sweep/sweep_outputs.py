@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sssp.cuda.availability import cuda
 from sssp.cuda.batch import Batch
 from sssp.cuda.device_memory import fetch, upload
+from sssp.cuda.ordered_sums import OrderedSums, SumsMemory, sums_bytes
 from sssp.cuda.pool import THREADS, device_array
 from sssp.cuda.solved_rows import DeviceRows
 from sssp.cuda.sweep.device_maps import DeviceMap
@@ -181,4 +182,61 @@ class FoldedRows(DeviceRows):
         else:  # in halves
             numbers = np.zeros((sums.size, 1, 2), INT64)
             numbers[:, 0, 1] = sums
+        return numbers
+
+
+class Summed(LanesSearch):
+    """Lanes are reduced to sums of floats, which depend on the order of the vertices."""
+
+    columns = few = 0
+
+    def __init__(self, on_device: DeviceMap, step: Step, packed: Packed | None = None) -> None:
+        super().__init__(on_device, packed=packed)
+        places = None if packed is None else packed.selection.columns
+        size, weights = self.n if places is None else places.size, step.vertex_weights
+        there = None if weights is None else upload(weights.T)
+        self.adds = OrderedSums(step, there, places, size)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of scratch for one row."""
+        return super().row_bytes + sums_bytes(self.adds.columns, self.adds.size)
+
+    @property
+    def kind(self) -> Any:
+        """The key of its scratch: all that it depends on, besides type and number of rows."""
+        return *super().kind, self.adds.columns, self.adds.size
+
+    def allocate(self, rows: int) -> Any:
+        """Return `Scratch` with memory for the sums, on the device and the host."""
+        sums, totals = SumsMemory.allocate(self.adds.columns, self.adds.size, self.lanes(rows))
+        here = cuda.pinned_array(totals.shape, totals.dtype)
+        return super().allocate(rows)._replace(totals=sums, words=totals, here=here)
+
+    def fill(self, batch: Batch, scratch: Any) -> None:
+        """Launch all kernels."""
+        lanes, memory = whole_lanes(batch.rows), SumsMemory(scratch.totals, scratch.words)
+        self.fill_lanes(batch, scratch, lanes, scratch.swept)
+        self.adds.launch(scratch.swept, (1, lanes), batch.bound, lanes, memory, batch.stream)
+        fetch(memory.totals, scratch.here, batch.stream)
+
+    def complete(self, rows: DeviceRows, scratch: Any) -> DeviceRows:
+        """Return the sums as output forms read them."""
+        return SummedRows(**vars(rows), totals=scratch.here)
+
+
+@dataclass
+class SummedRows(DeviceRows):
+    """A finished batch that has only sums of floats for each row.
+
+    Attributes
+    ----------
+    totals : ndarray, shape (c, lanes), float64
+    """
+
+    totals: Any = None
+
+    def reduce_by(self, step: Step) -> NDArray[Any]:
+        """Return the sums of each row, as `FinishedRows` says."""
+        numbers: NDArray[Any] = self.totals[:, : self.batch.rows].T
         return numbers

@@ -1,0 +1,259 @@
+"""Sums of floats over the vertices of each row on a GPU, in the order of `sssp.engine.float_sums`.
+
+A thread adds up a group of places of one row, and then a thread per row the sums of its groups: as
+on a CPU, to the last bit, but for exponentials and powers. The rows stand one behind the other, or
+side by side as a sweep leaves them.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache, cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float64, int64
+
+from sssp.cuda.availability import SIMULATOR, cuda
+from sssp.cuda.compiler import inline, kernel
+from sssp.cuda.device_memory import upload
+from sssp.cuda.graph_replay import key_of_fields
+from sssp.cuda.pool import device_array
+from sssp.engine.decay import DISTANCE, EXPONENTIAL, GAUSSIAN, LINEAR, POWER, TABLE
+from sssp.engine.float_sums import GROUP
+from sssp.engine.reductions import Step
+from sssp.kernels.dtypes import FLOAT64, INT64
+
+#: threads of a block that add up groups: along the rows or places that stand side by side, and
+#: across
+ALONG, ACROSS = (2, 2) if SIMULATOR else (32, 8)
+#: rows of a block that adds sums of groups, how many of each it brings at a time, and its threads
+ROWS, BROUGHT, THREADS = (2, 4, 4) if SIMULATOR else (8, 512, 1024)
+
+if SIMULATOR:
+
+    @inline
+    def multiply(a, b):
+        """Return the rounded product, which is not fused with an addition."""
+        return a * b
+else:
+    multiply = cuda.libdevice.dmul_rn
+
+
+@cache
+def make_groups_kernel(
+    kind: int, *, weighs: bool, targeted: bool, by_vertex: bool, side_by_side: bool
+) -> Any:
+    """Return the kernel that adds up groups of places.
+
+    Parameters
+    ----------
+    kind : int
+        What is added up of a vertex, times its weight: see `sssp.engine.decay.Decay`.
+    weighs : bool
+        Whether vertices have weights.
+    targeted : bool
+        Whether only some places count.
+    by_vertex : bool
+        Whether their weights are those of all vertices, or stand in their order.
+    side_by_side : bool
+        Whether neighbours in memory are of different rows.
+    """
+
+    @inline
+    def factor(distance, number, edges, values):
+        if kind == DISTANCE:
+            return distance
+        if kind == EXPONENTIAL:
+            return math.exp(-number * distance)
+        if kind == POWER:
+            return max(distance, float64(1)) ** -number
+        if kind == LINEAR:
+            return max(float64(0), float64(1) - distance / number)
+        if kind == GAUSSIAN:
+            return math.exp(-((distance / number) ** 2) / float64(2))
+        if kind == TABLE:
+            place, end = int64(0), int64(edges.size)
+            while place < end:
+                middle = (place + end) // 2
+                if edges[middle] < distance:
+                    place = middle + 1
+                else:
+                    end = middle
+            return values[place] if place < edges.size else float64(0)
+        return float64(1)
+
+    @kernel
+    def _add_groups_kernel(
+        distances, rows, row_step, place_step, size, bound, places, weights, number, edges, values,
+        sums,
+    ):  # fmt: skip
+        """Add up the groups of each row, one thread for a group, a row and a column of weights.
+
+        ========== ================= ======= ===================================================
+        argument   shape             dtype   written by
+        ========== ================= ======= ===================================================
+        distances  (rows * n,)       number  the search
+        rows       scalar            int64   host
+        row_step   scalar            int64   host: how far apart rows stand
+        place_step scalar            int64   host: how far apart places stand
+        size       scalar            int64   host: how many places count
+        bound      scalar            number  host: greatest distance that counts
+        places     (size,)           int64   host: which count; not read unless only some do
+        weights    (c, ...)          float64 host; not read but for a weighted sum
+        number     scalar            float64 host: rate, exponent or distance of a decay
+        edges      (e,)              float64 host: of a decay by a table
+        values     (e,)              float64 host
+        sums       (c, groups, rows) float64 here
+        ========== ================= ======= ===================================================
+        """
+        column = cuda.blockIdx.z
+        row, group = cuda.grid(2)
+        if not side_by_side:
+            row, group = group, row
+        if group >= sums.shape[1] or row >= rows:
+            return
+        first, total = int64(row) * row_step, float64(0)
+        for i in range(group * GROUP, min(int64((group + 1) * GROUP), size)):
+            place = int64(places[i] if targeted else i)
+            distance = distances[first + place * place_step]
+            if distance <= bound:
+                value = float64(factor(float64(distance), number, edges, values))
+                if weighs:
+                    value = multiply(value, float64(weights[column, place if by_vertex else i]))
+                total += value
+        sums[column, group, row] = total
+
+    return _add_groups_kernel
+
+
+@kernel
+def _add_sums_kernel(sums, totals):
+    """Add the sums of groups, in order: one block for some rows and a column of weights.
+
+    ======== ================= ======= ====================
+    argument shape             dtype   written by
+    ======== ================= ======= ====================
+    sums     (c, groups, rows) float64 `make_groups_kernel`
+    totals   (c, rows)         float64 here
+    ======== ================= ======= ====================
+    """
+    thread, column = cuda.threadIdx.x, cuda.blockIdx.y
+    first_row = cuda.blockIdx.x * ROWS
+    tile = cuda.shared.array((BROUGHT, ROWS), float64)
+    total, first = float64(0), int64(0)
+    while first < sums.shape[1]:
+        i = thread
+        while i < BROUGHT * ROWS:
+            group, row = first + i // ROWS, first_row + i % ROWS
+            found = float64(0)
+            if group < sums.shape[1] and row < sums.shape[2]:
+                found = sums[column, group, row]
+            tile[i // ROWS, i % ROWS] = found
+            i += THREADS
+        cuda.syncthreads()
+        if thread < ROWS:
+            for group in range(0, BROUGHT, 4):
+                # (all four are read before the first is added)
+                a, b = tile[group, thread], tile[group + 1, thread]
+                c, d = tile[group + 2, thread], tile[group + 3, thread]
+                total = total + a + b + c + d
+        cuda.syncthreads()
+        first += BROUGHT
+    if thread < ROWS and first_row + thread < sums.shape[2]:
+        totals[column, first_row + thread] = total
+
+
+class OrderedSums:
+    """Sums of what a step of a reduction makes of the vertices, for many rows.
+
+    Parameters
+    ----------
+    step : Step
+        Whose sums depend on their order.
+    weights : device array, shape (c, n), or None
+        Of the vertices, or of the places that count in their order.
+    places : device array, shape (size,), int64, or None
+        The places that count; None: the first.
+    size : int
+        How many.
+    by_vertex : bool
+        Whether the weights are those of all vertices.
+    """
+
+    def __init__(
+        self, step: Step, weights: Any, places: Any, size: int, *, by_vertex: bool = False
+    ) -> None:
+        summand = step.summand
+        self.kind, self.number = summand.kind, float(summand.number)
+        self.edges, self.values = upload(summand.edges), upload(summand.values)
+        self.weighs, self.targeted = weights is not None, places is not None
+        self.by_vertex, self.columns, self.size = by_vertex, step.columns, size
+        # (what is not read may be anything)
+        self.weights = self.edges.reshape((1, self.edges.size)) if weights is None else weights
+        self.places = upload(np.empty(0, INT64)) if places is None else places
+
+    @cached_property
+    def replay_key(self) -> Any:
+        """All that launches depend on; from then on nothing of it may change."""
+        return key_of_fields(self)
+
+    def launch(
+        self, distances: Any, steps: tuple[int, int], bound: Any, rows: int, memory: SumsMemory,
+        stream: Any,
+    ) -> None:  # fmt: skip
+        """Queue the sums of some rows, to ``memory.totals``.
+
+        Parameters
+        ----------
+        distances : device array, one axis
+        steps : tuple of int
+            How far apart rows stand, and places.
+        bound : number
+            The greatest distance that counts.
+        rows : int
+        memory : SumsMemory
+        stream : stream
+        """
+        side_by_side = steps[0] == 1
+        groups = memory.sums.shape[1]
+        along, across = (rows, groups) if side_by_side else (groups, rows)
+        add = make_groups_kernel(
+            self.kind, weighs=self.weighs, targeted=self.targeted, by_vertex=self.by_vertex,
+            side_by_side=side_by_side,
+        )  # fmt: skip
+        blocks = -(-along // ALONG), -(-across // ACROSS), self.columns
+        add[blocks, (ALONG, ACROSS), stream](
+            distances, *map(np.int64, (rows, *steps, self.size)), bound, self.places, self.weights,
+            self.number, self.edges, self.values, memory.sums,
+        )  # fmt: skip
+        _add_sums_kernel[(-(-rows // ROWS), self.columns), THREADS, stream](
+            memory.sums, memory.totals
+        )
+
+
+class SumsMemory(NamedTuple):
+    """Device memory for the sums of rows.
+
+    Attributes
+    ----------
+    sums : device array, shape (c, groups, rows), float64
+        Of groups of places.
+    totals : device array, shape (c, rows), float64
+    """
+
+    sums: Any
+    totals: Any
+
+    @classmethod
+    def allocate(cls, columns: int, size: int, rows: int) -> SumsMemory:
+        """Return memory for `rows` rows with so many places that count."""
+        groups = max(1, -(-size // GROUP))
+        return cls(
+            device_array((columns, groups, rows), FLOAT64), device_array((columns, rows), FLOAT64)
+        )
+
+
+def sums_bytes(columns: int, size: int) -> int:
+    """Return the bytes of `SumsMemory` for a row."""
+    return 8 * columns * (1 + max(1, -(-size // GROUP)))
