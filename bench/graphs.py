@@ -21,6 +21,8 @@ Vertices = NDArray[np.int64]
 #: copies of a country along a side of the continent; places along that of the grid
 SIDES = {"continent": 4, "grid": 5000}
 COUNTRY = "NE-synthetic"
+#: short names of published graphs
+KNOWN = {"colorado": "USA-road-d.COL"}
 #: share of a side, at each of its ends, that no road crosses
 CORNER = 0.1
 #: weights are multiplied by factors from this to that
@@ -85,9 +87,10 @@ def real_graph(name: str) -> sssp.Graph | None:
     return sssp.read_graph(path)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that choose the graph of `choose_maker`."""
-    parser.add_argument("kind", nargs="?", choices=SIDES, default="continent")
+def add_arguments(parser: argparse.ArgumentParser, *, any_graph: bool = False) -> None:
+    """Add the arguments that choose the graph of `choose_maker`: one that it makes, or any."""
+    options: dict[str, Any] = {"metavar": "GRAPH"} if any_graph else {"choices": SIDES}
+    parser.add_argument("kind", nargs="?", default="continent", **options)
     parser.add_argument("--side", type=int, help="copies, or places, along a side")
     parser.add_argument(
         "--country", default=COUNTRY, metavar="FILE", help=f"what is copied (default {COUNTRY})"
@@ -95,7 +98,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def choose_maker(options: argparse.Namespace) -> Callable[[], sssp.Graph]:
-    """Return a function that makes the graph of `add_arguments`; set ``side`` if it is missing."""
+    """Return a function that makes the graph of `add_arguments`; set ``side`` if it is missing.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        There is no graph of that name.
+    """
+    if options.kind not in SIDES:
+        return find_graph(KNOWN.get(options.kind, options.kind)).load
     options.side = options.side or SIDES[options.kind]
     if options.kind == "grid":
         return partial(percolated_grid, options.side, options.side)

@@ -206,6 +206,35 @@ def test_a_large_graph_is_made_once_prepared_once_and_measured(
     assert len(capsys.readouterr().out.splitlines()) == 2 + len(rows)
 
 
+@pytest.mark.gpu
+def test_all_pairs_of_a_graph_are_found_and_compared(device, monkeypatch, tmp_path):
+    from bench import large, sweeps
+
+    if SIMULATOR:
+        monkeypatch.setattr(sweeps, "Recording", lambda launch: None)
+    monkeypatch.setattr(large, "BLOCK", 30)
+    monkeypatch.setattr(large, "TIMES", 1)
+    file, size = tmp_path / "out.json", "40" if SIMULATOR else "1000"
+    assert large.main([f"road-like:{size}", "--json", str(file)]) == 0
+    rows = json.loads(file.read_text())["rows"]
+    assert {row["what"]: row["equal"] for row in rows[4:]} == {
+        "every eccentricity": True,
+        "new weights, then every eccentricity": True,
+        "trees found and certified": True,
+        "rows left on the device": None,
+        "every row to pinned memory": True,
+    }
+    assert all(row["units"] == int(size) for row in rows if row["what"].startswith("every"))
+
+
+def test_a_large_graph_that_is_not_there_is_named(capsys):
+    from bench import large
+
+    with pytest.raises(SystemExit):
+        large.main(["nowhere.gr"])
+    assert "nowhere.gr" in capsys.readouterr().err
+
+
 def test_the_figures_of_the_documentation_are_those_of_the_results(tmp_path):
     pytest.importorskip("matplotlib", reason="Matplotlib is not installed")
     from bench.figures import PICTURES, draw
