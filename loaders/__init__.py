@@ -1,4 +1,4 @@
-"""File formats to arrays and back; this package knows nothing of graphs and solvers.
+"""Read files of several formats into arrays, and write arrays; without graphs and solvers.
 
 ========== ============================== ====================================
 format     read                           write

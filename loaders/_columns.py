@@ -1,4 +1,4 @@
-"""Columns, the input of writers."""
+"""Check the columns that are passed to writers."""
 
 from __future__ import annotations
 

@@ -25,25 +25,17 @@ import re
 import stat
 import struct
 from collections.abc import Mapping
+from contextlib import suppress
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.errors import GraphFormatError, quote
+from sssp.loaders import _files
 from sssp.loaders._columns import plain_array
-from sssp.loaders._files import (
-    DAMAGED_STREAM,
-    SSSP_MAGIC,
-    Pathname,
-    RefusedError,
-    crc32,
-    decompressed,
-    other_kind,
-    refuse_damage,
-    replaced_file,
-)
+from sssp.loaders._files import SSSP_MAGIC, Pathname, RefusedError, crc32, decompressed
 
 _VERSION = 2
 _ALIGNMENT = 64  # of cache lines and of the widest vector registers
@@ -51,7 +43,7 @@ _PREFIX = struct.Struct(f"<{len(SSSP_MAGIC)}sIIQQ")
 
 # Booleans, integers, floats and strings of fixed length.
 _STORABLE = re.compile(r"\|[biu]1|<[iu][248]|<f[48]|<U[1-9][0-9]*")
-_GREATEST_CHARACTER = 0x10FFFF
+_LAST_CHARACTER = 0x10FFFF
 
 # What a stream of unknown length promises is believed in pieces of this size.
 _PIECE_BYTES = 1 << 24
@@ -83,23 +75,20 @@ def write_arrays(path: Pathname, meta: Mapping[str, Any], arrays: Mapping[str, A
     table = []
     end = 0
     for name, values in arrays.items():
-        array = _storable(name, values)
-        offset = _aligned(end)
+        given = plain_array(values, f"array '{name}'")
+        dtype = given.dtype.newbyteorder("<")
+        if not _STORABLE.fullmatch(dtype.str):
+            raise TypeError(f"array '{name}' holds {given.dtype}, which an .sssp file cannot store")
+        array = given.astype(dtype, order="C", copy=False)
+        raw, offset = array.reshape(-1).view(np.uint8), _aligned(end)
         gap = bytes(offset - end)
         end = offset + array.nbytes
-        blocks += [gap, _raw(array)]
-        table.append(
-            {
-                "name": name,
-                "dtype": array.dtype.str,
-                "shape": array.shape,
-                "offset": offset,
-                "checksum": crc32(_raw(array), crc32(gap)),
-            }
-        )
+        blocks += [gap, raw]
+        entry = {"name": name, "dtype": dtype.str, "shape": array.shape, "offset": offset}
+        table.append(entry | {"checksum": crc32(raw, crc32(gap))})
     header = json.dumps({"meta": dict(meta), "arrays": table}, allow_nan=False).encode()
     header = header.ljust(_aligned(_PREFIX.size + len(header)) - _PREFIX.size)
-    with replaced_file(path) as stream:
+    with _files.replaced_file(path) as stream:
         stream.write(_prefix(header, _PREFIX.size + len(header) + end))
         stream.write(header)
         for block in blocks:
@@ -134,54 +123,39 @@ def read_arrays(path: Pathname) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
 
 def arrays_in(stream: Any, path: Pathname) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read an ``.sssp`` file from an open stream; `path` is for messages."""
+    size = None  # known of a plain file only, not of a pipe or a compressed file
+    with suppress(OSError):
+        if isinstance(stream, io.BufferedReader):
+            status = os.fstat(stream.fileno())
+            size = status.st_size if stat.S_ISREG(status.st_mode) else None
     try:
-        return _read_arrays(stream)
+        file_bytes, header = _read_header(stream, size)
+        count = file_bytes - _PREFIX.size - len(header)
+        if size is None:
+            data = np.frombuffer(_read_up_to(stream, count), np.uint8)
+            if data.size == count and stream.read(1):
+                raise RefusedError("the file goes on after its end: it is damaged")
+        else:
+            # One block for all: beyond some megabytes NumPy asks for huge pages, and page faults
+            # cost more than the rest of reading.
+            data = np.empty(count, np.uint8)
+            data = data[: stream.readinto(data.data)]
+        if data.size < count:
+            follow = f"{data.size} of {count} bytes follow the header"
+            raise RefusedError(f"the file is cut short: {follow}")
+        try:
+            description = json.loads(header)
+        except (ValueError, RecursionError) as error:
+            raise RefusedError(f"the header makes no sense ({type(error).__name__})") from None
+        parts = description if isinstance(description, dict) else {}
+        meta, table = parts.get("meta"), parts.get("arrays")
+        if not (isinstance(meta, dict) and isinstance(table, list)):
+            raise RefusedError("the header makes no sense: it describes no arrays")
+        return meta, _arrays(table, data)
     except RefusedError as error:
         raise GraphFormatError(str(error), path=path) from None
-    except DAMAGED_STREAM as error:
-        refuse_damage(error, path)
-
-
-def _read_arrays(stream: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    size = _size_of(stream)
-    prefix, header = _read_header(stream, size)
-    data = _read_data(stream, prefix.file_bytes - _PREFIX.size - len(header), size)
-    try:
-        description = json.loads(header)
-    except (ValueError, RecursionError) as error:
-        raise RefusedError(f"the header makes no sense ({type(error).__name__})") from None
-    parts = description if isinstance(description, dict) else {}
-    meta, table = parts.get("meta"), parts.get("arrays")
-    if not (isinstance(meta, dict) and isinstance(table, list)):
-        raise RefusedError("the header makes no sense: it describes no arrays")
-    return meta, _arrays(table, data)
-
-
-def _size_of(stream: Any) -> int | None:
-    """Return the length of a plain file; None for a pipe or a compressed file."""
-    if not isinstance(stream, io.BufferedReader):
-        return None
-    try:
-        status = os.fstat(stream.fileno())
-    except OSError:
-        return None
-    return status.st_size if stat.S_ISREG(status.st_mode) else None
-
-
-def _read_data(stream: Any, count: int, size: int | None) -> NDArray[np.uint8]:
-    """Read the arrays behind the header."""
-    if size is None:
-        data = np.frombuffer(_read_up_to(stream, count), np.uint8)
-        if data.size == count and stream.read(1):
-            raise RefusedError("the file goes on after its end: it is damaged")
-    else:
-        # One block for all: beyond some megabytes NumPy asks for huge pages, and page faults cost
-        # more than the rest of reading.
-        data = np.empty(count, np.uint8)
-        data = data[: stream.readinto(data.data)]
-    if data.size < count:
-        raise RefusedError(f"the file is cut short: {data.size} of {count} bytes follow the header")
-    return data
+    except _files.DAMAGED_STREAM as error:
+        _files.refuse_damage(error, path)
 
 
 def _read_up_to(stream: Any, count: int) -> bytearray:
@@ -195,18 +169,8 @@ def _read_up_to(stream: Any, count: int) -> bytearray:
     return content
 
 
-class _Entry(NamedTuple):
-    """An array's entry in the header."""
-
-    name: str
-    dtype: np.dtype[Any]
-    shape: list[int]
-    offset: int
-    checksum: int
-
-
-def _entry(fields: Any) -> _Entry:
-    """Check an entry of the table, without its data."""
+def _entry(fields: Any) -> tuple[str, np.dtype[Any], list[int], int, int]:
+    """Return name, dtype, shape, offset and checksum of an array, from its entry in the header."""
     known = fields if isinstance(fields, dict) else {}
     name, dtype, shape = known.get("name"), known.get("dtype"), known.get("shape")
     numbers = known.get("offset"), known.get("checksum")
@@ -220,7 +184,7 @@ def _entry(fields: Any) -> _Entry:
     ):
         raise RefusedError("the header makes no sense: it describes something that is not an array")
     try:
-        return _Entry(name, np.dtype(dtype), shape, known["offset"], known["checksum"])
+        return name, np.dtype(dtype), shape, known["offset"], known["checksum"]
     except (TypeError, ValueError, OverflowError):
         raise RefusedError(f"the header makes no sense: no array holds {quote(dtype)}") from None
 
@@ -229,75 +193,58 @@ def _arrays(table: list[Any], data: NDArray[np.uint8]) -> dict[str, NDArray[Any]
     """Find the arrays of a table, which must fill the data exactly, and check them."""
     arrays: dict[str, NDArray[Any]] = {}
     end = 0
-    for entry in map(_entry, table):
-        name = quote(entry.name)
-        begin = end
-        end = entry.offset + prod(entry.shape) * entry.dtype.itemsize
-        if entry.offset != _aligned(begin) or end > data.size or entry.name in arrays:
+    for key, dtype, shape, offset, checksum in map(_entry, table):
+        name = quote(key)
+        begin, end = end, offset + prod(shape) * dtype.itemsize
+        if offset != _aligned(begin) or end > data.size or key in arrays:
             raise RefusedError(f"the header makes no sense: array {name} cannot be there")
+        raw = data[offset:end]
         try:
-            array = data[entry.offset : end].view(entry.dtype).reshape(entry.shape)
+            arrays[key] = raw.view(dtype).reshape(shape)
         except (TypeError, ValueError, OverflowError):
             raise RefusedError(
                 f"the header makes no sense: array {name} has an impossible shape"
             ) from None
-        if crc32(data[begin:end]) != entry.checksum:
+        if crc32(data[begin:end]) != checksum:
             raise RefusedError(f"array {name} is damaged: its checksum is not that of the header")
-        _check_values(entry, data[entry.offset : end])
-        arrays[entry.name] = array
+        # (bytes that are no booleans, and invalid characters; other types are numbers)
+        if dtype.kind in "bU":
+            codes, greatest = (raw, 1) if dtype.kind == "b" else (raw.view("<u4"), _LAST_CHARACTER)
+            if codes.max(initial=0) > greatest:
+                raise RefusedError(f"array {name} holds what is not {dtype}")
     if end != data.size:
         raise RefusedError(f"the header makes no sense: {data.size - end} bytes are left over")
     return arrays
 
 
-def _check_values(entry: _Entry, raw: NDArray[np.uint8]) -> None:
-    """Refuse bytes that are not booleans, and invalid characters; other types are numbers."""
-    kind = entry.dtype.kind
-    if raw.size == 0 or kind not in "bU":
-        return
-    greatest = raw.max() if kind == "b" else raw.view("<u4").max()
-    if greatest > (1 if kind == "b" else _GREATEST_CHARACTER):
-        raise RefusedError(f"array {quote(entry.name)} holds what is not {entry.dtype}")
-
-
-class _Prefix(NamedTuple):
-    """The numbers at the start of a file."""
-
-    version: int
-    checksum: int
-    header_bytes: int
-    file_bytes: int
-
-
-def _read_header(stream: Any, size: int | None) -> tuple[_Prefix, bytes]:
-    """Check the header before any array is read; return prefix and header."""
+def _read_header(stream: Any, size: int | None) -> tuple[int, bytes]:
+    """Check the header before any array is read; return the bytes of the file, and the header."""
     start = stream.read(_PREFIX.size)
     if not start:
         raise RefusedError("the file is empty")
     if not start.startswith(SSSP_MAGIC[: len(start)]):
-        kind = other_kind(start + stream.peek())
+        kind = _files.other_kind(start + stream.peek())
         raise RefusedError("this is not an .sssp file" + (f" but {kind}" if kind else ""))
     if len(start) < _PREFIX.size:
         raise RefusedError(f"the file is cut short: it has only {len(start)} bytes")
-    prefix = _Prefix(*_PREFIX.unpack(start)[1:])
-    if prefix.version > _VERSION:
+    _, version, _, header_bytes, file_bytes = _PREFIX.unpack(start)
+    if version > _VERSION:
         raise RefusedError(
-            f"the file has version {prefix.version}, and this release of sssp reads versions up "
+            f"the file has version {version}, and this release of sssp reads versions up "
             f"to {_VERSION}: upgrade sssp, or write the file again"
         )
-    if size is not None and prefix.file_bytes != size:
+    if size is not None and file_bytes != size:
         raise RefusedError(
-            f"the file is cut short or damaged: it has {size} bytes and should have "
-            f"{prefix.file_bytes}"
+            f"the file is cut short or damaged: it has {size} bytes and should have {file_bytes}"
         )
-    if prefix.header_bytes > prefix.file_bytes - _PREFIX.size:
+    if header_bytes > file_bytes - _PREFIX.size:
         raise RefusedError("the header is damaged: it does not fit into the file")
-    header = bytes(_read_up_to(stream, prefix.header_bytes))
-    if len(header) < prefix.header_bytes:
+    header = bytes(_read_up_to(stream, header_bytes))
+    if len(header) < header_bytes:
         raise RefusedError("the file is cut short within its header")
-    if start != _prefix(header, prefix.file_bytes, prefix.version):
+    if start != _prefix(header, file_bytes, version):
         raise RefusedError("the header is damaged: its checksum is wrong")
-    return prefix, header
+    return file_bytes, header
 
 
 def _aligned(offset: int) -> int:
@@ -308,16 +255,3 @@ def _prefix(header: bytes, file_bytes: int, version: int = _VERSION) -> bytes:
     fields = len(header), file_bytes
     checksum = crc32(header, crc32(_PREFIX.pack(SSSP_MAGIC, version, 0, *fields)))
     return _PREFIX.pack(SSSP_MAGIC, version, checksum, *fields)
-
-
-def _storable(name: str, values: ArrayLike) -> NDArray[Any]:
-    array = plain_array(values, f"array '{name}'")
-    dtype = array.dtype.newbyteorder("<")
-    if not _STORABLE.fullmatch(dtype.str):
-        raise TypeError(f"array '{name}' holds {array.dtype}, which an .sssp file cannot store")
-    return array.astype(dtype, order="C", copy=False)
-
-
-def _raw(array: NDArray[Any]) -> NDArray[np.uint8]:
-    """Return the bytes of a contiguous array, as a view."""
-    return array.reshape(-1).view(np.uint8)

@@ -14,7 +14,7 @@ from sssp.loaders._restrictions import LeftOut, Rows, Turns, places_of, resolve_
 
 Array = NDArray[Any]
 
-#: what whoever shows or hands on the data has to say
+#: the credit that has to stand wherever the data is shown or passed on
 ATTRIBUTION = "© OpenStreetMap contributors, ODbL 1.0 (openstreetmap.org/copyright)"
 #: metres, as `Graph.nearest_vertex` has it
 EARTH_RADIUS = 6371008.8
@@ -56,29 +56,6 @@ class RoadNetwork(NamedTuple):
     report: dict[str, Any]
 
 
-class _Pieces(NamedTuple):
-    """Parts of ways between two vertices, and rows: a piece in a direction that is open.
-
-    Attributes
-    ----------
-    first, last : ndarray of int64, shape (pieces,)
-        Where they begin and end in the list of the nodes of all ways.
-    rows : ndarray of int64, shape (k,)
-        The piece of each row.
-    along : ndarray of bool, shape (k,)
-        Whether a row goes as its way does.
-    tails, heads : ndarray of int64, shape (k,)
-        Nodes.
-    """
-
-    first: Array
-    last: Array
-    rows: Array
-    along: Array
-    tails: Array
-    heads: Array
-
-
 def cut_ways(
     roads: Any, profile: Profile, inside: Any, shapes: bool, left_out: LeftOut, path: Pathname
 ) -> RoadNetwork:
@@ -100,45 +77,7 @@ def cut_ways(
     new = np.ones(refs.size, bool)
     new[1:] = (refs[1:] != refs[:-1]) | (way[1:] != way[:-1])
     refs, points, way = refs[new], points[new], way[new]
-    usable = _are_usable(roads, points, way, inside, left_out, path)
-    ids, place, node = np.unique(refs, return_index=True, return_inverse=True)
-    joined = _join_closed(roads, ids, node, way, usable, left_out)
-    metres = np.zeros(refs.size)
-    metres[:-1] = metres_between(points[:-1], points[1:])
-    speeds = np.frombuffer(roads.speeds, np.float64).reshape(-1, 2)
-    pieces = _find_pieces(joined, node, speeds[way] > 0, metres)
-    first, last, rows, along, tails, heads = pieces
-    if not rows.size:
-        raise GraphFormatError("no road of the file lies in that area", path=path)
-    length = _sums(metres, first, last)[rows]
-    of_way = way[first][rows]
-    speed = speeds[of_way, np.where(along, 0, 1)]
-    seconds = length / (speed / KMH) + _delays(roads, ids, node, pieces)
-    is_vertex = np.zeros(ids.size, bool)
-    is_vertex[tails] = is_vertex[heads] = True
-    number = np.cumsum(is_vertex, dtype=np.int32) - np.int32(1)
-    ids, place, tails, heads = ids[is_vertex], place[is_vertex], number[tails], number[heads]
-    ways = np.frombuffer(roads.ways, np.int64)[of_way]
-    columns: dict[str, Array] = {"way": ways, "length": length, "speed": speed}
-    for name, texts in (("name", roads.names), ("highway", roads.kinds)):
-        columns[name] = np.array(texts, object)[of_way]
-    if shapes:
-        columns |= _shapes(points, pieces)
-    turns, met = resolve_turns(roads.relations, Rows(ids, tails, heads, ways, along), left_out)
-    report = {
-        "attribution": ATTRIBUTION,
-        "profile": profile.name,
-        "ways": len(roads.ways),
-        "restrictions": met,
-        "left_out": left_out.cases,
-    }
-    return RoadNetwork(ids, points[place], tails, heads, seconds, columns, turns, report)
-
-
-def _are_usable(
-    roads: Any, points: Array, way: Array, inside: Any, left_out: LeftOut, path: Pathname
-) -> Array:
-    """Return a mask of the nodes of ways that have coordinates within the area."""
+    # nodes of ways that have coordinates, within the area
     usable = np.isfinite(points[:, 0])
     if not usable.any():
         raise GraphFormatError(
@@ -158,22 +97,58 @@ def _are_usable(
         usable[usable] = inside(*points[usable].T)
     for broken in np.unique(way[~usable]).tolist():
         left_out("ways cut where nodes are missing or outside", f"way {roads.ways[broken]}")
-    return usable
-
-
-def _join_closed(
-    roads: Any, ids: Array, node: Array, way: Array, usable: Array, left_out: LeftOut
-) -> Array:
-    """Return a mask of the nodes of ways that no barrier separates from the next node."""
-    joined = _join(usable, way)
-    places = places_of(roads.blocked, ids)
-    # (of a barrier at a crossing nobody knows which road it closes)
-    closed = places[(places >= 0) & (_degrees(joined, node)[places] <= 2)]
-    for place in closed.tolist():
-        left_out("nodes closed by a barrier", f"node {ids[place]}")
+    ids, place, node = np.unique(refs, return_index=True, return_inverse=True)
+    # (of a barrier at a crossing it is unknown which road it closes)
+    barriers = places_of(roads.blocked, ids)
+    ends_there = _degrees(_join(usable, way), node)[barriers]
+    closed = barriers[(barriers >= 0) & (ends_there <= 2)]
+    for barrier in closed.tolist():
+        left_out("nodes closed by a barrier", f"node {ids[barrier]}")
     passable = np.ones(ids.size, bool)
     passable[closed] = False
-    return _join(usable & passable[node], way)
+    joined = _join(usable & passable[node], way)
+    metres = np.zeros(refs.size)
+    metres[:-1] = metres_between(points[:-1], points[1:])
+    speeds = np.frombuffer(roads.speeds, np.float64).reshape(-1, 2)
+    first, last, rows, along, tails, heads = _find_pieces(joined, node, speeds[way] > 0, metres)
+    if not rows.size:
+        raise GraphFormatError("no road of the file lies in that area", path=path)
+    length = _sums(metres, first, last)[rows]
+    of_way = way[first][rows]
+    speed = speeds[of_way, np.where(along, 0, 1)]
+    # the delays at the nodes within each row and at its head
+    delays = np.array(list(roads.delays.values()), np.float64).reshape(-1, 2)
+    delayed = places_of(np.fromiter(roads.delays, np.int64, len(roads.delays)), ids)
+    at = np.zeros((ids.size, 2))
+    at[delayed[delayed >= 0]] = delays[delayed >= 0]
+    forward, backward = at[node].T
+    ahead = _sums(np.append(forward[1:], 0.0), first, last)[rows]
+    delay = np.where(along, ahead, _sums(backward, first, last)[rows])
+    seconds = length / (speed / KMH) + delay
+    is_vertex = np.zeros(ids.size, bool)
+    is_vertex[tails] = is_vertex[heads] = True
+    number = np.cumsum(is_vertex, dtype=np.int32) - np.int32(1)
+    ids, place, tails, heads = ids[is_vertex], place[is_vertex], number[tails], number[heads]
+    ways = np.frombuffer(roads.ways, np.int64)[of_way]
+    columns: dict[str, Array] = {"way": ways, "length": length, "speed": speed}
+    for name, texts in (("name", roads.names), ("highway", roads.kinds)):
+        columns[name] = np.array(texts, object)[of_way]
+    if shapes:  # the points of each row from tail to head, row after row
+        counts = (last - first)[rows] + 1
+        offsets = np.concatenate(([0], np.cumsum(counts)))
+        step = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
+        begin = np.repeat(np.where(along, first[rows], last[rows]), counts)
+        places = begin + np.where(np.repeat(along, counts), step, -step)
+        columns |= {"shape_offsets": offsets, "shape_points": points[places]}
+    turns, met = resolve_turns(roads.relations, Rows(ids, tails, heads, ways, along), left_out)
+    report = {
+        "attribution": ATTRIBUTION,
+        "profile": profile.name,
+        "ways": len(roads.ways),
+        "restrictions": met,
+        "left_out": left_out.cases,
+    }
+    return RoadNetwork(ids, points[place], tails, heads, seconds, columns, turns, report)
 
 
 def _join(usable: Array, way: Array) -> Array:
@@ -188,12 +163,26 @@ def _degrees(joined: Array, node: Array) -> Array:
     return np.bincount(ends, minlength=int(node.max()) + 1)
 
 
-def _find_pieces(joined: Array, node: Array, is_open: Array, metres: Array) -> _Pieces:
+def _find_pieces(
+    joined: Array, node: Array, is_open: Array, metres: Array
+) -> tuple[Array, Array, Array, Array, Array, Array]:
     """Cut between vertices: where ways meet or end, and in loops and parallel streets.
 
     A graph keeps one arc between two vertices, and no arc from a vertex to itself. A street that
     leads between the same two vertices as a shorter one, or back to where it began, is cut once
     more at a node in its middle, so that it stays.
+
+    Returns
+    -------
+    first, last : ndarray of int64, shape (pieces,)
+        Where the pieces, parts of ways between two vertices, begin and end in the list of the
+        nodes of all ways.
+    rows : ndarray of int64, shape (k,)
+        The piece of each row: a piece in a direction that is open.
+    along : ndarray of bool, shape (k,)
+        Whether a row goes as its way does.
+    tails, heads : ndarray of int64, shape (k,)
+        Nodes.
     """
     after = np.zeros_like(joined)  # joined to the one before
     after[1:] = joined[:-1]
@@ -208,20 +197,15 @@ def _find_pieces(joined: Array, node: Array, is_open: Array, metres: Array) -> _
         along = direction == 0
         tails = node[np.where(along, first[rows], last[rows])]
         heads = node[np.where(along, last[rows], first[rows])]
-        again = _are_lost(tails, heads, _sums(metres, first, last)[rows])
-        again &= (last - first > 1)[rows]
+        # rows that are loops, or parallel to a shorter row
+        ends = tails * (heads.max(initial=0) + 1) + heads
+        order = np.lexsort((_sums(metres, first, last)[rows], ends))
+        lost = tails == heads
+        lost[order[1:][np.diff(ends[order]) == 0]] = True
+        again = lost & (last - first > 1)[rows]
         if not again.any():
-            return _Pieces(first, last, rows, along, tails, heads)
+            return first, last, rows, along, tails, heads
         is_vertex[node[(first + last)[rows[again]] // 2]] = True
-
-
-def _are_lost(tails: Array, heads: Array, length: Array) -> Array:
-    """Return a mask of the rows that are loops, or parallel to a shorter row."""
-    ends = tails * (heads.max(initial=0) + 1) + heads
-    order = np.lexsort((length, ends))
-    lost: Array = tails == heads
-    lost[order[1:][np.diff(ends[order]) == 0]] = True
-    return lost
 
 
 def metres_between(points: Array, others: Array) -> Array:
@@ -235,27 +219,3 @@ def _sums(values: Array, first: Array, last: Array) -> Array:
     """Add up ``values[first:last]`` for each piece."""
     ends = np.stack((first, last), axis=1).ravel()
     return np.add.reduceat(values, ends)[::2] if ends.size else np.zeros(0)
-
-
-def _delays(roads: Any, ids: Array, node: Array, pieces: _Pieces) -> Array:
-    """Return the seconds of delay of each row, at the nodes within it and at its head."""
-    nodes = np.fromiter(roads.delays, np.int64, len(roads.delays))
-    seconds = np.array(list(roads.delays.values()), np.float64).reshape(-1, 2)
-    places = places_of(nodes, ids)
-    at = np.zeros((ids.size, 2))
-    at[places[places >= 0]] = seconds[places >= 0]
-    forward, backward = at[node].T
-    first, last, rows, along = pieces[:4]
-    ahead = _sums(np.append(forward[1:], 0.0), first, last)
-    return np.where(along, ahead[rows], _sums(backward, first, last)[rows])
-
-
-def _shapes(points: Array, pieces: _Pieces) -> dict[str, Array]:
-    """Return the points of each row from tail to head, row after row."""
-    first, last, rows, along = pieces[:4]
-    counts = (last - first)[rows] + 1
-    offsets = np.concatenate(([0], np.cumsum(counts)))
-    step = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
-    begin = np.repeat(np.where(along, first[rows], last[rows]), counts)
-    places = begin + np.where(np.repeat(along, counts), step, -step)
-    return {"shape_offsets": offsets, "shape_points": points[places]}

@@ -9,52 +9,28 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import index
 from os import fspath
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sssp.errors import GraphFormatError, VertexError
+from sssp.errors import VertexError
 from sssp.kernels.dtypes import INDEX, INT32, INT64
 from sssp.loaders._columns import plain_array
 from sssp.loaders._files import Pathname, compressed, decompressed
-from sssp.loaders._records import CHUNK_BYTES, RecordFormat, RecordReader, locate_record
+from sssp.loaders._records import CHUNK_BYTES, RecordFormat, RecordReader, refuse_record
 
-GR = RecordFormat(
-    kind="a graph file (.gr)",
-    problem=("sp",),
-    counts=("n", "m"),
-    letter="a",
-    record="an arc",
-    fields=("tail", "head", "weight"),
-    vertex_fields=2,
-)
+ARC, VERTEX, QUERY = ("tail", "head", "weight"), ("vertex", "x", "y"), ("source", "target")
+#: kind, problem line, counts, letter and name of a record, its fields, how many are vertices
+GR = RecordFormat("a graph file (.gr)", ("sp",), ("n", "m"), "a", "an arc", ARC, 2)
 CO = RecordFormat(
-    kind="a coordinates file (.co)",
-    problem=("aux", "sp", "co"),
-    counts=("n",),
-    letter="v",
-    record="a vertex",
-    fields=("vertex", "x", "y"),
-    vertex_fields=1,
+    "a coordinates file (.co)", ("aux", "sp", "co"), ("n",), "v", "a vertex", VERTEX, 1
 )
 SS = RecordFormat(
-    kind="a file of sources (.ss)",
-    problem=("aux", "sp", "ss"),
-    counts=("k",),
-    letter="s",
-    record="a source",
-    fields=("source",),
-    vertex_fields=1,
+    "a file of sources (.ss)", ("aux", "sp", "ss"), ("k",), "s", "a source", ("source",), 1
 )
 P2P = RecordFormat(
-    kind="a file of queries (.p2p)",
-    problem=("aux", "sp", "p2p"),
-    counts=("k",),
-    letter="q",
-    record="a query",
-    fields=("source", "target"),
-    vertex_fields=2,
+    "a file of queries (.p2p)", ("aux", "sp", "p2p"), ("k",), "q", "a query", QUERY, 2
 )
 
 #: a ``.co`` file holds millionths of a degree
@@ -160,15 +136,12 @@ def read_weights(
     different = (tails != arcs.tails) | (heads != arcs.heads)
     if different.any():
         row = int(np.argmax(different))
-        number, line = locate_record(path, GR, row) or (None, None)
-        raise GraphFormatError(
+        reason = (
             f"row {row} is the arc {tails[row] + 1} -> {heads[row] + 1}, but in {fspath(other)} it "
             f"is {arcs.tails[row] + 1} -> {arcs.heads[row] + 1}: both must hold the same arcs in "
-            "the same order",
-            path=path,
-            line_number=number,
-            line=line,
+            "the same order"
         )
+        refuse_record(reason, path, GR, row)
     return weights
 
 
@@ -204,23 +177,14 @@ def read_co(path: Pathname, n: int | None = None) -> NDArray[np.float64]:
     seen = np.zeros(announced, np.bool_)
     seen[vertices] = True
     if not seen.all():
-        _refuse_repeated(path, vertices)
+        order = np.argsort(vertices, kind="stable")
+        again = int(order[1:][vertices[order[1:]] == vertices[order[:-1]]].min())
+        reason = f"vertex {vertices[again] + 1} for the second time (and another not at all)"
+        refuse_record(reason, path, CO, again)
     coordinates = np.empty((announced, 2))
     coordinates[vertices, 0] = x / _CO_UNITS_PER_DEGREE
     coordinates[vertices, 1] = y / _CO_UNITS_PER_DEGREE
     return coordinates
-
-
-def _refuse_repeated(path: Pathname, vertices: NDArray[Any]) -> NoReturn:
-    order = np.argsort(vertices, kind="stable")
-    again = order[1:][vertices[order[1:]] == vertices[order[:-1]]].min()
-    number, line = locate_record(path, CO, int(again)) or (None, None)
-    raise GraphFormatError(
-        f"vertex {vertices[again] + 1} for the second time (and another not at all)",
-        path=path,
-        line_number=number,
-        line=line,
-    )
 
 
 def read_ss(path: Pathname) -> NDArray[np.int64]:
@@ -314,18 +278,33 @@ def write_gr(
     n = index(n)
     given = {"tails": tails, "heads": heads, "weights": weights}
     columns = [plain_array(values, name) for name, values in given.items()]
-    _check_arcs(n, columns)
+    if not 0 <= n <= np.iinfo(INDEX).max:
+        raise ValueError(f"n is {n}; it must be 0 to {np.iinfo(INDEX).max}")
+    for name, values in zip(given, columns, strict=True):
+        if values.ndim != 1 or values.size != columns[0].size:
+            raise ValueError(
+                f"{name} has shape {values.shape}, tails {columns[0].shape}: "
+                "one-dimensional arrays of one length are needed"
+            )
+        if values.dtype.kind not in "iu" and values.size:
+            raise TypeError(
+                f"{name} holds {values.dtype}, but a .gr file holds integers: scale and round first"
+            )
+    if columns[2].size and columns[2].max() > np.iinfo(INT64).max:
+        raise ValueError(f"weight {columns[2].max()} does not fit int64")
+    for name, values in zip(("tails", "heads"), columns[:2], strict=True):
+        wrong = np.flatnonzero((values < 0) | (values >= n))
+        if wrong.size:
+            raise VertexError(
+                f"{name}[{wrong[0]}] is {values[wrong[0]]}; vertices are 0 to {n - 1}"
+            )
     with compressed(path) as stream:
         _write_comments(stream, comments)
         stream.write(b"p sp %d %d\n" % (n, columns[0].size))
         for begin in range(0, columns[0].size, _WRITTEN_ARCS):
             tail, head, weight = (column[begin : begin + _WRITTEN_ARCS] for column in columns)
-            arcs = zip(
-                (tail.astype(INT64) + 1).tolist(),
-                (head.astype(INT64) + 1).tolist(),
-                weight.tolist(),
-                strict=True,
-            )
+            ends = ((end.astype(INT64) + 1).tolist() for end in (tail, head))
+            arcs = zip(*ends, weight.tolist(), strict=True)
             stream.write(b"".join(map(b"a %d %d %d\n".__mod__, arcs)))
 
 
@@ -369,59 +348,23 @@ def _write_comments(stream: Any, comments: Iterable[str]) -> None:
             stream.write(f"c {line}".rstrip().encode() + b"\n")
 
 
-def _check_arcs(n: int, columns: list[NDArray[Any]]) -> None:
-    if not 0 <= n <= np.iinfo(INDEX).max:
-        raise ValueError(f"n is {n}; it must be 0 to {np.iinfo(INDEX).max}")
-    names = ("tails", "heads", "weights")
-    for name, values in zip(names, columns, strict=True):
-        if values.ndim != 1 or values.size != columns[0].size:
-            raise ValueError(
-                f"{name} has shape {values.shape}, tails {columns[0].shape}: "
-                "one-dimensional arrays of one length are needed"
-            )
-        if values.dtype.kind not in "iu" and values.size:
-            raise TypeError(
-                f"{name} holds {values.dtype}, but a .gr file holds integers: scale and round first"
-            )
-    if columns[2].size and columns[2].max() > np.iinfo(INT64).max:
-        raise ValueError(f"weight {columns[2].max()} does not fit int64")
-    for name, values in zip(names[:2], columns[:2], strict=True):
-        wrong = np.flatnonzero((values < 0) | (values >= n))
-        if wrong.size:
-            raise VertexError(
-                f"{name}[{wrong[0]}] is {values[wrong[0]]}; vertices are 0 to {n - 1}"
-            )
-
-
 def _columns(reader: RecordReader) -> list[NDArray[Any]]:
     """Read all records: an array per field, int32 if its values fit, else int64."""
-    columns = [np.empty(0, INT32) for _ in reader.form.fields]
-    done = 0
+    columns: list[NDArray[Any]] = [np.empty(0, INT32) for _ in reader.form.fields]
+    done, limits = 0, np.iinfo(INT32)
     for block in reader.blocks():
         end = done + block.shape[1]
-        announced = reader.counts[-1]
         for field, values in enumerate(block):
-            columns[field] = _with_room(columns[field], values, end, announced)
+            column = columns[field]
+            if column.size < end:
+                # Twice the length at most, so that a false promise of records costs next to
+                # nothing; no more than announced, so that nothing is left over in the end.
+                length = min(reader.counts[-1], max(2 * column.size, _FIRST_RECORDS, end))
+                # Reallocation moves pages instead of bytes where the system can.
+                column.resize(length, refcheck=False)
+            narrow = column.dtype == INT32
+            if narrow and (values.min() < limits.min or values.max() > limits.max):
+                columns[field] = column.astype(INT64)
             columns[field][done:end] = values
         done = end
     return columns
-
-
-def _with_room(
-    column: NDArray[Any], values: NDArray[np.int64], end: int, announced: int
-) -> NDArray[Any]:
-    """Return the column, enlarged and widened to hold the next values."""
-    if column.size < end:
-        # Twice the length at most, so that a false promise of records costs next to nothing; no
-        # more than announced, so that nothing is left over in the end.
-        length = min(announced, max(2 * column.size, _FIRST_RECORDS, end))
-        if column.size == 0:
-            column = np.empty(length, INT32)
-        else:
-            # Reallocation moves pages instead of bytes where the system can.
-            column.resize(length, refcheck=False)
-    if column.dtype == INT32:
-        limits = np.iinfo(INT32)
-        if values.min() < limits.min or values.max() > limits.max:
-            return column.astype(INT64)
-    return column

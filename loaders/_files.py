@@ -14,7 +14,7 @@ import stat
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -108,12 +108,9 @@ def decompressing(file: Any) -> Iterator[Any]:
     """Decompress an open binary stream as `decompressed` does."""
     raw = file if file.seekable() else io.BufferedReader(_Pipe(file))
     head = raw.peek(PEEKED_BYTES)
-    for magic, decompressor in _DECOMPRESSORS:
-        if head.startswith(magic):
-            with decompressor(raw) as stream:
-                yield stream
-            return
-    yield raw
+    found = (make for magic, make in _DECOMPRESSORS if head.startswith(magic))
+    with next(found, nullcontext)(raw) as stream:
+        yield stream
 
 
 class _Pipe(io.RawIOBase):
@@ -137,13 +134,9 @@ class _Pipe(io.RawIOBase):
 @contextmanager
 def compressed(path: Pathname) -> Iterator[Any]:
     """Open a file for writing in one piece; ``.gz``, ``.xz`` and ``.bz2`` in its name compress."""
-    with replaced_file(path) as raw:
-        compressor = _COMPRESSORS.get(Path(path).suffix.lower())
-        if compressor is None:
-            yield raw
-        else:
-            with compressor(raw) as stream:
-                yield stream
+    compressor = _COMPRESSORS.get(Path(path).suffix.lower(), nullcontext)
+    with replaced_file(path) as raw, compressor(raw) as stream:
+        yield stream
 
 
 @contextmanager
@@ -164,7 +157,7 @@ def replaced_file(path: Pathname) -> Iterator[BinaryIO]:
         return
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
-    _remove_litter(folder)
+    _remove_unfinished(folder)
     try:
         temporary, stream = _new_temporary(folder)
     except OSError as error:
@@ -177,7 +170,7 @@ def replaced_file(path: Pathname) -> Iterator[BinaryIO]:
         os.fsync(stream.fileno())
         if fcntl is None:
             stream.close()  # Windows does not rename an open file
-        # The lock goes with the stream, so nobody takes the file for litter before it is renamed.
+        # (locked while the stream is open: no other writer removes the file before it is renamed)
         os.replace(temporary, target)
     except BaseException:
         with suppress(OSError):  # what is still buffered may have no room either
@@ -192,7 +185,7 @@ def replaced_file(path: Pathname) -> Iterator[BinaryIO]:
 # random part.
 _TEMPORARY = re.compile(r"\.sssp-(?:([0-9a-f]{8})-)?[0-9a-f]{16}\.tmp")
 _HOST = f"{zlib.crc32(platform.node().encode()):08x}"
-# A lock may hold on its own host only; nobody else's file is touched before this age.
+# A lock may hold on its own host only; files of other hosts are kept until this age.
 _SECONDS_OF_DOUBT = 24 * 3600
 
 
@@ -207,10 +200,10 @@ def _new_temporary(folder: str) -> tuple[str, Any]:
             fcntl.flock(stream, fcntl.LOCK_EX)
         if os.fstat(stream.fileno()).st_nlink:
             return name, stream
-        stream.close()  # somebody took it for litter just before it was locked
+        stream.close()  # another writer removed it just before it was locked
 
 
-def _remove_litter(folder: str) -> None:
+def _remove_unfinished(folder: str) -> None:
     """Remove the unfinished files of killed writers, which hold no lock."""
     if fcntl is None:
         return
@@ -222,17 +215,14 @@ def _remove_litter(folder: str) -> None:
                 continue
             with suppress(OSError):
                 age = now - entry.stat(follow_symlinks=False).st_mtime
-                if name[1] == _HOST or age > _SECONDS_OF_DOUBT:
-                    _remove_unless_locked(entry.path)
-
-
-def _remove_unless_locked(name: str) -> None:
-    descriptor = os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.unlink(name)
-    finally:
-        os.close(descriptor)
+                if name[1] != _HOST and age <= _SECONDS_OF_DOUBT:
+                    continue
+                descriptor = os.open(entry.path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    os.unlink(entry.path)
+                finally:
+                    os.close(descriptor)
 
 
 def _take_over(descriptor: int, old: os.stat_result) -> None:

@@ -1,4 +1,4 @@
-"""OpenStreetMap files to arcs: ways are cut at their junctions, relations become rows of turns.
+"""Convert OpenStreetMap files to arcs; ways are cut at junctions, relations become turns.
 
 pyosmium reads: its filters let roads, nodes that delay or block, and restrictions through to
 Python, and its table of locations gives every way its coordinates. All else is done for all ways
@@ -134,25 +134,17 @@ def read_osm(
     MissingExtraError
         osmium is not installed.
     """
-    chosen = find_profile(profile)
+    chosen, before = find_profile(profile), 0
     with open(os.fspath(path), "rb") as file, _files.decompressing(file) as stream:
-        place = file.tell if file.seekable() else None
-        return roads_in(stream, path, chosen, inside, shapes, _steps_of(place, advance))
 
+        def step() -> None:
+            nonlocal before
+            if advance is not None and file.seekable():
+                now = file.tell()
+                advance(now - before)
+                before = now
 
-def _steps_of(place: Any, advance: Any) -> Callable[[], object]:
-    """Return a function that reports to `advance` the bytes of a file read since its last call."""
-    if place is None or advance is None:
-        return lambda: None
-    before = 0
-
-    def step() -> None:
-        nonlocal before
-        now = place()
-        advance(now - before)
-        before = now
-
-    return step
+        return roads_in(stream, path, chosen, inside, shapes, step)
 
 
 def roads_in(
@@ -167,8 +159,29 @@ def roads_in(
     osmium = import_extra("osmium", "osm")
     left_out = LeftOut()
     roads = Roads(osmium.InvalidLocationError)
+    kinds = {*profile.speeds, *profile.permitted}
+    wanted = [("highway", kind) for kind in kinds.union(profile.delays)]
+    wanted += [("barrier", kind) for kind in {*profile.barriers, *GATES}]
+    wanted += [("route", "ferry"), ("type", "restriction")]
+    # (osmium's iterator does not keep them alive)
+    chosen = osmium.filter.TagFilter(*wanted)
+    places = osmium.index.create_map(_LOCATIONS)
+    locate = osmium.NodeLocationsForWays(places)
+    locate.ignore_errors()
+    pool = osmium.io.ThreadPool()
+    lines, every = osmium.geom.WKBFactory(), osmium.geom.use_nodes.ALL
     try:
-        _read_objects(osmium, _buffers(stream, step), profile, roads, left_out)
+        for buffer, kind in _buffers(stream, step):
+            source = osmium.io.FileBuffer(buffer, kind)
+            with osmium.io.Reader(source, osmium.osm.ALL, thread_pool=pool) as reader:
+                for thing in osmium.OsmFileIterator(reader, locate, chosen):
+                    if thing.is_node():
+                        roads.add_node(thing, profile)
+                    elif thing.is_relation():
+                        relation = read_relation(thing, profile, left_out)
+                        roads.relations += [relation] if relation else []
+                    elif road_class(thing.tags.get) in kinds:
+                        roads.add_way(thing, profile, left_out, lines, every)
     except RuntimeError as error:  # all that osmium raises about a file
         raise GraphFormatError(f"osmium cannot read the file: {error}", path=path) from None
     except _files.DAMAGED_STREAM as error:
@@ -212,54 +225,16 @@ def _read_blob(stream: Any) -> bytes:
     size = place = 0
     while place < len(header):
         tag, place = header[place], place + 1
-        number, place = _varint(header, place)
+        number = shift = 0
+        while place < len(header):  # seven bits a byte, the eighth tells whether more follow
+            byte, place = header[place], place + 1
+            number |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                break
         place += number if tag & 7 == 2 else 0
         size = number if tag == _DATA_SIZE else size
     data = stream.read(size)
     if prefix and (not header or len(data) < size):
         raise RuntimeError("it is cut short")
     return bytes(prefix + header + data)
-
-
-def _varint(text: bytes, place: int) -> tuple[int, int]:
-    """Decode a variable-length integer of Protocol Buffers; return it and its end."""
-    number = shift = 0
-    while place < len(text):
-        byte, place = text[place], place + 1
-        number |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            break
-    return number, place
-
-
-def _read_objects(
-    osmium: Any,
-    buffers: Iterator[tuple[bytes, str]],
-    profile: Profile,
-    roads: Roads,
-    left_out: LeftOut,
-) -> None:
-    """Read nodes, ways and relations into `roads`."""
-    kinds = {*profile.speeds, *profile.permitted}
-    wanted = [("highway", kind) for kind in kinds.union(profile.delays)]
-    wanted += [("barrier", kind) for kind in {*profile.barriers, *GATES}]
-    wanted += [("route", "ferry"), ("type", "restriction")]
-    # (osmium's iterator does not keep them alive)
-    chosen = osmium.filter.TagFilter(*wanted)
-    places = osmium.index.create_map(_LOCATIONS)
-    locate = osmium.NodeLocationsForWays(places)
-    locate.ignore_errors()
-    pool = osmium.io.ThreadPool()
-    lines, every = osmium.geom.WKBFactory(), osmium.geom.use_nodes.ALL
-    for buffer, kind in buffers:
-        source = osmium.io.FileBuffer(buffer, kind)
-        with osmium.io.Reader(source, osmium.osm.ALL, thread_pool=pool) as reader:
-            for thing in osmium.OsmFileIterator(reader, locate, chosen):
-                if thing.is_node():
-                    roads.add_node(thing, profile)
-                elif thing.is_relation():
-                    relation = read_relation(thing, profile, left_out)
-                    roads.relations += [relation] if relation else []
-                elif road_class(thing.tags.get) in kinds:
-                    roads.add_way(thing, profile, left_out, lines, every)

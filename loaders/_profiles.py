@@ -107,7 +107,7 @@ class Profile:
         return None, False
 
     def closes_node(self, tags: Tags) -> bool:
-        """Return whether a node is closed."""
+        """Return whether a barrier or an access tag closes a node."""
         value, _ = self.access_tag(tags)
         return tags("barrier") in self.barriers if value is None else value in self.closed
 
@@ -126,39 +126,31 @@ class Profile:
         speed = self.speeds.get(kind) or (self.permitted.get(kind, 0.0) if special else 0.0)
         if value in self.closed or any(tags(key) in odd for key, odd in self.refused.items()):
             return 0.0, 0.0
-        directions = self._directions(tags, kind)
-        return tuple(  # type: ignore[return-value]  # (of two directions)
-            self._keep_limit(speed, tags, way, complain) if is_open else 0.0
-            for is_open, way in zip(directions, LIMITS, strict=True)
-        )
-
-    def _directions(self, tags: Tags, kind: str) -> tuple[bool, bool]:
-        value = next(filter(None, map(tags, self.oneway)), None)
+        oneway = next(filter(None, map(tags, self.oneway)), None)
         round_or_fast = tags("junction") in ROUND or kind == "motorway"
-        if value is None and round_or_fast and "oneway" in self.oneway:
-            value = "yes"
+        if oneway is None and round_or_fast and "oneway" in self.oneway:
+            oneway = "yes"
         against = any((tags(key) or "").startswith("opposite") for key in self.contraflow)
-        return (True, True) if against else ONEWAY.get(value, (True, True))
-
-    def _keep_limit(
-        self, speed: float, tags: Tags, key: str, complain: Callable[[str], Any]
-    ) -> float:
-        text = tags(key)
-        if text is None:
-            key, text = "maxspeed", tags("maxspeed")
-        limit = math.inf if text is None else speed_limit(text)
-        if limit is None:
-            complain(f"{key}={text}")
-            return speed
-        return limit if self.drives_limit and limit < math.inf else min(speed, limit)
+        directions = (True, True) if against else ONEWAY.get(oneway, (True, True))
+        speeds = []
+        for is_open, way in zip(directions, LIMITS, strict=True):
+            key = "maxspeed" if tags(way) is None else way
+            text = tags(key)
+            limit = math.inf if text is None or not is_open else speed_limit(text)
+            if limit is None:
+                complain(f"{key}={text}")
+                limit = math.inf
+            limited = limit if self.drives_limit and limit < math.inf else min(speed, limit)
+            speeds.append(limited if is_open else 0.0)
+        return speeds[0], speeds[1]
 
 
 #: keys of speed limits, in the directions of a way
 LIMITS = ("maxspeed:forward", "maxspeed:backward")
 #: values of ``junction`` that make a way one-way
 ROUND = ("roundabout", "circular")
-#: whether a way is open along it and against it; what takes turns is open both ways, what depends
-#: on the hour neither
+#: whether a way is open along it and against it; what alternates is open both ways, what
+#: depends on the hour neither
 ONEWAY: dict[str | None, tuple[bool, bool]] = {
     **dict.fromkeys(("yes", "true", "1"), (True, False)),
     **dict.fromkeys(("-1", "reverse"), (False, True)),

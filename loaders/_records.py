@@ -146,16 +146,6 @@ class RecordFormat:
         """The problem line with names for counts, such as ``p sp n m``."""
         return " ".join(("p", *self.problem, *self.counts))
 
-    @property
-    def record_line(self) -> str:
-        """A record with names for its fields, such as ``a tail head weight``."""
-        return " ".join((self.letter, *self.fields))
-
-    @property
-    def shortest_record(self) -> int:
-        """Fewest bytes of a record: letter, newline, and a blank and a digit per field."""
-        return 2 + 2 * len(self.fields)
-
 
 _PROBLEMS = {
     "edge": "a DIMACS graph-colouring file (.col)",
@@ -195,11 +185,8 @@ class RecordReader:
     def __init__(
         self, stream: Any, path: Pathname, form: RecordFormat, chunk_bytes: int = CHUNK_BYTES
     ) -> None:
-        self.path = path
-        self._stream = stream
-        self.form = form
+        self.path, self.form, self._stream, self._chunk_bytes = path, form, stream, chunk_bytes
         self.counts: tuple[int, ...] = ()
-        self._chunk_bytes = chunk_bytes
         self._problem: tuple[int, str] = (0, "")
         self._largest_vertex = _MOST_VERTICES
         self._records = 0
@@ -219,50 +206,56 @@ class RecordReader:
         """
         chunks = TextChunks(self._stream, self.path, self._chunk_bytes)
         chunks.refuse_other_kinds(self.form.kind)
-        columns = np.empty((len(self.form.fields), 0), INT64)
+        form, columns = self.form, np.empty((len(self.form.fields), 0), INT64)
         while chunks.refill():
-            capacity = chunks.text.size // self.form.shortest_record
+            # the shortest record has a letter, a newline, and a blank and a digit per field
+            capacity = chunks.text.size // (2 + 2 * len(form.fields))
             if columns.shape[1] < capacity:
                 columns = np.empty((len(columns), capacity), INT64)
             while chunks.begin < chunks.end:
-                records = self._take_lines(chunks, columns)
+                # valid lines up to the first invalid one
+                announced = self.counts[-1] if self.counts else 0
+                room = min(announced - self._records, columns.shape[1])
+                bounds = form.vertex_fields, self._largest_vertex, room
+                text = chunks.text, chunks.begin, chunks.end, ord(form.letter)
+                chunks.begin, lines, found = _records_kernel(*text, *bounds, columns)
+                chunks.lines += lines
+                records = int(found)
                 if records == 0 and chunks.begin < chunks.end:
                     records = self._take_line(chunks, columns)
                 self._records += records
                 if records:
                     yield columns[:, :records]
-        self._check_end(chunks)
-
-    def _take_lines(self, chunks: TextChunks, columns: NDArray[np.int64]) -> int:
-        """Parse valid lines up to the first invalid one."""
-        announced = self.counts[-1] if self.counts else 0
-        chunks.begin, lines, records = _records_kernel(
-            chunks.text,
-            chunks.begin,
-            chunks.end,
-            ord(self.form.letter),
-            self.form.vertex_fields,
-            self._largest_vertex,
-            min(announced - self._records, columns.shape[1]),
-            columns,
-        )
-        chunks.lines += lines
-        return int(records)
+        if not self.counts:
+            reason = f"the file ends without a problem line '{form.problem_line}'"
+            last = printable(chunks.last_line())
+            raise GraphFormatError(reason, path=self.path, line_number=chunks.lines, line=last)
+        if self._records < self.counts[-1]:
+            self.refuse_problem(
+                f"the file ends after {self._records} of {self.counts[-1]} announced records"
+            )
 
     def _take_line(self, chunks: TextChunks, columns: NDArray[np.int64]) -> int:
         """Parse one line, or raise an error that explains its fault."""
-        line = chunks.line()
+        form, line = self.form, chunks.line()
         words = [word.decode("latin-1") for word in line.split()]
         records = 0
         try:
             if words and words[0] == "p":
                 self._take_problem(words)
                 self._problem = (chunks.lines + 1, printable(line))
-            elif words and words[0] == self.form.letter:
+            elif words and words[0] == form.letter:
                 columns[:, 0] = self._record(words[1:])
                 records = 1
             elif words and not words[0].startswith("c"):
-                raise RefusedError(self._unknown(words))
+                reason = f"unknown line: the lines of {form.kind} start with c, p or {form.letter}"
+                if not self.counts and all(map(_REAL.fullmatch, words)):
+                    not_this = f"this is METIS or an edge list, not {form.kind}"
+                    reason = f"numbers and no letter: {not_this}"
+                elif not self.counts and words[0].startswith("<"):
+                    looks = "this looks like a TNTP file (sssp.read_tntp reads it)"
+                    reason = f"{looks}, not {form.kind}"
+                raise RefusedError(reason)
         except RefusedError as error:
             chunks.refuse(str(error), line)
         chunks.begin += len(line)
@@ -306,7 +299,7 @@ class RecordReader:
         if len(words) != len(form.fields):
             raise RefusedError(
                 f"{form.record} with {len(words)} fields instead of {len(form.fields)}: "
-                f"it must be '{form.record_line}'"
+                f"it must be '{' '.join((form.letter, *form.fields))}'"
             )
         values = _integers(form.fields, words)
         for field in range(form.vertex_fields):
@@ -317,28 +310,6 @@ class RecordReader:
                 )
             values[field] -= 1
         return values
-
-    def _unknown(self, words: list[str]) -> str:
-        form = self.form
-        if not self.counts and all(map(_REAL.fullmatch, words)):
-            return f"numbers and no letter: this is METIS or an edge list, not {form.kind}"
-        if not self.counts and words[0].startswith("<"):
-            return f"this looks like a TNTP file (sssp.read_tntp reads it), not {form.kind}"
-        return f"unknown line: the lines of {form.kind} start with c, p or {form.letter}"
-
-    def _check_end(self, chunks: TextChunks) -> None:
-        """Refuse a file that ends too early."""
-        if not self.counts:
-            raise GraphFormatError(
-                f"the file ends without a problem line '{self.form.problem_line}'",
-                path=self.path,
-                line_number=chunks.lines,
-                line=printable(chunks.last_line()),
-            )
-        if self._records < self.counts[-1]:
-            self.refuse_problem(
-                f"the file ends after {self._records} of {self.counts[-1]} announced records"
-            )
 
     def refuse_problem(self, reason: str) -> NoReturn:
         """Raise an error that concerns the problem line."""
@@ -359,19 +330,20 @@ def _integers(names: tuple[str, ...], words: list[str]) -> list[int]:
     return values
 
 
-def locate_record(path: Pathname, form: RecordFormat, index: int) -> tuple[int, str] | None:
-    """Return line number and text of a record of a valid file, given its position.
+def refuse_record(reason: str, path: Pathname, form: RecordFormat, index: int) -> NoReturn:
+    """Raise an error that names line number and text of a record of a valid file, by its position.
 
-    None if the file cannot be read a second time.
+    Without them if the file cannot be read a second time.
     """
-    if not os.path.isfile(path):
-        return None
-    with decompressed(path) as stream:
-        letter = [form.letter.encode()]
-        records = (
-            (number, line)
-            for number, line in enumerate(stream, 1)
-            if line.split(None, 1)[:1] == letter
-        )
-        found = next(islice(records, index, None), None)
-    return None if found is None else (found[0], printable(found[1]))
+    place: dict[str, Any] = {}
+    if os.path.isfile(path):
+        with decompressed(path) as stream:
+            letter = [form.letter.encode()]
+            records = (
+                (number, line)
+                for number, line in enumerate(stream, 1)
+                if line.split(None, 1)[:1] == letter
+            )
+            for number, line in islice(records, index, index + 1):
+                place = {"line_number": number, "line": printable(line)}
+    raise GraphFormatError(reason, path=path, **place)

@@ -15,7 +15,7 @@ Array = NDArray[Any]
 
 
 class LeftOut:
-    """Counts ignored restrictions by reason, and keeps the first case of each."""
+    """Count what is left out by reason, and keep the first case of each."""
 
     def __init__(self) -> None:
         self.cases: dict[str, list[Any]] = {}
@@ -48,7 +48,7 @@ class Relation(NamedTuple):
 
     @property
     def all_ways(self) -> list[int]:
-        """The ids of all its ways."""
+        """The ids of all ways of the restriction."""
         return [way for role in ("from", "via", "to") for way in self.ways(role)]
 
 
@@ -144,7 +144,7 @@ def resolve_turns(
     met = 0
     for relation in relations:
         found = finder.sequences(relation)
-        # one way into the crossing and one out of it for each member, else who knows which
+        # one way into the crossing and one out of it for each member, else it is ambiguous
         if found and len(found) <= len(relation.ways("from")) * len(relation.ways("to")):
             met += 1
             banned.update(finder.others(found) if relation.only else found)
@@ -176,15 +176,23 @@ class _Finder:
 
     def sequences(self, relation: Relation) -> list[tuple[int, ...]]:
         """Return the sequences of rows from one way to another over the ways between them."""
-        heads = self._all.heads
-        paths = [[row] for way in relation.ways("from") for row in self._rows(way)]
+        tails, heads, along = self._all.tails, self._all.heads, self._all.along
+        paths = [[row] for way in relation.ways("from") for row in self.rows_of.get(way, [])]
         if ("via", "n") in relation.members:
             via = places_of(relation.members["via", "n"][0], self._all.ids)
             paths = [path for path in paths if heads[path[0]] == via]
         for way in relation.ways("via"):
-            passages = self._passages(way)
+            # from end to end, in each direction that is open throughout
+            both = self.rows_of.get(way, [])
+            ahead = [row for row in both if along[row]]
+            back = [row for row in reversed(both) if not along[row]]
+            passages = [
+                rows
+                for rows in (ahead, back)
+                if rows and np.array_equal(heads[rows[:-1]], tails[rows[1:]])
+            ]
             paths = [path + rows for path in paths for rows in passages if self._meet(path, rows)]
-        ends = [[row] for way in relation.ways("to") for row in self._rows(way)]
+        ends = [[row] for way in relation.ways("to") for row in self.rows_of.get(way, [])]
         return [(*path, *row) for path in paths for row in ends if self._meet(path, row)]
 
     def others(self, found: list[tuple[int, ...]]) -> set[tuple[int, ...]]:
@@ -196,19 +204,5 @@ class _Finder:
             banned |= {(*path[:-1], row) for row in self._by_tail[first:last].tolist()}
         return banned.difference(found)
 
-    def _rows(self, way: int) -> list[int]:
-        return self.rows_of.get(way, [])
-
     def _meet(self, path: list[int], rows: list[int]) -> bool:
         return bool(self._all.heads[path[-1]] == self._all.tails[rows[0]])
-
-    def _passages(self, way: int) -> list[list[int]]:
-        """Return the rows of a way from end to end, in each direction that is open throughout."""
-        rows = self._rows(way)
-        ahead = [row for row in rows if self._all.along[row]]
-        back = [row for row in reversed(rows) if not self._all.along[row]]
-        return [
-            path
-            for path in (ahead, back)
-            if path and np.array_equal(self._all.heads[path[:-1]], self._all.tails[path[1:]])
-        ]

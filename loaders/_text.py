@@ -35,18 +35,14 @@ class TextChunks:
     text : ndarray of uint8
         The window: ``text[begin:end]`` is the lines still to be taken, each with its newline.
     begin, end : int
-        Bounds of these lines. Whoever takes lines moves `begin` past them.
+        Bounds of these lines. A caller that takes lines moves `begin` past them.
     lines : int
-        Number of lines taken so far. Whoever takes lines adds them.
+        Number of lines taken so far. A caller that takes lines adds them.
     """
 
     def __init__(self, stream: Any, path: Pathname, chunk_bytes: int) -> None:
-        self.path = path
-        self.begin = 0
-        self.end = 0
-        self.lines = 0
-        self._stream = stream
-        self._chunk_bytes = chunk_bytes
+        self.path, self._stream, self._chunk_bytes = path, stream, chunk_bytes
+        self.begin = self.end = self.lines = 0
         self._filled = 0  # text[end:filled] is the start of the next line
         self._allocate(chunk_bytes)
 
@@ -76,7 +72,19 @@ class TextChunks:
         end = 0
         while end == 0:
             searched = self._filled
-            self._filled += self._read()
+            if searched == len(self._bytes) - 1:
+                if searched > _LONGEST_LINE:
+                    self.refuse("a line this long is in no graph file", self._bytes)
+                text = self._bytes
+                self._allocate(2 * len(text))
+                self._bytes[: len(text)] = text
+            size = min(len(self._bytes) - 1 - searched, self._chunk_bytes)
+            try:
+                # readinto() would hold text back that came before the damage.
+                window = memoryview(self._bytes)[searched : searched + size]
+                self._filled += int(self._stream.readinto1(window))
+            except DAMAGED_STREAM as error:
+                self._refuse_stream(error)
             if self._filled == searched:
                 if searched == 0:
                     return False
@@ -85,21 +93,6 @@ class TextChunks:
             end = self._bytes.rfind(b"\n", searched, self._filled) + 1
         self.end = end
         return True
-
-    def _read(self) -> int:
-        if self._filled == len(self._bytes) - 1:
-            if self._filled > _LONGEST_LINE:
-                self.refuse("a line this long is in no graph file", self._bytes)
-            text = self._bytes
-            self._allocate(2 * len(text))
-            self._bytes[: len(text)] = text
-        size = min(len(self._bytes) - 1 - self._filled, self._chunk_bytes)
-        try:
-            # readinto() would hold text back that came before the damage.
-            window = memoryview(self._bytes)[self._filled : self._filled + size]
-            return int(self._stream.readinto1(window))
-        except DAMAGED_STREAM as error:
-            self._refuse_stream(error)
 
     def line(self) -> bytes:
         """Return the first line that is not parsed yet."""

@@ -121,18 +121,17 @@ def read_tntp_net(path: Pathname) -> LinkTable:
                 f"a link with {len(words)} fields instead of {2 + len(_COLUMNS)}: it must be "
                 f"'tail head {' '.join(_COLUMNS)} ;'"
             )
-        n = lines.count(_NODE_COUNT)
-        ends.append(lines.indices(("tail", "head"), words[:2], n))
+        ends.append(lines.indices(("tail", "head"), words[:2], lines.count(_NODE_COUNT)))
         rows.append(lines.numbers(_COLUMNS, words[2:]))
-    links, zones = lines.count(_LINKS), lines.count(_ZONES)
+    zones, n, first_through, links = map(lines.count, lines.wanted)
     if len(rows) != links:
         lines.refuse_end(f"the file has {len(rows)} links, but announces {links}")
-    if zones > lines.count(_NODE_COUNT):
-        lines.refuse_end(f"{zones} zones, but {lines.count(_NODE_COUNT)} nodes: zones are nodes")
-    closed = max(0, min(zones, lines.count(_FIRST_THROUGH) - 1))
+    if zones > n:
+        lines.refuse_end(f"{zones} zones, but {n} nodes: zones are nodes")
+    closed = max(0, min(zones, first_through - 1))
     tails, heads = np.array(ends, INT64).reshape(-1, 2).T.copy()
     columns = np.array(rows, FLOAT64).reshape(-1, len(_COLUMNS)).T.copy()
-    return LinkTable(lines.count(_NODE_COUNT), zones, closed, tails, heads, *columns)
+    return LinkTable(n, zones, closed, tails, heads, *columns)
 
 
 def read_tntp_trips(path: Pathname) -> TripTable:
@@ -181,7 +180,9 @@ def read_tntp_trips(path: Pathname) -> TripTable:
         destinations.extend(lines.indices(("destination",) * size, words[::4], lines.count(_ZONES)))
         volumes.extend(found)
     column = np.array(volumes, FLOAT64)
-    announced, total = lines.total("TOTAL OD FLOW"), float(column.sum())
+    total, announced = float(column.sum()), None
+    with suppress(ValueError, IndexError):
+        announced = float(lines.metadata.get("TOTAL OD FLOW", ("",))[0].split()[0])
     # (files round it, to hundredths at most; one that is cut short is to be noticed)
     if announced is not None and not math.isclose(total, announced, rel_tol=0.01, abs_tol=1.0):
         lines.refuse_end(f"the trips add up to {total}, but the file announces {announced}")
@@ -245,7 +246,7 @@ class _Lines:
 
     def __init__(self, path: Pathname, kind: str, wanted: tuple[str, ...]) -> None:
         self.path, self.kind, self.wanted = path, kind, wanted
-        self._metadata: dict[str, tuple[str, int, str]] = {}
+        self.metadata: dict[str, tuple[str, int, str]] = {}
         self._chunks: TextChunks
 
     def records(self) -> Iterator[str]:
@@ -258,8 +259,16 @@ class _Lines:
                 while chunks.begin < chunks.end:
                     line = chunks.line()
                     text = line.decode("latin-1").strip()
-                    if reading_metadata:
-                        reading_metadata = not self._take_metadata(text)
+                    key, bracket, value = text.removeprefix("<").partition(">")
+                    if reading_metadata and text.startswith("<") and bracket:
+                        key, where = key.strip().upper(), (chunks.lines + 1, printable(line))
+                        self.metadata[key] = value.strip(), *where
+                        reading_metadata = key != _END
+                        for name in () if reading_metadata else self.wanted:
+                            self.count(name)
+                    elif reading_metadata and text and not text.startswith("~"):
+                        reason = f"'<KEY> value', though <{_END}> has not come"
+                        self.refuse(f"no line of metadata, {reason}")
                     elif text and not text.startswith("~"):
                         yield text
                     chunks.begin += len(line)
@@ -267,59 +276,31 @@ class _Lines:
         if reading_metadata:
             self.refuse_end(f"the file ends before <{_END}>: {self.kind} has metadata first")
 
-    def _take_metadata(self, text: str) -> bool:
-        """Store a line of metadata; return whether it is the last one."""
-        key, bracket, value = text.removeprefix("<").partition(">")
-        if text.startswith("<") and bracket:
-            where = self._chunks.lines + 1, printable(self._chunks.line())
-            self._metadata[key.strip().upper()] = value.strip(), *where
-        elif text and not text.startswith("~"):
-            self.refuse(f"no line of metadata, '<KEY> value', though <{_END}> has not come")
-        if _END not in self._metadata:
-            return False
-        for name in self.wanted:
-            self.count(name)
-        return True
-
     def count(self, key: str) -> int:
         """Return a count from the metadata."""
-        if key not in self._metadata:
+        if key not in self.metadata:
             self.refuse(f"the metadata has no <{key}>: is this {self.kind}?")
-        text, number, line = self._metadata[key]
+        text, number, line = self.metadata[key]
         value = text.split()[0] if text else ""
         if not (value.isascii() and value.isdigit() and len(value) <= 10 and int(value) <= _MOST):
             reason = f"<{key}> must be a whole number up to {_MOST}, not {quote(value)}"
             raise GraphFormatError(reason, path=self.path, line_number=number, line=line)
         return int(value)
 
-    def total(self, key: str) -> float | None:
-        """Return a total from the metadata; None if it is missing or not a number."""
-        try:
-            return float(self._metadata[key][0].split()[0])
-        except (KeyError, IndexError, ValueError):
-            return None
-
     def indices(self, names: Sequence[str], words: Sequence[str], size: int) -> list[int]:
         """Convert numbers from 1 to `size` to indices that count from 0."""
-
-        def convert(words: Sequence[str]) -> list[int] | None:
-            values = [int(word) - 1 for word in words]
-            return values if not values or 0 <= min(values) <= max(values) < size else None
-
-        return self._convert(convert, names, words, f"a whole number from 1 to {size}")
+        wanted = f"a whole number from 1 to {size}"
+        values = self._convert(int, range(1, size + 1).__contains__, names, words, wanted)
+        return [value - 1 for value in values]
 
     def numbers(self, names: Sequence[str], words: Sequence[str]) -> list[float]:
         """Convert words to finite numbers."""
-
-        def convert(words: Sequence[str]) -> list[float] | None:
-            values = list(map(float, words))
-            return values if all(map(math.isfinite, values)) else None
-
-        return self._convert(convert, names, words, "a finite number")
+        return self._convert(float, math.isfinite, names, words, "a finite number")
 
     def _convert(
         self,
-        convert: Callable[[Sequence[str]], list[T] | None],
+        kind: Callable[[str], T],
+        is_valid: Callable[[T], bool],
         names: Sequence[str],
         words: Sequence[str],
         wanted: str,
@@ -327,11 +308,11 @@ class _Lines:
         """Convert all words at once; on failure name the first invalid word."""
         # (Python would take 1_0 for 10)
         with suppress(ValueError):
-            if "_" not in "".join(words) and (values := convert(words)) is not None:
+            if "_" not in "".join(words) and all(map(is_valid, values := list(map(kind, words)))):
                 return values
         for name, word in zip(names, words, strict=True):
             with suppress(ValueError):
-                if "_" not in word and convert([word]) is not None:
+                if "_" not in word and is_valid(kind(word)):
                     continue
             self.refuse(f"{name} must be {wanted}, not {quote(word)}")
         raise AssertionError("what fails together fails alone, too")

@@ -202,7 +202,7 @@ class BreadthFirst(Method):
 
 @dataclass(frozen=True)
 class CountingStreets(DeltaStepping):
-    """What ``breadth-first`` runs on a graph with turns, where some arcs are no streets."""
+    """The search that ``breadth-first`` runs on a graph with turns, not to count added arcs."""
 
     name: ClassVar[str] = BreadthFirst.name
 

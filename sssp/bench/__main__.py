@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sssp import datasets
@@ -117,7 +118,7 @@ def run(options: argparse.Namespace) -> int:
     if options.table not in (None, OF_GRAPHS) and options.graphs:
         raise ValueError(f"--table {options.table} has graphs of its own: omit --graph")
     from sssp.bench.harness import BenchPlan
-    from sssp.bench.report import BenchReport, find_hardware, find_versions, now
+    from sssp.bench.report import BenchReport, draw, find_hardware, find_versions, now
     from sssp.engine.threads import default_threads
 
     if options.plot is not None:
@@ -138,23 +139,16 @@ def run(options: argparse.Namespace) -> int:
             else:
                 _measure(options, plan, report)
         finally:
-            if report.rows or report.comparisons:
-                _deliver(report, options)
+            # if one of these fails, the others are still done: last in, first out
+            with ExitStack() as steps:
+                if report.rows or report.comparisons:
+                    steps.callback(lambda: print(report.text()))
+                    if options.plot is not None:
+                        steps.callback(lambda: options.plot.draw(draw(report), DOTS_PER_INCH))
+                    if options.json is not None:
+                        steps.enter_context(name_in_errors(options.json))
+                        steps.callback(report.write_json, options.json)
     return 1 if report.failed else 0
-
-
-def _deliver(report: BenchReport, options: argparse.Namespace) -> None:
-    """Write, plot and print a report; if one of these fails, the others are still done."""
-    # last in, first out
-    with ExitStack() as steps:
-        steps.callback(lambda: print(report.text()))
-        if options.plot is not None:
-            from sssp.bench.report import draw
-
-            steps.callback(lambda: options.plot.draw(draw(report), DOTS_PER_INCH))
-        if options.json is not None:
-            steps.enter_context(name_in_errors(options.json))
-            steps.callback(report.write_json, options.json)
 
 
 def _measure_table(options: argparse.Namespace, plan: BenchPlan, report: BenchReport) -> None:
@@ -162,7 +156,7 @@ def _measure_table(options: argparse.Namespace, plan: BenchPlan, report: BenchRe
     from sssp.bench.workloads import REAL
 
     if options.table == OF_GRAPHS and not options.graphs:
-        graphs = _default_graphs()
+        graphs = _list_graphs([DEFAULT_SIZE], datasets.available())
         options.graphs = [one for one in graphs if one.path is None or one.name == REAL]
     module, kind = TABLES[options.table]
     table: BenchTable = getattr(import_module(module), kind)(plan, options, report)
@@ -173,14 +167,13 @@ def _measure_table(options: argparse.Namespace, plan: BenchPlan, report: BenchRe
 def _measure(options: argparse.Namespace, plan: BenchPlan, report: BenchReport) -> None:
     """Measure every graph into `report`."""
     from sssp.bench.harness import RIVALS, Harness, Ours
+    from sssp.bench.report import SIZES
     from sssp.bench.workloads import Loader, choose_by_label, choose_random
 
     if options.plot is None:
-        graphs, chosen = _default_graphs(), DEFAULT_METHODS
+        graphs, chosen = _list_graphs([DEFAULT_SIZE], datasets.available()), DEFAULT_METHODS
     else:
-        from sssp.bench.report import SIZES
-
-        graphs, chosen = _name_built_in(SIZES), "all"
+        graphs, chosen = _list_graphs(SIZES, {}), "all"
     graphs = options.graphs or graphs
     methods = options.methods or terminal.method_list(chosen)
     ours = [Ours(method, device) for device in options.devices for method in methods]
@@ -213,13 +206,9 @@ def _progress(steps: int) -> Iterator[Callable[[str], None]]:
         yield step
 
 
-def _default_graphs() -> list[terminal.NamedGraph]:
-    found = [terminal.NamedGraph(name, path) for name, path in datasets.available().items()]
-    return [*_name_built_in([DEFAULT_SIZE]), *found]
-
-
-def _name_built_in(sizes: Iterable[int]) -> list[terminal.NamedGraph]:
-    return [terminal.find_graph(f"{terminal.BUILT_IN}:{size}") for size in sizes]
+def _list_graphs(sizes: Iterable[int], files: Mapping[str, Path]) -> list[terminal.NamedGraph]:
+    built_in = [terminal.find_graph(f"{terminal.BUILT_IN}:{size}") for size in sizes]
+    return [*built_in, *(terminal.NamedGraph(name, path) for name, path in files.items())]
 
 
 def _choose_picture(text: str) -> Output:

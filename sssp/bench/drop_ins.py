@@ -1,6 +1,6 @@
 """`sssp.csgraph` against the functions of SciPy that it replaces, in one run.
 
-Calls of the two alternate, so that whatever else the machine does meets both.
+Calls of the two alternate, so that the load of the machine is the same for both.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csgraph as scipys
@@ -33,18 +33,12 @@ ARCS, AT_LEAST = 4, 0.2
 GREATEST_WEIGHT = 1000
 
 
-class Case(NamedTuple):
-    """A call to measure, with the first cells of its table line."""
-
-    function: str
-    matrix: str
-    asked: str
-    arguments: tuple[Any, ...]
-    options: dict[str, Any]
+#: function, name of the matrix, what is asked for, the matrix and the other arguments of a call
+Case = tuple[str, str, str, Any, dict[str, Any]]
 
 
 class DropIn(BenchTable):
-    """The functions of `sssp.csgraph` and of SciPy, timed in turn."""
+    """The functions of `sssp.csgraph` and of SciPy, timed alternately."""
 
     steps = 10
 
@@ -54,49 +48,39 @@ class DropIn(BenchTable):
         if self.plan.threads is not None:
             set_threads(self.plan.threads)
         self.progress("loading")
-        for task in self._tasks():
-            self.progress(f"{task.function}, {task.matrix}, {task.asked}")
-            comparison.records.append(self._record(task))
+        for function, name, asked, matrix, options in self._tasks():
+            self.progress(f"{function}, {name}, {asked}")
+            modules = (scipys, csgraph)
+            calls = [partial(getattr(module, function), matrix, **options) for module in modules]
+            expected, found = (call() for call in calls)  # (the first call compiles)
+            if options.get("return_predecessors"):
+                expected, found = expected[0], found[0]
+            limits = self.plan.trials, AT_LEAST, self.plan.row_limit
+            slow, fast = map(median, alternate(dict(enumerate(calls)), *limits).values())
+            record: dict[str, Cell] = {"function": function, "matrix": name, "asked for": asked}
+            record |= {"SciPy ms": 1000 * slow, "ms": 1000 * fast, "x": slow / fast}
+            record["equal"] = RIGHT if np.array_equal(expected, found) else WRONG
+            comparison.records.append(record)
 
     def _tasks(self) -> Iterator[Case]:
-        workload = self.load(
-            name_road_graph(SIZE),
-            lambda g: self.random.choice(g.n, min(g.n, SOURCES), replace=False),
-        )
+        draw: Any = partial(self.random.choice, replace=False)
+        workload = self.load(name_road_graph(SIZE), lambda g: draw(g.n, min(g.n, SOURCES)))
         road, middle = workload.graph.to_scipy(), workload.graph.n // 2
         many = workload.sources
         trees = {"return_predecessors": True}
-        yield Case("dijkstra", workload.name, "one source", (road,), {"indices": middle})
-        yield Case("dijkstra", workload.name, "one tree", (road,), {"indices": middle, **trees})
-        yield Case("dijkstra", workload.name, f"{many.size} sources", (road,), {"indices": many})
+        yield "dijkstra", workload.name, "one source", road, {"indices": middle}
+        yield "dijkstra", workload.name, "one tree", road, {"indices": middle, **trees}
+        yield "dijkstra", workload.name, f"{many.size} sources", road, {"indices": many}
         size = min(DENSE, workload.graph.n)
         dense = self.random.integers(1, GREATEST_WEIGHT, (size, size)).astype(np.float64)
-        yield Case("floyd_warshall", f"dense, n = {size}", "all", (dense,), {})
-        yield Case("floyd_warshall", f"dense, n = {size}", "all, with trees", (dense,), trees)
+        yield "floyd_warshall", f"dense, n = {size}", "all", dense, {}
+        yield "floyd_warshall", f"dense, n = {size}", "all, with trees", dense, trees
         tails = np.repeat(np.arange(SMALL), ARCS)
         heads = self.random.integers(0, SMALL, tails.size)
         weights = self.random.integers(1, GREATEST_WEIGHT, tails.size).astype(np.float64)
         small = csr_array((weights, (tails, heads)), shape=(SMALL, SMALL))
         name = f"sparse, n = {SMALL}"
-        yield Case("dijkstra", name, "one source", (small,), {"indices": 0})
-        yield Case("dijkstra", name, "one tree", (small,), {"indices": 0, **trees})
-        yield Case("dijkstra", name, "all", (small,), {})
-        yield Case("shortest_path", name, "one source", (small,), {"indices": 0})
-
-    def _record(self, task: Case) -> dict[str, Cell]:
-        functions = (getattr(module, task.function) for module in (scipys, csgraph))
-        calls = [partial(call, *task.arguments, **task.options) for call in functions]
-        expected, found = (call() for call in calls)  # (the first call compiles)
-        if task.options.get("return_predecessors"):
-            expected, found = expected[0], found[0]
-        seconds = alternate(dict(enumerate(calls)), self.plan.trials, AT_LEAST, self.plan.row_limit)
-        slow, fast = map(median, seconds.values())
-        return {
-            "function": task.function,
-            "matrix": task.matrix,
-            "asked for": task.asked,
-            "SciPy ms": 1000 * slow,
-            "ms": 1000 * fast,
-            "x": slow / fast,
-            "equal": RIGHT if np.array_equal(expected, found) else WRONG,
-        }
+        yield "dijkstra", name, "one source", small, {"indices": 0}
+        yield "dijkstra", name, "one tree", small, {"indices": 0, **trees}
+        yield "dijkstra", name, "all", small, {}
+        yield "shortest_path", name, "one source", small, {"indices": 0}

@@ -1,4 +1,4 @@
-"""User equilibria of known test problems: ours and, if installed, AequilibraE's, timed in turn.
+"""User equilibria of known test problems, timed: ours and, if installed, AequilibraE's.
 
 Both go by bi-conjugate Frank-Wolfe, to the same gap, on the same threads.
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
+from itertools import product
 from logging import ERROR, getLogger
 from statistics import median
-from time import perf_counter
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +19,7 @@ import numpy as np
 import sssp
 from sssp.bench.harness import BenchTable
 from sssp.bench.report import REFUSALS, RIGHT, WRONG, Cell, explain
+from sssp.bench.workloads import time_call
 from sssp.calls.read_tntp import RoadProblem
 from sssp.datasets import PROBLEMS, find
 from sssp.engine.threads import default_threads
@@ -49,53 +50,47 @@ class Equilibria(BenchTable):
     def measure(self) -> None:
         """Measure every problem to every gap."""
         comparison = self.compare(TITLE, COLUMNS, NOTE)
+        threads = self.plan.threads or default_threads()
         for name in PROBLEMS:
-            files = [find(f"{name}_{kind}.tntp") for kind in ("net", "trips", "flow")]
+            files = (find(f"{name}_{kind}.tntp") for kind in ("net", "trips", "flow"))
             network, trips, flows = files
             if network is None or trips is None or flows is None:
                 comparison.remarks.append(f"{name} is not here: sssp fetch downloads it")
                 continue
             problem = sssp.read_tntp(network, trips, **FIXED.get(name, {}))
-            best = float(problem.cost.integral(read_flow(flows, problem)).sum())
-            for gap in GAPS:
-                self.progress(f"{name} to a gap of {gap}")
-                for contender, prepare in (("sssp", _ours), ("AequilibraE", _aequilibrae)):
-                    first = {"problem": name, "gap": f"{gap:.0e}", "contender": contender}
-                    try:
-                        record = self._record(problem, best, gap, prepare)
-                        comparison.records.append({**first, **record})
-                    except REFUSALS as error:
-                        comparison.remarks.append(f"{contender}, {name}: skipped: {explain(error)}")
-
-    def _record(
-        self, problem: RoadProblem, best: float, gap: float, prepare: Callable[..., Any]
-    ) -> dict[str, Cell]:
-        threads = self.plan.threads or default_threads()
-        prepare(problem, 0.5, threads)()  # compiles
-        seconds = []
-        for _ in range(self.plan.trials):
-            solve = prepare(problem, gap, threads)
-            start = perf_counter()
-            found = solve()
-            seconds.append(perf_counter() - start)
-        excess = float(problem.cost.integral(found.flow).sum()) / best - 1
-        paid = float(problem.cost.cost(found.flow) @ found.flow)
-        allowed = found.gap * paid / best + ROUNDED
-        return {
-            "iterations": found.iterations,
-            "s": median(seconds),
-            "ms an iteration": 1000 * median(seconds) / found.iterations,
-            "above": f"{excess:.1e}",
-            "equal": RIGHT if -ROUNDED <= excess <= allowed else WRONG,
-        }
-
-
-def read_flow(path: Any, problem: RoadProblem) -> Any:
-    """Return the published flow of every link; the file names links by their ends, in any order."""
-    known = np.loadtxt(path, skiprows=1, usecols=(0, 1, 2))
-    flows = {(tail, head): flow for tail, head, flow in known}
-    ends = zip(problem.links.tails + 1, problem.links.heads + 1, strict=True)
-    return np.array([flows[pair] for pair in ends])
+            # the file of the published flow names links by their ends, in any order
+            known = np.loadtxt(flows, skiprows=1, usecols=(0, 1, 2))
+            flow_of = {(tail, head): flow for tail, head, flow in known}
+            ends = zip(problem.links.tails + 1, problem.links.heads + 1, strict=True)
+            flow = np.array([flow_of[pair] for pair in ends])
+            best = float(problem.cost.integral(flow).sum())
+            contenders = {"sssp": _ours, "AequilibraE": _aequilibrae}
+            for gap, contender in product(GAPS, contenders):
+                if contender == "sssp":
+                    self.progress(f"{name} to a gap of {gap}")
+                prepare, seconds = contenders[contender], []
+                try:
+                    prepare(problem, 0.5, threads)()  # compiles
+                    for _ in range(self.plan.trials):
+                        elapsed, found = time_call(prepare(problem, gap, threads))
+                        seconds.append(elapsed)
+                except REFUSALS as error:
+                    comparison.remarks.append(f"{contender}, {name}: skipped: {explain(error)}")
+                    continue
+                excess = float(problem.cost.integral(found.flow).sum()) / best - 1
+                paid = float(problem.cost.cost(found.flow) @ found.flow)
+                allowed = found.gap * paid / best + ROUNDED
+                record: dict[str, Cell] = {
+                    "problem": name,
+                    "gap": f"{gap:.0e}",
+                    "contender": contender,
+                    "iterations": found.iterations,
+                    "s": median(seconds),
+                    "ms an iteration": 1000 * median(seconds) / found.iterations,
+                    "above": f"{excess:.1e}",
+                    "equal": RIGHT if -ROUNDED <= excess <= allowed else WRONG,
+                }
+                comparison.records.append(record)
 
 
 def _ours(problem: RoadProblem, gap: float, threads: int) -> Callable[[], sssp.Assignment]:

@@ -3,7 +3,7 @@
 Before the clock runs, every contender solves a small grid and one four times as large: the first
 call compiles (JIT), the others predict the time on the graph itself. Then it solves one source
 there twice (the difference is set-up) and all sources once. After that the trials of all contenders
-take turns, so that a machine that is slow for a while is slow for all of them.
+alternate, so that a machine that is slow for a while is slow for all of them.
 """
 
 from __future__ import annotations
@@ -141,8 +141,7 @@ class Harness:
                     self._attempt(entry, f"trial {trial + 1}", entry.time_once)
         for entry in ours:
             if not entry.row.skipped:
-                self._announce(entry, "verification")
-                entry.verify(rivals)
+                self._attempt(entry, "verification", partial(entry.verify, rivals))
         weighted = [*rivals, *(entry for entry in ours if entry.ours.method.weighted)]
         reference = rivals[0].row if rivals else None
         for row in (entry.row for entry in weighted):
@@ -155,16 +154,12 @@ class Harness:
 
         Neither ends the run.
         """
-        self._announce(entry, what)
+        self.progress(f"{entry.row.graph}: {entry.row.method} on {entry.row.device}, {what}")
         try:
             step()
         except Exception as error:
             entry.trials = 0
             entry.row.fail(error)
-
-    def _announce(self, entry: _Entry, what: str) -> None:
-        row = entry.row
-        self.progress(f"{row.graph}: {row.method} on {row.device}, {what}")
 
 
 class _Entry(ABC):
@@ -201,7 +196,18 @@ class _Entry(ABC):
         """Estimate the time of one call from calls of growing size, each within the limit."""
         graph = self.workload.graph
         turns = math.ceil(self.sources.size / self.workers)
-        expected = self._extrapolate(graph) * turns
+        # from two grids, by a power of the size
+        grids = [_grid(side, graph.weights.dtype) for side in (SIDE, 2 * SIDE)]
+        source = np.zeros(1, np.int64)
+        solves = [self.prepare(grid) for grid in grids]
+        small, large = (
+            min(self._time_solve(solve, source)[0] for _ in range(PROBES)) for solve in solves
+        )
+        # to halves, because short times are noisy: linear, linear times open set, quadratic
+        exponent = max(1.0, round(2 * math.log(large / small, 4)) / 2)
+        # (a graph with more arcs a vertex than the grids have takes longer in proportion)
+        density = max(1.0, (graph.m / graph.n) / (grids[1].m / grids[1].n))
+        expected = large * math.pow(graph.n / grids[1].n, exponent) * density * turns
         if expected > self.plan.row_limit:
             return expected
         preparing, self.solve = time_call(lambda: self.prepare(graph))
@@ -212,22 +218,6 @@ class _Entry(ABC):
         if self.sources.size == 1 or expected > self.plan.row_limit:
             return expected
         return self._time_solve(self.solve, self.sources)[0]
-
-    def _extrapolate(self, graph: Graph) -> float:
-        """Extrapolate the time for one source from two grids, by a power of the size.
-
-        A graph with more arcs per vertex than they have takes longer in proportion.
-        """
-        grids = [_grid(side, graph.weights.dtype) for side in (SIDE, 2 * SIDE)]
-        source = np.zeros(1, np.int64)
-        solves = [self.prepare(grid) for grid in grids]
-        small, large = (
-            min(self._time_solve(solve, source)[0] for _ in range(PROBES)) for solve in solves
-        )
-        # to halves, because short times are noisy: linear, linear times open set, quadratic
-        exponent = max(1.0, round(2 * math.log(large / small, 4)) / 2)
-        density = max(1.0, (graph.m / graph.n) / (grids[1].m / grids[1].n))
-        return large * math.pow(graph.n / grids[1].n, exponent) * density
 
     def _time_solve(self, solve: Solve, sources: NDArray[np.int64]) -> tuple[float, Any]:
         """Solve once; return the seconds and the result."""
@@ -292,28 +282,22 @@ class _OurEntry(_Entry):
     def verify(self, rivals: Sequence[_RivalEntry]) -> None:
         """Certify the sample; compare it with the timed result and with other libraries."""
         try:
-            self._certify(rivals)
+            sources = self.workload.sources[self.workload.sample]
+            result = self.solve(sources, predecessors=True, dtype=self.sampled.dtype)
+            verify(self.workload.graph, result)
+            if not np.array_equal(result.distances, self.sampled):
+                raise VerificationError("the timed distances differ from the certified ones")
+            distances = result.to_float()
+            largest = np.max(distances, where=np.isfinite(distances), initial=0)
+            exact = self.sampled.dtype.kind != "i" or largest <= EXACT_FLOAT
+            for rival in rivals if self.ours.method.weighted and exact else ():
+                if rival.answer is not None:
+                    _compare(distances, rival.answer, rival.row)
             self.row.verified = True
         except Exception as error:
             refused = isinstance(error, REFUSALS) and not isinstance(error, VerificationError)
             self.row.verified = None if refused else False
             self.row.remark = ("could not be verified: " if refused else "") + explain(error)
-
-    def _certify(self, rivals: Sequence[_RivalEntry]) -> None:
-        sources = self.workload.sources[self.workload.sample]
-        result = self.solve(sources, predecessors=True, dtype=self.sampled.dtype)
-        verify(self.workload.graph, result)
-        if not np.array_equal(result.distances, self.sampled):
-            raise VerificationError("the timed distances differ from the certified ones")
-        if not self.ours.method.weighted:
-            return
-        distances = result.to_float()
-        largest = np.max(distances, where=np.isfinite(distances), initial=0)
-        if self.sampled.dtype.kind == "i" and largest > EXACT_FLOAT:
-            return
-        for rival in rivals:
-            if rival.answer is not None:
-                _compare(distances, rival.answer, rival.row)
 
     def _keep(self, result: ShortestPaths) -> None:
         self.row.distances = int(np.count_nonzero(result.reached))
@@ -324,35 +308,27 @@ class _OurEntry(_Entry):
 
 def _compare(certified: NDArray[Any], found: RivalAnswer, rival: Measurement) -> None:
     """Compare another library's distances with certified ones; note the outcome in its row."""
-    difference = _difference(certified, found)
+    difference = ""
+    reached = np.count_nonzero(np.isfinite(certified), axis=1)
+    (wrong,) = np.nonzero(reached != found.reached)
+    if wrong.size:
+        counts = found.reached[wrong[0]], reached[wrong[0]]
+        difference = f"it reaches {counts[0]:,} vertices, where {counts[1]:,} are certified"
+    elif found.distances is not None:
+        if found.vertices is not None:
+            certified = np.take_along_axis(certified, found.vertices, axis=1)
+        for row, place in np.argwhere(certified != found.distances)[:1]:
+            vertex = place if found.vertices is None else found.vertices[row, place]
+            difference = (
+                f"it finds {found.distances[row, place]:g} for vertex {vertex}, where "
+                f"{certified[row, place]:g} is certified"
+            )
     rival.verified = found.right and not difference
     if difference:
         rival.remark = difference
         raise VerificationError(f"the distances differ from those of {rival.method}")
     if not found.right:
         rival.remark = "it fails its own verification"
-
-
-def _difference(certified: NDArray[Any], found: RivalAnswer) -> str:
-    """Describe the first entry where another library differs; empty if there is none."""
-    reached = np.count_nonzero(np.isfinite(certified), axis=1)
-    (wrong,) = np.nonzero(reached != found.reached)
-    if wrong.size:
-        row = wrong[0]
-        return f"it reaches {found.reached[row]:,} vertices, where {reached[row]:,} are certified"
-    if found.distances is None:
-        return ""
-    if found.vertices is not None:
-        certified = np.take_along_axis(certified, found.vertices, axis=1)
-    differing = np.argwhere(certified != found.distances)
-    if not differing.size:
-        return ""
-    row, place = differing[0]
-    vertex = place if found.vertices is None else found.vertices[row, place]
-    return (
-        f"it finds {found.distances[row, place]:g} for vertex {vertex}, where "
-        f"{certified[row, place]:g} is certified"
-    )
 
 
 @cache

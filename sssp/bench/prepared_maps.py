@@ -1,8 +1,8 @@
 """Prepared maps beside searches on the graph, SciPy and other libraries, in one run.
 
-Calls of all contenders alternate, so that all of them meet the same machine. The first of each is
-not timed: it compiles. A contender that would take longer than the limit of a row is asked a part
-of the question, and its time is scaled; so is SciPy's, always.
+Calls of all contenders alternate, so that the load of the machine is the same for all. The first
+of each is not timed: it compiles. A contender that would take longer than the limit of a row is
+asked a part of the question, and its time is scaled; so is SciPy's, always.
 """
 
 from __future__ import annotations
@@ -222,7 +222,6 @@ class _OneMap:
         self.table, self.plan, self.comparison = table, table.plan, comparison
         self.graph, self.name, self.device = graph, name, table.devices[0]
         self.others: list[MapContender] = []
-        self.prepared = 0.0
         self.options: dict[str, Any] = {"threads": self.plan.threads, "progress": False}
         self._prepare = partial(sssp.prepare, threads=self.plan.threads, progress=False)
         self._repeat = partial(repeat, runs=self.plan.trials, limit=self.plan.row_limit)
@@ -238,27 +237,6 @@ class _OneMap:
         share = 1 + 0.2 * self.table.random.random(self.graph.m)
         weights = (self.graph.weights * share).astype(dtype)
         line = self._add("prepare", self.prepared, count_bytes(hierarchy._structure))
-        self._prepare_rivals(line)
-        self._read(hierarchy)
-        self._weigh(hierarchy, weights)
-        if self.graph.m:
-            self._close(hierarchy)
-
-        def contend(name: str, network: Network, device: str) -> MapContender:
-            return MapContender(name, ask_ours(network, device=device, **self.options))
-
-        contenders = [
-            contend(OURS, hierarchy, self.device),
-            contend(FLAT, self.graph, self.device),
-            MapContender(SCIPY, _ask_scipy(self.graph), SAMPLE, RIVALS[0].negative_weights),
-            *(contend(device, hierarchy, device) for device in self.table.devices[1:]),
-            *self.others,
-        ]
-        for question in draw_questions(self.table.random, self.graph.n, self.table.options.side):
-            self._step(question.name)
-            self._ask(question, contenders)
-
-    def _prepare_rivals(self, line: dict[str, Cell]) -> None:
         for rival in self.table.rivals:
             self._step(f"{rival.name}, prepare")
             assert rival.mapped is not None
@@ -268,14 +246,37 @@ class _OneMap:
                 seconds, answers = time_call(rival.mapped(self.graph))
                 self.others.append(MapContender(rival.name, answers))
                 line[f"{rival.name} ms"] = 1000 * seconds
-
-    def _read(self, hierarchy: sssp.Hierarchy) -> None:
         self._step("read from its file")
         with TemporaryDirectory() as folder:
             path = Path(folder, "map.sssp")
             hierarchy.save(path)
-            seconds = self._repeat(partial(sssp.read_hierarchy, path, threads=self.plan.threads))
-        self._add("read from its file", median(seconds))
+            times = self._repeat(partial(sssp.read_hierarchy, path, threads=self.plan.threads))
+        self._add("read from its file", median(times))
+        self._weigh(hierarchy, weights)
+        if self.graph.m:
+            self._close(hierarchy)
+
+        def contend(name: str, network: Network, device: str) -> MapContender:
+            return MapContender(name, ask_ours(network, device=device, **self.options))
+
+        search = RIVALS[0].prepare(self.graph)
+        # (SciPy's search has no targets)
+        scipy = RivalMap(
+            search,
+            lambda sources, targets: search(sources)[:, targets],
+            lambda sources, targets: search(sources)[np.arange(sources.size), targets],
+            np.asarray,
+        )
+        contenders = [
+            contend(OURS, hierarchy, self.device),
+            contend(FLAT, self.graph, self.device),
+            MapContender(SCIPY, scipy, SAMPLE, RIVALS[0].negative_weights),
+            *(contend(device, hierarchy, device) for device in self.table.devices[1:]),
+            *self.others,
+        ]
+        for question in draw_questions(self.table.random, self.graph.n, self.table.options.side):
+            self._step(question.name)
+            self._ask(question, contenders)
 
     def _weigh(self, hierarchy: sssp.Hierarchy, weights: NDArray[Any]) -> None:
         self._step("new weights")
@@ -338,7 +339,7 @@ class _OneMap:
         fast, slow, scipys = times[:3]
         line = self._add(question.name, fast)
         for one, seconds in zip(contenders, times, strict=True):
-            line[one.column] = _milliseconds(seconds)
+            line[one.column] = None if seconds is None else 1000 * seconds
         if fast is not None and slow is not None:
             line["x"] = slow / fast
             count = preparing_pays_after(self.prepared, fast, slow, question.size)
@@ -370,13 +371,17 @@ class _OneMap:
         """Return whether the rows of both are equal, floats within the tolerance of `verify`."""
         count, integral = min(len(mine), len(theirs)), self.graph.weights.dtype.kind == "i"
         tolerance = 0.0 if integral else 4 * np.finfo(np.float64).eps * self.graph.n
-        rows, others = _as_floats(mine[:count]), _as_floats(theirs[:count])
+        # (of floats the sentinel is infinite already)
+        rows, others = (
+            np.where(part == unreached(part.dtype), np.inf, part.astype(np.float64))
+            for part in (mine[:count], theirs[:count])
+        )
         return bool(np.allclose(rows, others, rtol=tolerance, atol=0))
 
     def _add(self, asked: str, seconds: float | None, held: int | None = None) -> dict[str, Cell]:
-        megabytes = None if held is None else held / MEGABYTE
-        line: dict[str, Cell] = {"graph": self.name, "asked for": asked, "MB": megabytes}
-        line["ms"] = _milliseconds(seconds)
+        line: dict[str, Cell] = {"graph": self.name, "asked for": asked}
+        line["MB"] = None if held is None else held / MEGABYTE
+        line["ms"] = None if seconds is None else 1000 * seconds
         self.comparison.records.append(line)
         return line
 
@@ -419,25 +424,3 @@ def _customize(hierarchy: sssp.Hierarchy, dtype: np.dtype[Any], device: str) -> 
     with select(number):
         there = device_map(hierarchy, dtype, number)
     return int(there.nbytes - there.tree.nbytes)
-
-
-def _ask_scipy(graph: sssp.Graph) -> RivalMap:
-    """Return functions that call SciPy's search, which has no targets."""
-    search = RIVALS[0].prepare(graph)
-    return RivalMap(
-        search,
-        lambda sources, targets: search(sources)[:, targets],
-        lambda sources, targets: search(sources)[np.arange(sources.size), targets],
-        np.asarray,
-    )
-
-
-def _as_floats(distances: NDArray[Any]) -> NDArray[np.float64]:
-    """Return distances as float64, inf where unreached."""
-    if distances.dtype.kind == "f":
-        return distances.astype(np.float64)
-    return np.where(distances == unreached(distances.dtype), np.inf, distances)
-
-
-def _milliseconds(seconds: float | None) -> float | None:
-    return None if seconds is None else 1000 * seconds

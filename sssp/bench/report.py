@@ -6,6 +6,7 @@ import json
 import math
 import os
 import platform
+import re
 import shlex
 import subprocess
 import traceback
@@ -92,11 +93,6 @@ class Measurement:
     def distances_per_second(self) -> float:
         """Reached vertices per second of the median."""
         return self.distances / self.median
-
-    @property
-    def milliseconds(self) -> float | None:
-        """Median of the trials, in milliseconds; None without trials."""
-        return None if self.skipped else 1000 * self.median
 
     @property
     def outcome(self) -> str:
@@ -221,24 +217,30 @@ class BenchReport(Record):
     def text(self) -> str:
         """Return header, table, remarks, and the times that the table leaves out."""
         header = f"{self.started}  {shlex.join(self.command)}"
+        remarks = [
+            f"{row.method} on {row.device}, {row.graph}: "
+            + (f"{row.outcome}: " if row.skipped or row.verified is False else "")
+            + row.remark
+            for row in self.rows
+            if row.remark
+        ]
         parts = ["\n".join([header, *self.circumstances()])]
         if self.comparisons:
-            parts += [*(each.text() for each in self.comparisons), "\n".join(self._remarks())]
+            parts += [*(each.text() for each in self.comparisons), "\n".join(remarks)]
         else:
-            parts += [self._results(), "\n".join([*self._remarks(), EXPLANATION])]
+            parts += [self._results(), "\n".join([*remarks, EXPLANATION])]
         return "\n\n".join(part for part in (*parts, self._setting_up()) if part)
 
     def circumstances(self) -> list[str]:
         """Return lines on versions, machine and settings."""
         versions = ", ".join(f"{name} {version}" for name, version in self.versions.items())
         found = self.hardware
-        memory = found["memory"]
-        size = f", {memory / GIB:.1f} GiB" if memory else ""
-        gpu = ", ".join(found[key] for key in ("gpu", "driver") if key in found)
+        size = f", {found['memory'] / GIB:.1f} GiB" if found["memory"] else ""
         cores = f"{found['usable_cores']} of {found['cores']} cores{size}"
-        settings = ", ".join(f"{name} {value:g}" for name, value in self.settings.items())
         machine = f"{found['cpu']}, {cores}, {found['system']}"
-        return [versions, machine, *([gpu] if gpu else []), settings]
+        gpu = ", ".join(found[key] for key in ("gpu", "driver") if key in found)
+        settings = ", ".join(f"{name} {value:g}" for name, value in self.settings.items())
+        return [versions, machine, *filter(None, [gpu]), settings]
 
     def _results(self) -> str:
         columns = ("<method", "<device", "<graph", ">n", ">m", ">sources")
@@ -253,15 +255,6 @@ class BenchReport(Record):
                 figures = [*times, None if row.ratio is None else f"{row.ratio:,.2f}", speed]
             lines.append([*line, *figures, row.outcome])
         return align((*columns, *results), lines)
-
-    def _remarks(self) -> list[str]:
-        return [
-            f"{row.method} on {row.device}, {row.graph}: "
-            + (f"{row.outcome}: " if row.skipped or row.verified is False else "")
-            + row.remark
-            for row in self.rows
-            if row.remark
-        ]
 
     def _setting_up(self) -> str:
         """Return the times of loading, set-up and compilation."""
@@ -293,9 +286,12 @@ def now() -> str:
 def find_versions(packages: Sequence[str]) -> dict[str, str]:
     """Return the versions of this package, its checkout, Python, and installed packages."""
     found = {"sssp": sssp.__version__}
-    commit = _commit(Path(sssp.__file__).resolve().parent.parent)
-    if commit is not None:
-        found["commit"] = commit
+    checkout = Path(sssp.__file__).resolve().parent.parent
+    if (checkout / ".git").exists():
+        command = ["git", "-C", str(checkout), "describe", "--always", "--dirty", "--abbrev=12"]
+        with suppress(OSError, subprocess.SubprocessError):
+            done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+            found["commit"] = done.stdout.strip()
     found["python"] = platform.python_version()
     for package in packages:
         with suppress(metadata.PackageNotFoundError):
@@ -305,52 +301,29 @@ def find_versions(packages: Sequence[str]) -> dict[str, str]:
 
 def find_hardware(devices: Sequence[str] = ()) -> dict[str, str | int | None]:
     """Return processor, cores, memory in bytes, system, and the first usable GPU of `devices`."""
+    models = []
+    with suppress(OSError):
+        facts = Path("/proc/cpuinfo").read_text()
+        models = re.findall(r"^model name\s*:\s*(.*\S)", facts, re.MULTILINE)
     found: dict[str, str | int | None] = {
-        "cpu": _cpu_model(),
+        "cpu": models[0] if models else platform.processor() or "unknown processor",
         "cores": os.cpu_count(),
         "usable_cores": usable_cores(),
         "memory": physical_memory() if physical_memory() < NO_LIMIT else None,
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
     }
-    gpus = (_gpu(device) for device in devices if device.startswith("cuda"))
-    return found | next(filter(None, gpus), {})
+    for device in devices:
+        with suppress(SSSPError):
+            if device.startswith("cuda"):
+                from sssp.cuda.availability import SIMULATOR, cuda, device_number, select
 
-
-def _commit(checkout: Path) -> str | None:
-    """Return the commit of the checkout, marked if files have changed; None without one."""
-    if not (checkout / ".git").exists():
-        return None
-    command = ["git", "-C", str(checkout), "describe", "--always", "--dirty", "--abbrev=12"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip()
-
-
-def _gpu(device: str) -> dict[str, str]:
-    """Return name and driver of a GPU; empty if it cannot be used."""
-    try:
-        from sssp.cuda.availability import SIMULATOR, cuda, device_number, select
-
-        number = device_number(device)
-    except SSSPError:
-        return {}
-    if SIMULATOR:
-        return {"gpu": "none, Numba's CUDA simulator"}
-    with select(number):
-        name = cuda.get_current_device().name
-    version = cuda.cudadrv.driver.driver.get_version()
-    return {"gpu": str(name), "driver": f"CUDA {'.'.join(map(str, version))}"}
-
-
-def _cpu_model() -> str:
-    with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            key, _, value = line.partition(":")
-            if key.strip() == "model name":
-                return value.strip()
-    return platform.processor() or "unknown processor"
+                with select(device_number(device)):
+                    if SIMULATOR:
+                        return found | {"gpu": "none, Numba's CUDA simulator"}
+                    name = cuda.get_current_device().name
+                    version = ".".join(map(str, cuda.cudadrv.driver.driver.get_version()))
+                    return found | {"gpu": str(name), "driver": f"CUDA {version}"}
+    return found
 
 
 # -- a picture: time against the number of vertices, a line a method, with its slope --------------
@@ -403,7 +376,17 @@ def draw(report: BenchReport) -> Any:
         exponent = fit_exponent(points)
         label = name if exponent is None else f"{name}: n^{exponent:.2f}"
         ax.plot(xs, ys, devices[device], color=color, marker=marker, markersize=5, label=label)
-    _number_axes(ax, sorted({n for points in lines.values() for n, _ in points}))
+    # numbers in full; on the axis of n the sizes themselves if they have room
+    ticker = import_extra("matplotlib.ticker", "plot")
+    in_full = ticker.FuncFormatter(lambda value, _: f"{value:,g}")
+    ax.yaxis.set_major_formatter(in_full)
+    sizes = sorted({n for points in lines.values() for n, _ in points})
+    gaps = [math.log(larger / smaller) for smaller, larger in pairwise(sizes)]
+    if sizes and min(gaps, default=0) >= sum(gaps) / LABELS:
+        ax.set_xticks(sizes, [f"{n:,}" for n in sizes])
+        ax.xaxis.set_minor_locator(ticker.NullLocator())
+    else:
+        ax.xaxis.set_major_formatter(in_full)
     ax.grid(color="#d8dee4")
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
@@ -412,16 +395,3 @@ def draw(report: BenchReport) -> Any:
     caption = "\n".join(report.circumstances())
     figure.supxlabel(caption, x=0.01, ha="left", fontsize=7, color="#57606a")
     return figure
-
-
-def _number_axes(ax: Any, sizes: Sequence[int]) -> None:
-    """Write numbers in full; label the sizes themselves on the axis of n if they have room."""
-    ticker = import_extra("matplotlib.ticker", "plot")
-    in_full = ticker.FuncFormatter(lambda value, _: f"{value:,g}")
-    ax.yaxis.set_major_formatter(in_full)
-    gaps = [math.log(larger / smaller) for smaller, larger in pairwise(sizes)]
-    if sizes and min(gaps, default=0) >= sum(gaps) / LABELS:
-        ax.set_xticks(sizes, [f"{n:,}" for n in sizes])
-        ax.xaxis.set_minor_locator(ticker.NullLocator())
-    else:
-        ax.xaxis.set_major_formatter(in_full)

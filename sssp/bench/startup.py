@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 from time import time
-from typing import NamedTuple
 
 import numpy as np
 
@@ -80,24 +79,20 @@ CALLS = {
 }
 
 
-class StartupTask(NamedTuple):
-    """The code that a process runs, and its name in the table."""
-
-    name: str
-    device: str
-    code: str
+#: name in the table, device, and the code that a process runs
+StartupTask = tuple[str, str, str]
 
 
 def list_tasks() -> Iterator[StartupTask]:
     """Yield the tasks in the order of the table."""
-    yield StartupTask("import sssp", "cpu", IMPORT)
-    yield StartupTask("SciPy, dijkstra", "cpu", SCIPY)
+    yield "import sssp", "cpu", IMPORT
+    yield "SciPy, dijkstra", "cpu", SCIPY
     for device in ("cpu", "cuda"):
         if device == "cuda":
-            yield StartupTask("CuPy, a sum", "cuda", CUPY)
+            yield "CuPy, a sum", "cuda", CUPY
         for name, call in CALLS.items():
-            yield StartupTask(name, device, OURS.format(call=call, device=device))
-        yield StartupTask("floyd-warshall, n = 1,000", device, DENSE.format(device=device))
+            yield name, device, OURS.format(call=call, device=device)
+        yield "floyd-warshall, n = 1,000", device, DENSE.format(device=device)
 
 
 class Startup(BenchTable):
@@ -108,55 +103,42 @@ class Startup(BenchTable):
     def measure(self) -> None:
         """Measure every task with its own cache folder for compiled code."""
         comparison = self.compare(TITLE, COLUMNS, NOTE)
-        refused = _refusal()
+        refused = None
+        try:
+            from sssp.cuda.availability import SIMULATOR, device_number
+
+            device_number("cuda")
+            if SIMULATOR:
+                refused = "Numba's CUDA simulator is not a GPU"
+        except SSSPError as error:
+            refused = str(error)
         if refused:
             comparison.remarks.append(f"on cuda: skipped: {refused}")
         with tempfile.TemporaryDirectory() as folder:
-            files = self._write_graph(Path(folder))
-            for number, task in enumerate(list_tasks()):
-                self.progress(f"{task.name} on {task.device}")
-                if task.device == "cuda" and refused:
+            # the graph as a file of ours, and for SciPy as arrays
+            g = self.load(name_road_graph(SIZE), choose_first).graph
+            files = [str(Path(folder, name)) for name in ("graph.sssp", "graph.npz")]
+            g.save(files[0])
+            matrix = g.to_scipy()
+            np.savez(files[1], indptr=matrix.indptr, indices=matrix.indices, weights=matrix.data)
+            for number, (name, device, code) in enumerate(list_tasks()):
+                self.progress(f"{name} on {device}")
+                if device == "cuda" and refused:
                     continue
-                kept = Path(folder, str(number))
-                comparison.records.append(self._record(task, files, kept, comparison.remarks))
-
-    def _write_graph(self, folder: Path) -> list[str]:
-        """Write the graph as a ``.sssp`` file, and for SciPy as arrays."""
-        g = self.load(name_road_graph(SIZE), choose_first).graph
-        ours, arrays = folder / "graph.sssp", folder / "graph.npz"
-        g.save(ours)
-        matrix = g.to_scipy()
-        np.savez(arrays, indptr=matrix.indptr, indices=matrix.indices, weights=matrix.data)
-        return [str(ours), str(arrays)]
-
-    def _record(
-        self, task: StartupTask, files: list[str], kept: Path, remarks: list[str]
-    ) -> dict[str, Cell]:
-        found, environment = [], os.environ | {VARIABLE: str(kept)}
-        for _ in range(1 + self.plan.trials):
-            command = [sys.executable, "-c", BEFORE + task.code + AFTER, str(time()), *files]
-            child = subprocess.run(command, capture_output=True, text=True, env=environment)
-            if child.returncode:
-                reason = child.stderr.strip().splitlines()[-1:]
-                remarks.append(f"{task.name} on {task.device}: skipped: {' '.join(reason)}")
-                return {"task": task.name, "device": task.device}
-            found.append(child.stdout.split())
-        first, *following = found
-        return {
-            "task": task.name,
-            "device": task.device,
-            "first": float(first[0]),
-            "next": median(float(seconds) for seconds, _ in following),
-            "compiled": f"{first[1]}, {following[-1][1]}",
-        }
-
-
-def _refusal() -> str | None:
-    """Return why nothing can be measured on a GPU; None if it is usable."""
-    try:
-        from sssp.cuda.availability import SIMULATOR, device_number
-
-        device_number("cuda")
-    except SSSPError as error:
-        return str(error)
-    return "Numba's CUDA simulator is not a GPU" if SIMULATOR else None
+                record: dict[str, Cell] = {"task": name, "device": device}
+                comparison.records.append(record)
+                environment = os.environ | {VARIABLE: str(Path(folder, str(number)))}
+                found: list[list[str]] = []
+                while len(found) <= self.plan.trials:
+                    command = [sys.executable, "-c", BEFORE + code + AFTER, str(time()), *files]
+                    child = subprocess.run(command, capture_output=True, text=True, env=environment)
+                    if child.returncode:
+                        reason = " ".join(child.stderr.strip().splitlines()[-1:])
+                        comparison.remarks.append(f"{name} on {device}: skipped: {reason}")
+                        break
+                    found.append(child.stdout.split())
+                else:
+                    first, *following = found
+                    record["first"] = float(first[0])
+                    record["next"] = median(float(seconds) for seconds, _ in following)
+                    record["compiled"] = f"{first[1]}, {following[-1][1]}"

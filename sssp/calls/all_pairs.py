@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sssp import methods
-from sssp.calls.choose_device import Work, matrix_work, place, search_work
+from sssp.calls.choose_device import matrix_work, place, search_work
 from sssp.calls.johnson import johnson
 from sssp.calls.make_plan import make_plan
 from sssp.calls.shortest_paths import run_plan, solve_plan
@@ -27,16 +27,7 @@ from sssp.graph.graph import Graph
 from sssp.graph.interop import entries_of
 from sssp.graph.matrix import MatrixGraph, as_matrix, weight_range
 from sssp.graph.weights import closed_weight
-from sssp.kernels.dtypes import (
-    INDEX,
-    INT16,
-    INT32,
-    INT64,
-    SHORT,
-    distance_dtype,
-    infinity,
-    unreached,
-)
+from sssp.kernels.dtypes import INDEX, INT16, INT32, SHORT, distance_dtype, infinity, unreached
 from sssp.results.trees import ShortestPaths
 
 if TYPE_CHECKING:
@@ -137,7 +128,14 @@ def all_pairs(
     ([[0, 5, 10], [6, 0, 5], [1, 6, 0]], [0, 1, 2])
     """
     refuse_several(device)
-    source = _as_source(g_or_matrix)
+    if methods_of(g_or_matrix) is not None:
+        raise TypeError(
+            "all_pairs takes a graph or a matrix; of a prepared map ask for "
+            "sssp.shortest_paths(h, range(h.n))"
+        )
+    source: Any = g_or_matrix
+    if not isinstance(source, Graph):
+        source = Graph.from_scipy(source) if is_sparse(source) else as_matrix(source)
     graph = source if isinstance(source, Graph) else MatrixGraph.of(source, zero_is_arc)
     chosen = _choose_method(graph, method, device)
     asked = distance_dtype(dtype, graph._weight_range.dtype, short=True)
@@ -165,13 +163,22 @@ def all_pairs(
         threads=check_threads(threads),
         progress=check_progress(progress),
     )
-    work = _estimate(chosen, graph, request)
+    n, threads, weights = graph.n, request.threads, graph._weight_range
+    held = weights.dtype if asked is None else asked
+    host_bytes = n * n * (held.itemsize + INDEX.itemsize * request.predecessors)
+    if isinstance(chosen, methods.Johnson):
+        work = search_work(methods.DeltaStepping(), n, graph.m, n, threads, host_bytes=host_bytes)
+    elif held.kind == "f":  # (another device adds floats on a matrix in another order)
+        work = None
+    else:
+        work = matrix_work(chosen, n, threads, host_bytes=host_bytes)
     place(request, device, chosen, work, stream=stream, memory_limit=memory_limit)
 
     def answer(request: Request) -> Answer:
+        plan = Plan(graph, request, chosen)
         if not isinstance(chosen, methods.Johnson):
-            return _by_matrix(graph, source, chosen, request, zero_is_arc)
-        found = johnson(Plan(graph, request, chosen))
+            return _by_matrix(plan, source, zero_is_arc)
+        found = johnson(plan)
         found.device = request.device
         return found
 
@@ -179,18 +186,13 @@ def all_pairs(
     return ShortestPaths(graph, request, found, method=chosen.name, device=found.device)
 
 
-def _by_matrix(
-    graph: Graph,
-    source: Graph | NDArray[Any],
-    method: methods.Method,
-    request: Request,
-    zero_is_arc: bool,
-) -> Answer:
+def _by_matrix(plan: Plan[Request], source: Graph | NDArray[Any], zero_is_arc: bool) -> Answer:
     """Answer by a method on a matrix; by searches if its arithmetic cannot detect an overflow.
 
     That is where a distance comes near the end of the widest dtype, and where rounding on a cycle
     of length zero seems to make it negative. OpenCL has no searches: the CPU takes them over.
     """
+    graph, (_, request, method, _) = plan.network._tree_graph, plan
     on_matrix = matrix_request.MatrixRequest(
         n=graph.n,
         source=graph.without_closed_arcs() if isinstance(source, Graph) else source,
@@ -207,10 +209,8 @@ def _by_matrix(
         answer = Plan(graph, on_matrix, method).run()
     except matrix_request.NegativeDiagonalError as alarm:
         # a search from there either finds the cycle, and raises, or knows better
-        vertex = np.array([alarm.vertex])
-        run_plan(
-            Plan(graph, replace(request, sources=vertex, output="host"), methods.BellmanFord())
-        )
+        from_there = replace(request, sources=np.array([alarm.vertex]), output="host")
+        run_plan(Plan(graph, from_there, methods.BellmanFord()))
         answer = None
     if answer is not None:
         return answer
@@ -232,12 +232,11 @@ def _may_be_short(graph: Graph, source: Graph | NDArray[Any], asked: np.dtype[An
     """
     weights, far = graph._weight_range, int(infinity(SHORT))
     whole = weights.dtype.kind == "i" and asked in (None, INT16, INT32)
-    if not whole or weights.least < 0 or weights.greatest >= far:
-        return False
-    if graph.n < max(1, thresholds.SHORT_VERTICES):
+    small = not whole or weights.least < 0 or weights.greatest >= far
+    if small or graph.n < max(1, thresholds.SHORT_VERTICES):
         return False
     if isinstance(source, Graph) and graph.m * thresholds.SHORT_ARCS <= graph.n * graph.n:
-        vertex = Request(np.zeros(1, INT64), threads=1)
+        vertex = Request(np.zeros(1, np.int64), threads=1)
         for towards in (graph, reversed_graph(graph)):
             distances = run_plan(Plan(towards, vertex, methods.DeltaStepping())).distances
             farthest = distances[distances != unreached(distances.dtype)].max()
@@ -306,7 +305,10 @@ def transitive_closure(
     >>> sssp.transitive_closure([[0, 1, 0], [0, 0, 1], [0, 0, 0]]).astype(int).tolist()
     [[1, 1, 1], [0, 1, 1], [0, 0, 1]]
     """
-    chosen = _choose_closure(method, device)
+    if methods.is_auto(method):  # what measured fastest, of what runs there
+        on_opencl = kind_of(named_device(device)) == "opencl"
+        method = methods.ClosureBySquaring() if on_opencl else methods.ClosureByWarshall()
+    chosen = methods.as_method(method, methods.CLOSURE_METHODS)
     reflexive, packed = as_flag(reflexive, "reflexive"), as_flag(packed, "packed")
     if isinstance(g_or_matrix, Graph):
         g_or_matrix._refuse_turns("transitive_closure")
@@ -337,19 +339,6 @@ def transitive_closure(
     return words if packed else matrix_request.unpack_bits(words, n).view(np.bool_)
 
 
-def _as_source(g_or_matrix: Any) -> Graph | NDArray[Any]:
-    if isinstance(g_or_matrix, Graph):
-        return g_or_matrix
-    if methods_of(g_or_matrix) is not None:
-        raise TypeError(
-            "all_pairs takes a graph or a matrix; of a prepared map ask for "
-            "sssp.shortest_paths(h, range(h.n))"
-        )
-    if is_sparse(g_or_matrix):
-        return Graph.from_scipy(g_or_matrix)
-    return as_matrix(g_or_matrix)
-
-
 def _as_pattern(
     g_or_matrix: Any, reflexive: bool
 ) -> tuple[int, tuple[NDArray[Any], NDArray[Any]] | None, NDArray[Any] | None]:
@@ -366,7 +355,7 @@ def _as_pattern(
         if graph.self_loops and not reflexive:
             # self-loops that have come to weigh 0 or more are left out there, but are arcs here
             closed = closed_weight(g_or_matrix.weights.dtype)
-            arcs = np.where(g_or_matrix.weights == closed, closed_weight(INT64), -1)
+            arcs = np.where(g_or_matrix.weights == closed, closed_weight(np.dtype(np.int64)), -1)
             graph = g_or_matrix.with_weights(arcs).without_closed_arcs()
         return graph.n, (graph.indptr, graph.indices), None
     if is_sparse(g_or_matrix):
@@ -402,28 +391,6 @@ def _choose_method(graph: Graph, method: str | methods.Method, device: str) -> m
     if thresholds.PAIRS_PER_VERTEX * n + thresholds.PAIRS_PER_ARC * arcs >= n * n:
         return methods.FloydWarshall()
     return methods.Johnson() if graph._weight_range.least < 0 else methods.DeltaStepping()
-
-
-def _choose_closure(method: str | methods.Method, device: str) -> methods.Method:
-    """Return the caller's method; for ``"auto"`` the fastest measured that runs there."""
-    if not methods.is_auto(method):
-        return methods.as_method(method, methods.CLOSURE_METHODS)
-    on_opencl = kind_of(named_device(device)) == "opencl"
-    return methods.ClosureBySquaring() if on_opencl else methods.ClosureByWarshall()
-
-
-def _estimate(method: methods.Method, graph: Graph, request: Request) -> Work | None:
-    """Estimate the work for ``device="auto"``; None keeps the call on the CPU."""
-    n, weights = graph.n, graph._weight_range
-    dtype = weights.dtype if request.dtype is None else request.dtype
-    host_bytes = n * n * (dtype.itemsize + INDEX.itemsize * request.predecessors)
-    if isinstance(method, methods.Johnson):
-        search = methods.DeltaStepping()
-        return search_work(search, n, graph.m, n, request.threads, host_bytes=host_bytes)
-    # (floats on a matrix are added up in another order on another device)
-    if dtype.kind == "f":
-        return None
-    return matrix_work(method, n, request.threads, host_bytes=host_bytes)
 
 
 def _check_output(output: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`alternatives`: several good routes from a source to a target that differ.
+"""`alternatives`: several good routes for every trip, unlike each other.
 
 The shortest paths from the source and those to the target make two trees. Where both have an arc,
 it is of a plateau: a path of the one tree that is a path of the other, too. To the plateau by the
@@ -59,7 +59,7 @@ ROUNDING = 1e-9
 
 
 class _Route(NamedTuple):
-    """A route: vertices, arcs, length, and its greatest share in common with an earlier route.
+    """One route of a trip.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class _Route(NamedTuple):
 
 
 class _Corridor(NamedTuple):
-    """The vertices over which a way from a source to a target is within a limit, ascending.
+    """The vertices on paths from a source to a target that are within a limit, ascending.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class _Corridor(NamedTuple):
 
     @classmethod
     def between(cls, there: ShortestPaths, back: ShortestPaths, limit: float) -> _Corridor:
-        """Return the corridor of the searches from a source and, against the arcs, to a target."""
+        """Return the corridor of a search from the source and a reversed one from the target."""
         # (a limit may be infinite)
         near = np.flatnonzero(there.reached & back.reached)
         ways = [_widen(search.distances[near]) for search in (there, back)]
@@ -124,16 +124,6 @@ class _Corridor(NamedTuple):
             tails = tails[near]
             trees.append(np.where(tails < 0, -1, place[tails]))
         return cls(near, place, *(way[close] for way in ways), *trees)
-
-    def streets(self, graph: Graph) -> Graph:
-        """Return the arcs between these vertices."""
-        firsts, degrees = graph.indptr[self.vertices], np.diff(graph.indptr)[self.vertices]
-        arcs = spread(firsts, degrees)
-        heads = self.place[graph.indices[arcs]]
-        inside = (heads >= 0) & (graph.weights[arcs] != closed_weight(graph.weights.dtype))
-        tails = np.repeat(np.arange(self.vertices.size), degrees)[inside]
-        weights = graph.weights[arcs[inside]]
-        return Graph.from_arcs(tails, heads[inside], weights, n=self.vertices.size)
 
 
 def alternatives(
@@ -189,10 +179,10 @@ def alternatives(
     Notes
     -----
     Every route but the first is locally optimal: each of its parts that weighs less than a
-    quarter of the shortest distance is a shortest path, so that nobody takes a detour to come back
-    to the same street. Routes over plateaus come first (`sssp.calls.alternatives`); where these are
-    fewer than `k`, up to three searches follow, in which the arcs of known routes are longer. Turns
-    are heeded, and what they cost is a part of the weight.
+    quarter of the shortest distance is a shortest path, so that no route makes a detour only to
+    come back to the same street. Routes over plateaus come first (`sssp.calls.alternatives`); where
+    these are fewer than `k`, up to three searches follow, in which the arcs of known routes are
+    longer. Turns are heeded, and what they cost is a part of the weight.
 
     Two trees a trip, as far as `stretch` allows, O(vertices reached) for the plateaus, and the
     searches among the vertices that a route may have.
@@ -208,14 +198,15 @@ def alternatives(
     ([[0, 1, 2, 3], [0, 5, 4, 3]], [1.0, 1.08])
     """
     user, count = as_network(g), as_count(k, "k")
-    _check_shares(stretch, sharing)
+    _check_share("stretch", stretch, 1, np.inf)
+    _check_share("sharing", sharing, 0, 1)
     if user.least_weight < 0:
         raise NegativeWeightError(
             f"this graph has a weight of {user.least_weight}: alternatives need weights of 0 or "
             "more"
         )
     workers, shown = check_threads(threads), check_progress(progress)
-    starts, ends = ends_of_trips(user, sources, targets)
+    starts, ends, _ = ends_of_trips(user, sources, targets)
     # (one with turns has routes over its expansion)
     network, turns = user._searched, user.turns
     trips = pairs(network, starts, ends, predecessors=True, threads=workers, progress=False)
@@ -243,10 +234,14 @@ def alternatives(
             _routes_over_plateaus(corridor, least),
             _routes_by_penalties(network, corridor, routes, least),
         ):
-            route = _judge(graph, way, routes)
+            arcs = arcs_between(graph, way[:-1], way[1:])
+            weights = _widen(graph.weights[arcs])
+            length = weights.sum().item()
+            common = max(weights[np.isin(arcs, route.arcs)].sum().item() for route in routes)
+            share = common / length if length else 1.0
             # (what has all in common is the same route)
-            if route.length <= limit and route.sharing <= sharing and route.sharing < 1:
-                routes.append(route)
+            if length <= limit and share <= sharing and share < 1:
+                routes.append(_Route(way, arcs, length, share))
                 if len(routes) == count:
                     break
         return routes
@@ -261,11 +256,9 @@ def alternatives(
     lengths = np.array([route.length for route in chosen], dtype)
     shortest = np.array([routes[0].length for routes in found for _ in routes], FLOAT64)
     ratio = np.divide(lengths, shortest, out=np.ones(pair.size), where=shortest > 0)
-    sizes = [route.vertices.size for route in chosen]
-    walks = Walks(
-        offsets(np.array(sizes, INT64)),
-        np.concatenate([np.empty(0, INDEX), *(route.vertices for route in chosen)]).astype(INDEX),
-    )
+    vertices = np.concatenate([np.empty(0, INDEX), *(route.vertices for route in chosen)])
+    sizes = np.array([route.vertices.size for route in chosen], INT64)
+    walks = Walks(offsets(sizes), vertices.astype(INDEX))
     if turns is not None:
         starts, ends = turns.expansion.vertex_of[starts], turns.expansion.vertex_of[ends]
         walks = user_walks(turns.expansion, walks)
@@ -286,30 +279,20 @@ def alternatives(
     )
 
 
-def _check_shares(stretch: Any, sharing: Any) -> None:
-    for name, value, least, most in (("stretch", stretch, 1, np.inf), ("sharing", sharing, 0, 1)):
-        if not is_real(value):
-            raise TypeError(f"{name} must be a number, not {value!r}")
-        if not least <= value <= most:
-            raise ValueError(f"{name} must be {least} to {most}, not {value!r}")
-
-
-def _judge(graph: Graph, vertices: NDArray[Any], earlier: list[_Route]) -> _Route:
-    """Measure a route: its length, and the greatest share of it on an earlier route."""
-    arcs = arcs_between(graph, vertices[:-1], vertices[1:])
-    weights = _widen(graph.weights[arcs])
-    length = weights.sum().item()
-    common = max(weights[np.isin(arcs, route.arcs)].sum().item() for route in earlier)
-    return _Route(vertices, arcs, length, common / length if length else 1.0)
+def _check_share(name: str, value: Any, least: float, most: float) -> None:
+    if not is_real(value):
+        raise TypeError(f"{name} must be a number, not {value!r}")
+    if not least <= value <= most:
+        raise ValueError(f"{name} must be {least} to {most}, not {value!r}")
 
 
 def _widen(weights: NDArray[Any]) -> NDArray[Any]:
-    """Return weights as what their sums are counted in."""
+    """Convert weights to the dtype of their sums: int64 or float64."""
     return weights.astype(INT64 if weights.dtype.kind == "i" else FLOAT64)
 
 
 def _routes_over_plateaus(corridor: _Corridor, least: float) -> Iterator[NDArray[Any]]:
-    """Yield the routes over plateaus, those first that go the shortest way beside their plateau.
+    """Yield the routes over plateaus; first those with the shortest part outside their plateau.
 
     Parameters
     ----------
@@ -324,9 +307,9 @@ def _routes_over_plateaus(corridor: _Corridor, least: float) -> Iterator[NDArray
     while not np.array_equal(further := first[first], first):
         first = further
     long = from_source - from_source[first]
-    goes_on = np.zeros(near.size, np.bool_)
-    goes_on[before[shared]] = True
-    ends = np.flatnonzero(~goes_on & (long >= least))
+    is_end = long >= least
+    is_end[before[shared]] = False
+    ends = np.flatnonzero(is_end)
     # what a route has beside its plateau
     order = np.argsort((from_source + to_target - long)[ends], kind="stable")
     for end in ends[order].tolist():
@@ -338,7 +321,7 @@ def _routes_over_plateaus(corridor: _Corridor, least: float) -> Iterator[NDArray
 
 
 def _walk(following: NDArray[np.int32], vertex: int) -> list[int]:
-    """Return a vertex and those that follow, up to one that none follows."""
+    """Return the vertices from `vertex` on, each the one that follows the last, up to -1."""
     way = [vertex]
     while (vertex := following[vertex].item()) >= 0:
         way.append(vertex)
@@ -348,7 +331,7 @@ def _walk(following: NDArray[np.int32], vertex: int) -> list[int]:
 def _routes_by_penalties(
     network: Graph | Hierarchy, corridor: _Corridor, routes: list[_Route], below: float
 ) -> Iterator[NDArray[Any]]:
-    """Yield shortest paths while arcs get longer that known routes have, and those found here.
+    """Yield shortest paths over weights that are raised on the arcs of all routes so far.
 
     Parameters
     ----------
@@ -362,7 +345,14 @@ def _routes_by_penalties(
     to_target = corridor.to_target
     if to_target.max() >= LONGEST:
         return
-    streets = corridor.streets(network._tree_graph)
+    # the arcs between the vertices of the corridor
+    graph, near = network._tree_graph, corridor.vertices
+    degrees = np.diff(graph.indptr)[near]
+    arcs = spread(graph.indptr[near], degrees)
+    heads = corridor.place[graph.indices[arcs]]
+    inside = (heads >= 0) & (graph.weights[arcs] != closed_weight(graph.weights.dtype))
+    tails, weights = np.repeat(np.arange(near.size), degrees)[inside], graph.weights[arcs[inside]]
+    streets = Graph.from_arcs(tails, heads[inside], weights, n=near.size)
     tails, heads, weights = streets.tails, streets.indices, streets.weights
     # by how much farther the way to the target is over an arc (sums of floats are rounded); and
     # a little, for a search over arcs of no length takes longer
@@ -385,9 +375,9 @@ def _routes_by_penalties(
 def _straighten(
     network: Graph | Hierarchy, way: NDArray[Any], corridor: _Corridor, below: float
 ) -> NDArray[Any] | None:
-    """Return a way with its parts that weigh less than `below` made shortest paths.
+    """Replace the parts of a path that weigh less than `below` by shortest paths.
 
-    Those first that get shorter by most; None if that does not end soon.
+    The parts that get shorter by most come first. None if this does not end soon.
     """
     graph = network._tree_graph
     ask = partial(pairs, network, limit=below, device="cpu", threads=1, progress=False)
@@ -410,31 +400,24 @@ def _straighten(
         gains = long - ask(way[first], way[last]).distances
         if not (gains > 0).any():
             return way
-        chosen = _apart(first, last, gains)
+        # parts that do not meet, in their order; what gains most is taken first
+        chosen: list[int] = []
+        for i in np.argsort(-gains, kind="stable")[: np.count_nonzero(gains > 0)].tolist():
+            if all(last[i] < first[j] or last[j] < first[i] for j in chosen):
+                chosen.append(i)
+        chosen.sort()
         first, last = first[chosen], last[chosen]
         parts = ask(way[first], way[last], predecessors=True)
         pieces, begin = [], 0
         for i in range(len(parts)):
             pieces += [way[begin : first[i]], parts.path(i)]
             begin = last[i] + 1
-        way = _without_loops(np.concatenate([*pieces, way[begin:]]).tolist())
+        # without loops: it goes on from where it meets a vertex for the last time
+        passed = np.concatenate([*pieces, way[begin:]]).tolist()
+        final = {vertex: i for i, vertex in enumerate(passed)}
+        short, i = [], 0
+        while i < len(passed):
+            short.append(passed[i])
+            i = final[passed[i]] + 1
+        way = np.array(short, INT64)
     return None
-
-
-def _apart(first: NDArray[Any], last: NDArray[Any], gains: NDArray[Any]) -> list[int]:
-    """Return ranges that do not meet, in their order; what gains most is taken first."""
-    chosen: list[int] = []
-    for i in np.argsort(-gains, kind="stable")[: np.count_nonzero(gains > 0)].tolist():
-        if all(last[i] < first[j] or last[j] < first[i] for j in chosen):
-            chosen.append(i)
-    return sorted(chosen)
-
-
-def _without_loops(way: list[Any]) -> NDArray[np.int64]:
-    """Return a way that goes on from where it comes by a vertex for the last time."""
-    last = {vertex: place for place, vertex in enumerate(way)}
-    short, place = [], 0
-    while place < len(way):
-        short.append(way[place])
-        place = last[way[place]] + 1
-    return np.array(short, INT64)

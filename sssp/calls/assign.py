@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from itertools import count
 from time import perf_counter
 from typing import Any, Literal, NamedTuple
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.calls.assignment_result import Assignment, Column
-from sssp.calls.load_demand import Loader, as_rows, onto_arcs
+from sssp.calls.load_demand import Loader, as_rows
 from sssp.cpu.frank_wolfe import LEAST_SHARE, conjugate_shares, find_step
 from sssp.cpu.tree_sums import flow_on_input
 from sssp.engine.check_arguments import as_count, as_network, as_vertices
@@ -26,6 +27,7 @@ from sssp.graph.weights import closed_weight
 from sssp.kernels.dtypes import FLOAT64
 from sssp.prepared.hierarchy import Hierarchy
 from sssp.prepared.prepare import prepare
+from sssp.results.row_access import onto_arcs
 
 METHODS = ("bfw", "fw", "msa")
 #: the class of a call that names none
@@ -52,7 +54,7 @@ def assign(
     memory_limit: float | None = None,
     progress: bool | None = None,
 ) -> Assignment:
-    """Find the user equilibrium: flows at which no trip gets cheaper on another way (Wardrop 1952).
+    """Find the user equilibrium: flows at which no other path is cheaper for a trip (Wardrop 1952).
 
     Parameters
     ----------
@@ -138,8 +140,7 @@ def assign(
     options["skips"] = unreached == "skip"
     costs = _Costs(network._tree_graph, cost)
     zones, _ = as_vertices(() if closed_zones is None else closed_zones, network, "zone")
-    searched = _make_network(network, costs, zones, threads, memory_limit)
-    users = _Users(costs, searched, zones, _by_class(demand, classes), select, options)
+    users = _Users(costs, network, zones, demand, classes, select, options)
     x = None if start is None else users.take(start)
     history: list[tuple[float, float, float]] = []
     state: Any = None
@@ -158,7 +159,24 @@ def assign(
     if state.gap > gap and not interrupted:
         text = f"the gap is {state.gap:.2e} after {most} iterations, and {gap:.2e} was asked for"
         warnings.warn(text, stacklevel=2)
-    return users.report(state, np.array(history), interrupted, named=classes is not None)
+    point, picked, named = state.point, state.point.picked, classes is not None
+    volumes = map(Demand.as_given, users.demands, picked[1:])
+    selected: Any = dict(zip(users.names, volumes, strict=False))
+    return Assignment(
+        costs.graph,
+        point.total.copy(),
+        np.where(costs.closed, np.inf, state.times),
+        by_class=dict(zip(users.names, point.flows, strict=True)) if named else {},
+        gap=state.gap,
+        total=state.paid,
+        interrupted=interrupted,
+        unreached=float(users.unreached.sum()),
+        selected=None if not picked else selected if named else selected[EVERYBODY],
+        selected_flow=picked[0] if picked else None,
+        _history=np.array(history),
+        _network=users.network,
+        _weights=dict(zip(users.names, users.weights(state.times), strict=True)),
+    )
 
 
 class _Point(NamedTuple):
@@ -210,7 +228,7 @@ def _approach(users: _Users, x: _Point | None, method: str) -> Iterator[_State]:
             slopes, before = costs.column("slope", total), [target.total for target in targets]
             shares = conjugate_shares(slopes, total, fresh.total, before, step)
             to = _mix((fresh, targets[0], targets[-1]), shares)
-            if users.paid(times, to) >= paid:  # not the way down: start anew
+            if users.paid(times, to) >= paid:  # the objective would not fall: start anew
                 to, targets = fresh, []
         step = 1 / (number + 1)
         if method != "msa":
@@ -249,8 +267,18 @@ class _Costs:
                     f"cost has no method {name}: sssp.BPR(free, capacity) is one, and so is any "
                     "object with the methods cost, slope and integral of the flow"
                 )
-        self.graph, self.cost = graph, cost
-        self.rows, self.closed = graph.input_arcs, _closed_rows(graph)
+        self.graph, self.cost, self.rows = graph, cost, graph.input_arcs
+        arcs, is_closed = graph.row_arc, graph.weights == closed_weight(graph.weights.dtype)
+        if graph._rows_go_both_ways and graph.closed_arcs:
+            twins = graph._twins
+            odd = np.flatnonzero((is_closed != is_closed[twins]) & (twins >= 0))
+            if odd.size:
+                raise ValueError(
+                    f"row {graph.arc_origin[odd[0]]} is closed in one direction, and its cost "
+                    "would open it: give both directions as rows of their own"
+                )
+        self.closed = arcs < 0
+        self.closed[~self.closed] = is_closed[arcs[~self.closed]]
         empty = np.asarray(cost.cost(np.zeros(self.rows)))
         if empty.shape == self.closed.shape:  # (`column` refuses any other)
             self.closed |= np.isposinf(empty)
@@ -281,21 +309,37 @@ class _Users:
         costs: _Costs,
         network: Graph | Hierarchy,
         zones: NDArray[np.int64],
-        parts: dict[str, Any],
+        demand: Any,
+        classes: Any,
         select: Any,
         options: dict[str, Any],
     ) -> None:
+        if zones.size:
+            network = costs.graph._close_vertices(zones)
+        if isinstance(network, Graph):
+            empty = np.where(costs.closed, np.inf, costs.column("cost", np.zeros(costs.rows)))
+            network = network.with_weights(rows=empty)
+            limits = {name: options[name] for name in ("threads", "memory_limit")}
+            with suppress(ValueError):  # (no road network: it goes by trees)
+                network = prepare(network, progress=False, **limits)
         self.costs, self.network, self.zones = costs, network, zones
-        self.names = list(parts)
+        if classes is None:
+            if isinstance(demand, Mapping):
+                raise ValueError(
+                    "a demand by class needs classes=, the extra costs of rows by class"
+                )
+            demand, classes = {EVERYBODY: demand}, {EVERYBODY: 0.0}
+        if not isinstance(classes, Mapping) or not isinstance(demand, Mapping):
+            raise TypeError("classes and demand must then both be mappings of names, as dicts")
+        if set(classes) != set(demand) or not classes:
+            names = _listed(classes), _listed(demand)
+            raise ValueError(f"classes are {names[0]}, but the demand is of {names[1]}")
+        self.names = list(classes)
         self.selected = None if select is None else as_rows(select, costs.graph)
-        self.fixed = [_fixed_column(fixed, costs.rows, name) for name, (_, fixed) in parts.items()]
-        self.demands = [as_demand(demand, costs.graph) for demand, _ in parts.values()]
-        self.options = options
+        self.fixed = [_fixed_column(classes[name], costs.rows, name) for name in self.names]
+        self.demands = [as_demand(demand[name], costs.graph) for name in self.names]
+        self.make_loader: Any = partial(Loader, network, progress=False, **options)
         self.loaders = list(map(self.make_loader, self.demands))
-
-    def make_loader(self, demand: Demand) -> Loader:
-        """Prepare a demand for loading."""
-        return Loader(self.network, demand, progress=False, **self.options)
 
     def weights(self, times: Column) -> list[Column]:
         """Return for every class the costs of the rows, its extra costs included."""
@@ -316,7 +360,7 @@ class _Users:
         return point._replace(picked=(flow, *volumes))
 
     def besides(self, point: _Point) -> float:
-        """Return the sum over all trips of extra costs, and of those of turns."""
+        """Return the extra costs of classes and the costs of turns, summed over all trips."""
         pairs = zip(self.fixed, point.flows, strict=True)
         return sum((sum_products(fixed, flow) for fixed, flow in pairs), point.turning)
 
@@ -373,10 +417,8 @@ class _Users:
         graph = self.costs.graph
         arcs = graph.row_arc
         kept = arcs >= 0
-        for name, demand, one, other in zip(
-            self.names, self.demands, start.flows, fresh.flows, strict=True
-        ):
-            more = (one - other)[kept]
+        more_by_class = (start.flows - fresh.flows)[:, kept]
+        for name, demand, more in zip(self.names, self.demands, more_by_class, strict=True):
             ends = graph.indices[arcs[kept]], graph.tails[arcs[kept]]
             into, out_of = (np.bincount(end, more, graph.n) for end in ends)
             apart = np.abs(into - out_of)
@@ -388,48 +430,12 @@ class _Users:
                     "some vertices; start with flows of the same demand, or with none"
                 )
 
-    def report(
-        self, state: _State, history: NDArray[np.float64], interrupted: bool, *, named: bool
-    ) -> Assignment:
-        """Return the result of the call."""
-        point, picked = state.point, state.point.picked
-        volumes = map(Demand.as_given, self.demands, picked[1:])
-        selected: Any = dict(zip(self.names, volumes, strict=False))
-        return Assignment(
-            self.costs.graph,
-            point.total.copy(),
-            np.where(self.costs.closed, np.inf, state.times),
-            by_class=dict(zip(self.names, point.flows, strict=True)) if named else {},
-            gap=state.gap,
-            total=state.paid,
-            interrupted=interrupted,
-            unreached=float(self.unreached.sum()),
-            selected=None if not picked else selected if named else selected[EVERYBODY],
-            selected_flow=picked[0] if picked else None,
-            _history=history,
-            _network=self.network,
-            _weights=dict(zip(self.names, self.weights(state.times), strict=True)),
-        )
-
 
 def _load(loader: Loader, version: Any) -> tuple[Column, float, float]:
-    """Return the flow of every row of the input, the unreached volume, and what turns cost it."""
+    """Return the flow of every row of the input, the unreached volume, and the cost of turns."""
     (loads, unreached), graph = loader.load(version), version._tree_graph
     turning = 0.0 if graph.turns is None else graph.turns.paid(loads)
     return flow_on_input(graph, [onto_arcs(graph, loads)]), unreached, turning
-
-
-def _by_class(demand: Any, classes: Any) -> dict[str, Any]:
-    """Return the demand and the extra costs of every class."""
-    if classes is None:
-        if isinstance(demand, Mapping):
-            raise ValueError("a demand by class needs classes=, the extra costs of rows by class")
-        return {EVERYBODY: (demand, 0.0)}
-    if not isinstance(classes, Mapping) or not isinstance(demand, Mapping):
-        raise TypeError("classes and demand must then both be mappings of names, as dicts")
-    if set(classes) != set(demand) or not classes:
-        raise ValueError(f"classes are {_listed(classes)}, but the demand is of {_listed(demand)}")
-    return {name: (demand[name], fixed) for name, fixed in classes.items()}
 
 
 def _listed(names: Any) -> str:
@@ -448,38 +454,3 @@ def _fixed_column(fixed: Any, rows: int, name: str) -> Column:
             "more, and finite; a row is closed to all classes, by an infinite cost"
         )
     return np.broadcast_to(numbers, rows)
-
-
-def _closed_rows(graph: Graph) -> NDArray[np.bool_]:
-    """Return a mask of the input rows that are not open arcs."""
-    arcs, is_closed = graph.row_arc, graph.weights == closed_weight(graph.weights.dtype)
-    if graph.m == 0:
-        return np.ones(graph.input_arcs, np.bool_)
-    if graph._rows_go_both_ways and graph.closed_arcs:
-        twins = graph._twins
-        odd = np.flatnonzero((is_closed != is_closed[twins]) & (twins >= 0))
-        if odd.size:
-            raise ValueError(
-                f"row {graph.arc_origin[odd[0]]} is closed in one direction, and its cost would "
-                "open it: give both directions as rows of their own"
-            )
-    closed: NDArray[np.bool_] = (arcs < 0) | is_closed[arcs]
-    return closed
-
-
-def _make_network(
-    network: Graph | Hierarchy,
-    costs: _Costs,
-    zones: NDArray[np.int64],
-    threads: int | None,
-    memory_limit: float | None,
-) -> Graph | Hierarchy:
-    """Return the network to load on, prepared if it is a road network."""
-    if zones.size:
-        network = costs.graph._close_vertices(zones)
-    if isinstance(network, Graph):
-        empty = np.where(costs.closed, np.inf, costs.column("cost", np.zeros(costs.rows)))
-        network = network.with_weights(rows=empty)
-        with suppress(ValueError):  # (no road network: it goes by trees)
-            network = prepare(network, threads=threads, memory_limit=memory_limit, progress=False)
-    return network

@@ -44,10 +44,10 @@ class Assignment:
     selected_flow : ndarray, shape (rows,), float64, or None
         With `select`: what every row carries of that.
     gap : float
-        The relative gap: how much less everybody together would pay on the ways that are shortest
-        at these costs, as a part of what they pay.
+        The relative gap: how much less all trips together would pay on the shortest paths at these
+        costs, as a part of what they pay.
     total : float
-        What everybody pays together: flow times costs, those of classes too.
+        What all trips pay together: flow times costs, those of classes too.
     objective : float
         The sum over the rows of the integral of the cost from 0 to the flow (Beckmann's), and what
         classes pay besides: the least at equilibrium.
@@ -93,8 +93,7 @@ class Assignment:
         MissingExtraError
             pandas is not installed.
         """
-        pandas = import_extra("pandas", "geo")
-        return pandas.DataFrame(self._history, columns=list(HISTORY))
+        return import_extra("pandas", "geo").DataFrame(self._history, columns=list(HISTORY))
 
     def load(self, demand: Any, *, name: str | None = None, **options: Any) -> Any:
         """Load any demand onto the shortest paths at these costs (all-or-nothing).

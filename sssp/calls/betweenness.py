@@ -122,9 +122,8 @@ def betweenness(
 def _sum_on_host(plan: Plan[Request]) -> NDArray[np.float64]:
     request, graph = plan.request, plan.network._tree_graph.without_closed_arcs()
     dependencies = Dependencies(graph, plan.method.weighted)
-    rows = max(
-        thresholds.COUNTED_ROWS * request.threads, thresholds.COUNTED_BYTES // max(1, 8 * graph.n)
-    )
+    fitting = thresholds.COUNTED_BYTES // max(1, 8 * graph.n)
+    rows = max(thresholds.COUNTED_ROWS * request.threads, fitting)
     needed = {
         "distances of a block": 8 * graph.n * min(rows, request.rows),
         "the workers": dependencies.nbytes * min(request.threads, request.rows),
@@ -141,8 +140,7 @@ def _sum_on_host(plan: Plan[Request]) -> NDArray[np.float64]:
         for part in plan.split(rows):
             part.request.progress = False
             found = run_plan(part).distances
-            sources = part.request.sources.tolist()
-            searched = zip(sources, found, strict=True)
+            searched = zip(part.request.sources.tolist(), found, strict=True)
             for shares in ordered_map(contribution, searched, request.threads):
                 total += shares
                 advance(1)
@@ -154,10 +152,9 @@ def _sum_on_device(plan: Plan[Request]) -> NDArray[np.float64]:
     from sssp.cuda.path_counts import Dependencies as DependenciesOnDevice
 
     request, graph = plan.request, plan.network._tree_graph.without_closed_arcs()
-    dependencies = DependenciesOnDevice(
-        graph, request.device, request.rows, request.memory_limit, ON_HOST
-    )
-    left = request.memory_limit - dependencies.nbytes
+    limit = request.memory_limit
+    dependencies = DependenciesOnDevice(graph, request.device, request.rows, limit, ON_HOST)
+    left = limit - dependencies.nbytes
     there = replace(request, output="device", progress=False, memory_limit=left)
     with progress_bar(request.rows, request.progress) as advance:
         for part in plan._replace(request=there).split(dependencies.rows):

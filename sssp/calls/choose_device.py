@@ -1,7 +1,7 @@
 """Choose the device of a call: ``device=``, ``SSSP_DEVICE``, and the rule of ``"auto"``.
 
-A caller who names a device gets it, or an error. ``"auto"`` goes to the GPU by a rule that rests
-on whole calls, from and to arrays of the host (``bench/devices.py``):
+A device that the caller names is used, or refused with an error. ``"auto"`` goes to the GPU by a
+rule that rests on whole calls, from and to arrays of the host (``bench/devices.py``):
 
 - What the CPU does in `thresholds.WORTH_A_GPU` seconds stays there: the least call on a GPU takes 2
   ms, and first the graph has to travel. So one source belongs on the CPU but on the largest graphs,
@@ -180,28 +180,25 @@ def choose_device(
     named = named_device(device)
     if named == "auto" and (output == "device" or stream is not None):
         named = "cuda"
-    if memory_limit is not None:
-        work = None
-    if named == "cpu" or (named == "auto" and (work is None or not _pays(method, work))):
-        return "cpu", False
     by_rule = named == "auto"
-    kind = "cuda" if by_rule else kind_of(named)
+    if by_rule:
+        stays = work is None or memory_limit is not None or not _pays(method, work)
+        named = "cpu" if stays else "cuda"
+    if named == "cpu":
+        return "cpu", False
+    kind = kind_of(named)
     if kind not in method.solvers:
-        raise DeviceError(f"{method.name} does not run on {kind}; {_what_runs(kind)}")
-    number = _number("cuda" if by_rule else named)
+        known = METHODS if kind == "cuda" else DENSE_METHODS | CLOSURE_METHODS
+        able = ", ".join(name for name, other in known.items() if kind in other.solvers)
+        others = f"searches that do: {able}"
+        if kind == "opencl":
+            others = f"{kind} has {able}, and no searches: name device='cuda' or 'cpu' for those"
+        raise DeviceError(f"{method.name} does not run on {kind}; {others}")
+    number = _number(named)
     if kind == "cuda":
         with _lock:
             _started.add(method.solvers["cuda"])
     return f"{kind}:{number}", by_rule
-
-
-def _what_runs(kind: str) -> str:
-    """Name the methods that run on a kind of device, for the error about one that does not."""
-    known = METHODS if kind == "cuda" else DENSE_METHODS | CLOSURE_METHODS
-    able = ", ".join(name for name, method in known.items() if kind in method.solvers)
-    if kind == "cuda":
-        return f"searches that do: {able}"
-    return f"{kind} has {able}, and no searches: name device='cuda' or 'cpu' for those"
 
 
 def place(
@@ -230,10 +227,8 @@ def place(
         The result is to stay on a GPU, or to follow a stream, and the call does not run there, or
         on several; a stream or a number of bytes that is none.
     """
-    if isinstance(device, str) and device != ALL:
-        names: list[Any] = [device]
-    else:
-        names = named_devices(device) if isinstance(request, Request) else [device]
+    one = isinstance(device, str) and device != ALL
+    names = [device] if one or not isinstance(request, Request) else named_devices(device)
     if len(names) > 1 and (request.output == "device" or stream is not None):
         raise ValueError(
             "output='device' and stream= are of one GPU: name one, as device='cuda:0', or omit them"
@@ -295,17 +290,15 @@ def _pays(method: Method, work: Work) -> bool:
     with _lock:
         if solver not in _started:
             _spent[solver] = _spent.get(solver, 0.0) + work.seconds
-            if _spent[solver] < _start(method.kernels or solver):
+            # the seconds until this process gets a first answer from these kernels
+            module = f"{method.kernels or solver}."
+            compiled = any(name.startswith(module) for name in cache_files.names())
+            start = 0.0 if _started else thresholds.LOAD
+            if _spent[solver] < start + (0.0 if compiled else thresholds.COMPILE):
                 return False
     return (
         work.host_bytes <= physical_memory() and _gpu_is_usable() and _has_room(work.device_bytes)
     )
-
-
-def _start(kernels: str) -> float:
-    """Return the seconds until this process gets a first answer from a module's kernels."""
-    compiled = any(name.startswith(f"{kernels}.") for name in cache_files.names())
-    return (0.0 if _started else thresholds.LOAD) + (0.0 if compiled else thresholds.COMPILE)
 
 
 @cache

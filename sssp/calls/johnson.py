@@ -50,78 +50,64 @@ def johnson(plan: Plan[Request]) -> Answer:
     needed = entries * (2 * INT64.itemsize + (2 * INDEX.itemsize if request.predecessors else 0))
     parts = {f"johnson over {graph.n:,} vertices": needed}
     check_memory(parts, request.memory_limit, request.device, request.advice)
-    integral = (request.dtype or graph.weights.dtype).kind == graph.weights.dtype.kind == "i"
-    potentials = _potentials(graph, request)
+    # distances from an extra vertex with arcs of 0 to all others
+    is_integer = graph.weights.dtype.kind == "i"
+    outside = Request(
+        np.arange(graph.n), dtype=INT64 if is_integer else FLOAT64, nearest=True, origins=False,
+        **request.resources(),
+    )  # fmt: skip
+    potentials = run_plan(Plan(graph, outside, BellmanFord())).distances[0]
     weights = graph.weights_as(potentials.dtype)
     with np.errstate(over="ignore", invalid="ignore"):
         reduced = weights + potentials[graph.tails] - potentials[graph.indices]
-    if not _is_usable(reduced, weights, potentials):
+    if is_integer:
+        heaviest = max(abs(int(weights.min())), abs(int(weights.max())))
+        fits = heaviest - 2 * int(potentials.min()) <= int(largest_distance(INT64))
+    else:
+        fits = bool(np.isfinite(reduced).all())
+    whole = is_integer and (request.dtype or INT64).kind == "i"
+    found = None
+    if fits:
+        # (of floats trees; rounding may have left a reduced weight just below zero)
+        searched = graph.with_weights(reduced if whole else np.maximum(reduced, 0))
+        rows = replace(request, predecessors=not whole, dtype=None, out=None)
+        found = Plan(searched, rows, DeltaStepping()).run()
+    if found is None:
         return _search(graph, request, BellmanFord())
-    if integral:
-        return _integer_answer(graph, request, potentials, reduced)
-    return _float_answer(graph, request, reduced)
-
-
-def _potentials(graph: Graph, request: Request) -> NDArray[Any]:
-    """Return int64 or float64 potentials: distances from an extra vertex with arcs of 0 to all."""
-    dtype = INT64 if graph.weights.dtype.kind == "i" else FLOAT64
-    sources, resources = np.arange(graph.n), request.resources()
-    outside = Request(sources, dtype=dtype, nearest=True, origins=False, **resources)
-    found: NDArray[Any] = run_plan(Plan(graph, outside, BellmanFord())).distances[0]
-    return found
-
-
-def _is_usable(reduced: NDArray[Any], weights: NDArray[Any], potentials: NDArray[Any]) -> bool:
-    """Return whether reduced weights, and distances over them, fit their integer dtype."""
-    if reduced.dtype.kind == "f":
-        return bool(np.isfinite(reduced).all())
-    heaviest = max(abs(int(weights.min())), abs(int(weights.max())))
-    return heaviest - 2 * int(potentials.min()) <= int(largest_distance(INT64))
+    if whole:
+        distances = np.empty((request.rows, graph.n), INT64)
+        for source, own, row in zip(request.sources, found.distances, distances, strict=True):
+            missing = own == unreached(own.dtype)
+            np.add(own, potentials - potentials[source], out=row)
+            row[missing] = unreached(INT64)
+    else:
+        distances = _add_along(graph, request, found.predecessors)
+    tails = None
+    if request.predecessors:
+        tails = np.full(distances.shape, -1, INDEX)
+        tails_from_arcs(graph, request.sources, distances, tails, request.threads)
+    stats = {name: found.stats[name] for name in Johnson.statistics}
+    return Answer(narrow(distances, request.dtype), tails, stats=stats)
 
 
 def _search(graph: Graph, request: Request, method: Method) -> Answer:
-    """Search from every source over reduced weights."""
+    """Search from every source."""
     answer = run_plan(Plan(graph, request, method))
-    answer.stats = _statistics(answer)
+    answer.stats = {name: answer.stats[name] for name in Johnson.statistics}
     return answer
 
 
-def _statistics(answer: Answer) -> dict[str, NDArray[np.int64]]:
-    return {name: answer.stats[name] for name in Johnson.statistics}
-
-
-def _integer_answer(
-    graph: Graph, request: Request, potentials: NDArray[np.int64], reduced: NDArray[np.int64]
-) -> Answer:
-    lengths = replace(request, predecessors=False, dtype=None, out=None)
-    found = Plan(graph.with_weights(reduced), lengths, DeltaStepping()).run()
-    if found is None:
-        return _search(graph, request, BellmanFord())
-    distances = np.empty((request.rows, graph.n), INT64)
-    for source, own, row in zip(request.sources, found.distances, distances, strict=True):
-        missing = own == unreached(own.dtype)
-        np.add(own, potentials - potentials[source], out=row)
-        row[missing] = unreached(INT64)
-    return _finish(graph, request, distances, found)
-
-
-def _float_answer(graph: Graph, request: Request, reduced: NDArray[Any]) -> Answer:
-    trees = replace(request, predecessors=True, dtype=None, out=None)
-    # (rounding may have left a reduced weight just below zero)
-    searched = graph.with_weights(np.maximum(reduced, 0))
-    found = Plan(searched, trees, DeltaStepping()).run()
-    if found is None:
-        return _search(graph, request, BellmanFord())
+def _add_along(graph: Graph, request: Request, trees: NDArray[np.int32]) -> NDArray[Any]:
+    """Return distances in floats: sums along trees, lowered until no arc is violated."""
     dtype = request.dtype or FLOAT64
     arcs = (graph.indptr, graph.indices, graph.weights_as(dtype))
     distances = np.empty((request.rows, graph.n), dtype)
 
     def mend(row: int) -> bool:
         source, queue = int(request.sources[row]), np.empty(graph.n, INDEX)
-        sum_along_kernel(*arcs, source, found.predecessors[row], distances[row], queue)
+        sum_along_kernel(*arcs, source, trees[row], distances[row], queue)
         queued, most = np.empty(graph.n, np.bool_), EXPANSIONS * graph.n
-        done: bool = repair_kernel(*arcs, distances[row], queued, queue, most)
-        return done
+        return bool(repair_kernel(*arcs, distances[row], queued, queue, most))
 
     mended = np.array([*ordered_map(mend, range(request.rows), request.threads)], np.bool_)
     left = np.flatnonzero(~mended)
@@ -129,13 +115,4 @@ def _float_answer(graph: Graph, request: Request, reduced: NDArray[Any]) -> Answ
         sources = request.sources[left]
         rows = replace(request, sources=sources, predecessors=False, dtype=dtype, out=None)
         distances[left] = run_plan(Plan(graph, rows, BellmanFord())).distances
-    return _finish(graph, request, distances, found)
-
-
-def _finish(graph: Graph, request: Request, distances: NDArray[Any], found: Answer) -> Answer:
-    """Find the trees for final distances."""
-    tails = None
-    if request.predecessors:
-        tails = np.full(distances.shape, -1, INDEX)
-        tails_from_arcs(graph, request.sources, distances, tails, request.threads)
-    return Answer(narrow(distances, request.dtype), tails, stats=_statistics(found))
+    return distances

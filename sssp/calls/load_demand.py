@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import mul
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,8 +26,8 @@ from sssp.errors import DistanceOverflowError
 from sssp.graph.check_arrays import integer_column
 from sssp.graph.frames import by_arc
 from sssp.kernels.dtypes import FLOAT64, INT64
+from sssp.results.row_access import onto_arcs
 from sssp.results.trees import ShortestPaths
-from sssp.results.turned_paths import add_up
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
@@ -239,9 +239,8 @@ def skim(
         g, checked, device=device, threads=threads, memory_limit=memory_limit, progress=progress
     )
     found = loader.skim(g, np.ascontiguousarray(arc_values))
-    is_odd = np.isnan(found)
-    if is_odd.any():
-        odd = np.argwhere(is_odd)
+    odd = np.argwhere(np.isnan(found))
+    if odd.size:
         name = checked.name_of(checked.ends_of(tuple(odd[0, 1:].tolist())))
         raise ValueError(
             f"a value on the path {name} is NaN or infinite; every value on a path must be finite"
@@ -268,11 +267,6 @@ def as_rows(select: Any, graph: Graph) -> NDArray[Any]:
             f"row {outside[0]} of select is no row of the input, which has {graph.input_arcs}"
         )
     return rows
-
-
-def onto_arcs(graph: Graph, loads: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the loads of a graph's arcs, for those of the arcs that are searched."""
-    return loads if graph.turns is None else add_up(loads, graph.turns.expansion.arc_of, graph.m)
 
 
 class Loader:
@@ -304,8 +298,11 @@ class Loader:
     ) -> None:
         turns = network._tree_graph.turns
         if turns is not None:
-            begin, end = turns.expansion.begin, turns.expansion.end
-            demand = demand.move(begin[demand.origins], end[demand.destinations])
+            starts = turns.expansion.begin[demand.origins]
+            ends = turns.expansion.end[demand.destinations]
+            demand = replace(
+                demand, origins=starts, destinations=ends, given=demand.given or demand
+            )
         self.network, self.demand, self.skips = network, demand, skips
         self.options: dict[str, Any] = {
             "device": device, "threads": threads, "memory_limit": memory_limit,
@@ -346,7 +343,9 @@ class Loader:
                 return found
         flow, left = np.zeros(searched.m), 0.0
         for low, high, r in self._trees(searched):
-            lost, volumes = self.leave_out(self.demand.dense_rows(low, high), r.reached, low)
+            rows = self.demand.volumes[low:high]
+            rows = rows.toarray() if self.demand.is_sparse else rows
+            lost, volumes = self.leave_out(rows, r.reached, low)
             left += lost
             flow += r._load_arcs(volumes)[0]
         return flow, left
@@ -378,7 +377,7 @@ class Loader:
         return np.where(sums > 0, kept, 0.0), lost
 
     def _trees(self, searched: Any) -> Iterator[tuple[int, int, ShortestPaths]]:
-        """Yield ranges of origins, each with the trees of its origins."""
+        """Yield blocks of origins: first and last position, and their shortest-path trees."""
         ends, low = self.demand.destinations, 0
         room = min(thresholds.ITERATED_BYTES, self._limits[1] // 4)
         asked = self.options | {"block_size": max(1, room // max(1, 8 * searched.n))}
@@ -389,7 +388,7 @@ class Loader:
             low += r.rows
 
     def leave_out(self, volumes: Any, reached: Any, first_row: int = 0) -> tuple[float, Any]:
-        """Return the unreached volume, and the volumes without it; or refuse it."""
+        """Return the sum of unreached volumes, and the volumes without them; or raise an error."""
         lost = ~reached & (volumes > 0)
         if not lost.any():
             return 0.0, volumes
@@ -410,13 +409,8 @@ def _has_free_cycle(graph: Graph) -> bool:
     free = np.flatnonzero(graph.weights == 0)
     known: dict[str, tuple[NDArray[np.int64], bool]] = graph._shared("free cycle", dict)
     last = known.get("last")
-    if last is None or not np.array_equal(last[0], free):  # (mostly the same for all versions)
-        known["last"] = last = free, _make_a_cycle(graph, free)
-    return last[1]
-
-
-def _make_a_cycle(graph: Graph, arcs: NDArray[np.int64]) -> bool:
-    """Return whether some arcs make a cycle that is more than the way into a dead end and back."""
+    if last is not None and np.array_equal(last[0], free):  # (mostly the same for all versions)
+        return last[1]
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -424,26 +418,25 @@ def _make_a_cycle(graph: Graph, arcs: NDArray[np.int64]) -> bool:
     before[graph.indices], after[graph.tails] = graph.tails, graph.indices
     alone = np.maximum(np.diff(graph.indptr), np.bincount(graph.indices, minlength=graph.n)) == 1
     is_dead_end = alone & (before == after)
-    tails, heads = graph.tails[arcs], graph.indices[arcs]
+    tails, heads = graph.tails[free], graph.indices[free]
     inner = ~(is_dead_end[tails] | is_dead_end[heads])
     ends = tails[inner], heads[inner]
     matrix: Any = csr_array((np.ones(ends[0].size, np.bool_), ends), shape=(graph.n, graph.n))
     parts, _ = connected_components(matrix, connection="strong")
-    return bool(parts < graph.n)
+    known["last"] = free, bool(parts < graph.n)
+    return known["last"][1]
 
 
 def _cost_of(flow: NDArray[np.float64], weights: NDArray[Any], *, is_integral: bool) -> int | float:
     """Return the sum of flow times weight over all arcs; exact for integers."""
-    if weights.dtype.kind == "f":
-        used = np.flatnonzero(flow)  # (closed arcs weigh infinity)
-        return sum_products(flow[used], weights[used])
+    used = np.flatnonzero(flow)  # (closed arcs weigh infinity)
+    flow, weights = flow[used], weights[used]
     total = sum_products(flow, weights)
-    if not is_integral:
+    if weights.dtype.kind == "f" or not is_integral:
         return total
     if sum_products(flow, np.abs(weights, dtype=FLOAT64)) < EXACT:
         return int(total)
-    used = np.flatnonzero(flow)
-    return int(sum(map(mul, map(int, flow[used].tolist()), weights[used].tolist())))
+    return int(sum(map(mul, map(int, flow.tolist()), weights.tolist())))
 
 
 def _as_volumes(numbers: NDArray[np.float64], *, is_integral: bool) -> NDArray[Any]:

@@ -14,7 +14,7 @@ from sssp.engine import check_arguments, thresholds
 from sssp.engine.arc_ends import ArcEnds
 from sssp.engine.memory import FEWER_ROWS
 from sssp.engine.network import open_part, reversed_graph
-from sssp.engine.plan import Plan, is_symmetric, weights_of
+from sssp.engine.plan import UNIT_WEIGHTS, Plan, is_symmetric, weights_of
 from sssp.engine.progress import check_progress
 from sssp.engine.reductions import Reduction
 from sssp.engine.request import Request
@@ -73,8 +73,7 @@ def make_plan(
     """
     asked = check_arguments.as_network(g)
     network, chosen = choose_search(asked, method, known)
-    # (most calls are spared `weights_of`)
-    weights = network._weight_range if chosen.weighted else weights_of(network, chosen)
+    weights = network._weight_range if chosen.weighted else UNIT_WEIGHTS
     if weights.least < 0:
         check_arguments.refuse_negative(network, chosen)
     starts, arcs, single = check_arguments.as_starts(asked, sources, source_arcs)
@@ -90,8 +89,15 @@ def make_plan(
         threads=check_threads(threads),
         progress=None if progress is None else check_progress(progress),
     )
-    if targets is not None or target_arcs is not None:
-        _ask_ends(request, asked, network, targets, target_arcs, weighted=chosen.weighted)
+    if target_arcs is not None:
+        check_arguments.refuse_both("target", targets, target_arcs)
+        request.single_target = np.ndim(target_arcs) == 0
+        graphs, places = (asked._tree_graph, network._tree_graph), arc_column(target_arcs, asked.m)
+        request.arc_ends = ArcEnds.of(*graphs, places, weighted=chosen.weighted)
+        request.targets = request.arc_ends.tails
+    elif targets is not None:
+        ends, request.single_target = check_arguments.as_vertices(targets, asked, "target")
+        request.targets = ends if reduction is None else check_arguments.distinct(ends)
     if out is not None or dtype is not None:
         request.given_out, request.dtype = check_arguments.as_out(out, dtype, weights.dtype)
     if limit is not None:
@@ -99,15 +105,21 @@ def make_plan(
         request.limit = check_arguments.as_limit(limit, integral=integral)
     if network._methods is not None:
         check_arguments.refuse_unprepared(network, request)
-    if request.nearest or output != "host":
+    if request.nearest or output != "host" or target_arcs is not None:
         _check_form(request)
     if out is not None:
         request.out = _as_matrix(out, request, asked.n)
     if network is not asked:
         _ask_expansion(request, asked._tree_graph)
-    # (most calls have no targets, and are spared the question)
-    turned = from_either_end and request.targets is not None
-    turned = turned and _is_shorter(network, chosen, request)
+    # whether fewer searches, from the targets, give the same distances
+    turned = (
+        from_either_end
+        and request.targets is not None
+        and request.targets.size < request.sources.size
+        and not (single or request.wants_tree)
+        and output == "host"
+        and is_symmetric(request, network.n, weights)
+    )
     work = None
     if device == "auto" and request.rows * (network.n + network.m) > thresholds.NOT_ESTIMATED:
         work = _estimate(network, chosen, _transpose(request) if turned else request, weights)
@@ -129,7 +141,7 @@ def make_request(
     progress: bool | None,
     **more: Any,
 ) -> Request:
-    """Check the arguments of a search in rows that another public function makes.
+    """Check the arguments of `pairs` or `nearest`; return the request of their searches.
 
     Parameters
     ----------
@@ -157,7 +169,7 @@ def make_request(
 
 
 def _ask_expansion(request: Request, graph: Graph) -> None:
-    """Turn a question about a graph with turns into one about its expansion."""
+    """Change a request on a graph with turns to one on its expansion."""
     expansion = graph.turns.expansion  # type: ignore[union-attr]  # it has turns
     whole = request.targets is None
     if request.output == "device" and request.predecessors:
@@ -179,51 +191,11 @@ def _ask_expansion(request: Request, graph: Graph) -> None:
         return
     if not (whole and expansion.rows_come_first):
         request.targets = np.sort(request.targets)  # type: ignore[arg-type]  # there are some
-    if reduction.vertex_weights is not None:
-        own = reduction.vertex_weights
+    own = reduction.vertex_weights
+    if own is not None:
         weights = np.zeros((expansion.vertex_of.size, reduction.columns), own.dtype)
         weights[expansion.end] = own
         request.reduction = replace(reduction, vertex_weights=weights)
-
-
-def _ask_ends(
-    request: Request,
-    user: Graph,
-    network: Graph,
-    targets: ArrayLike | None,
-    arcs: ArrayLike | None,
-    *,
-    weighted: bool,
-) -> None:
-    """Ask for vertices alone, or for the tails of arcs on which the rows of a request end."""
-    check_arguments.refuse_both("target", targets, arcs)
-    if arcs is None:
-        ends, request.single_target = check_arguments.as_vertices(targets, user, "target")
-        request.targets = ends
-        if request.reduction is not None:
-            request.targets = check_arguments.distinct(ends)
-        return
-    if request.predecessors or request.nearest or request.output != "host":
-        raise ValueError(
-            "target_arcs gives a table on the host: omit predecessors=, nearest= and output=; "
-            "sssp.pairs finds the paths of trips to arcs"
-        )
-    request.single_target = np.ndim(arcs) == 0
-    graphs, places = (user._tree_graph, network._tree_graph), arc_column(arcs, user.m)
-    request.arc_ends = ArcEnds.of(*graphs, places, weighted=weighted)
-    request.targets = request.arc_ends.tails
-
-
-def _is_shorter(network: Graph, method: Method, request: Request) -> bool:
-    """Return whether fewer searches, from the targets, give the same distances."""
-    return (
-        request.targets is not None
-        and request.targets.size < request.sources.size
-        and not request.single
-        and not request.wants_tree
-        and request.output == "host"
-        and is_symmetric(request, network.n, weights_of(network, method))
-    )
 
 
 def _transpose(request: Request) -> Request:
@@ -236,7 +208,7 @@ def _transpose(request: Request) -> Request:
 def choose_search(
     user: Any, method: str | Method, known: dict[str, type[Method]] = METHODS
 ) -> tuple[Any, Method]:
-    """Return what is searched in place of the caller's graph or map, and the method.
+    """Return the network to search (of a graph with turns its expansion), and the method.
 
     That is the caller's method; for ``"auto"`` the fastest on road networks for such weights. A
     hierarchy has methods of its own.
@@ -262,11 +234,10 @@ def _estimate(
     network: Graph, method: Method, request: Request, weights: WeightRange
 ) -> Work | None:
     """Estimate the work of a request; None if ``"auto"`` keeps it on the CPU."""
-    if "cuda" not in method.solvers:
-        return None
-    if request.reduction is not None and request.reduction.decay is not None:
-        return None  # exponentials and powers of a GPU may differ in the last bit
-    if request.nearest and network._methods is not None:
+    # exponentials and powers of a GPU may differ in the last bit
+    decays = request.reduction is not None and request.reduction.decay is not None
+    swept_once = request.nearest and network._methods is not None
+    if "cuda" not in method.solvers or decays or swept_once:
         return None
     rows, n = request.rows, network.n
     host_bytes = 0
@@ -285,6 +256,12 @@ def _estimate(
 def _check_form(request: Request) -> None:
     """Refuse combinations of output options that exclude each other."""
     output, out = request.output, request.given_out
+    alone = request.predecessors or request.nearest or output != "host"
+    if request.arc_ends is not None and alone:
+        raise ValueError(
+            "target_arcs gives a table on the host: omit predecessors=, nearest= and output=; "
+            "sssp.pairs finds the paths of trips to arcs"
+        )
     if request.nearest and request.sources.size == 0:
         raise ValueError("nearest=True needs at least one source")
     if output not in ("host", "device", "sparse"):
@@ -301,7 +278,7 @@ def _check_form(request: Request) -> None:
 
 
 def _as_matrix(out: NDArray[Any], request: Request, n: int) -> NDArray[Any] | None:
-    """View `out` as (rows, columns), with the axes that the call has dropped; None: not yet."""
+    """Return a view of `out`, shape (rows, columns); None if searches cannot write there."""
     rows = () if request.single or request.nearest else (request.sources.size,)
     ends = request.arc_ends
     columns = request.columns(n) if ends is None else ends.arcs.size

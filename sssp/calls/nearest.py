@@ -131,25 +131,20 @@ def nearest(
         chosen = Dijkstra()
     starts, wanted = places, None
     if user_network.turns is not None:
-        expansion = user_network.turns.expansion
-        begin, wanted = expansion.begin, expansion.end
-        if direction == "to":
-            begin, wanted = wanted, begin
+        ends = user_network.turns.expansion.begin, user_network.turns.expansion.end
+        begin, wanted = ends if direction == "from" else ends[::-1]
         starts = begin[places]
-    advice = UNPREPARED if prepared and not isinstance(chosen, Dijkstra) else ""
-    options = limit, dtype, threads, progress
+    once = isinstance(chosen, Dijkstra)
+    advice, options = UNPREPARED if prepared and not once else "", (limit, dtype, threads, progress)
     request = make_request(network, chosen, starts, *options, advice=advice)
-    asked = request.dtype
-    if isinstance(chosen, Dijkstra):
-        network = network._tree_graph
     place(request, device, chosen, None, memory_limit=memory_limit)
-    part = open_part(network)
+    part = open_part(network._tree_graph if once else network)
     plan = Plan(part if direction == "from" else reversed_graph(part), request, chosen)
-    size = network.n * count * (INDEX.itemsize + bytes_of_entry(asked or INT64, asked))
+    asked = request.dtype
     if request.device == "cpu":
+        size = network.n * count * (INDEX.itemsize + bytes_of_entry(asked or INT64, asked))
         check_memory({"the answer": size}, request.memory_limit, "cpu", FEWER)
-    search = _search_once if isinstance(chosen, Dijkstra) else _search_from_each
-    (distances, index), stats = search(plan, count)
+    (distances, index), stats = (_search_once if once else _search_from_each)(plan, count)
     searched = None
     if wanted is not None:
         searched = distances[:, :1].copy(), index[:, :1].copy()
@@ -174,20 +169,18 @@ def _search_once(plan: Plan[Request], k: int) -> tuple[Table, dict[str, int]]:
     for dtype in weights_of(graph, plan.method).working_dtypes(plan.request.dtype):
         found = solve(graph, plan.request, k, dtype)
         if found is not None:
-            table, settled = found
-            return table, {"settled": settled}
+            return found[0], {"settled": found[1]}
     raise failure(plan)
 
 
 def _search_from_each(plan: Plan[Request], k: int) -> tuple[Table, dict[str, int]]:
     """Return a table of facilities and counters, by one search from each facility."""
     graph, request = plan.network._tree_graph.without_closed_arcs(), plan.request
-    weights = weights_of(graph, plan.method)
+    weights, limit = weights_of(graph, plan.method), request.limit
     dtype: np.dtype[Any] = weights.working_dtypes(request.dtype)[-1]
     longest = largest_distance(dtype).item()
     table = empty_table(graph.n, k, dtype)
     stats = dict.fromkeys(plan.method.statistics, 0)
-    limit = request.limit
     if weights.least >= 0:
         # what is too long is left out, and missed only where there is room for it
         limit = longest if limit is None else min(limit, longest)

@@ -126,21 +126,23 @@ def pairs(
     """
     user = check_arguments.as_network(g)
     network, chosen = choose_search(user, method, METHODS | TRIP_METHODS)
-    starts, source_arcs, one_start = check_arguments.as_starts(user, sources, source_arcs)
-    ends, one_end = _as_ends(user, targets, target_arcs)
-    starts, ends = _pair_up(starts, one_start, ends, one_end)
-    more: dict[str, Any] = {}
-    if source_arcs is not None:
-        more["source_arcs"] = np.broadcast_to(source_arcs, starts.shape)
+    starts, ends, after = ends_of_trips(user, sources, targets, source_arcs, target_arcs)
+    arc_ends = None
     if target_arcs is not None:
         graphs = user._tree_graph, network._tree_graph
-        ends_on = ArcEnds.of(*graphs, ends, weighted=chosen.weighted)
-        starts, ends, more["arc_ends"] = np.repeat(starts, ends_on.counts), ends_on.tails, ends_on
-    more |= {"advice": FEWER_TRIPS, "reserved_bytes": TRIP_BYTES * starts.size}
-    more["predecessors"] = as_flag(predecessors, "predecessors")
-    request = make_request(network, chosen, starts, limit, dtype, threads, progress, **more)
-    call = _Call(user._tree_graph, network, starts, ends, request, chosen)
-    call.refuse_too_many(device, memory_limit)
+        arc_ends = ArcEnds.of(*graphs, ends, weighted=chosen.weighted)
+        starts, ends = np.repeat(starts, arc_ends.counts), arc_ends.tails
+    request = make_request(
+        network, chosen, starts, limit, dtype, threads, progress, source_arcs=after,
+        arc_ends=arc_ends, predecessors=as_flag(predecessors, "predecessors"), advice=FEWER_TRIPS,
+        reserved_bytes=TRIP_BYTES * starts.size,
+    )  # fmt: skip
+    # more trips than the limit are refused before they are sorted; a limit for a GPU is not one
+    # for the host
+    on_gpu = any(named_device(one).startswith("cuda") for one in named_devices(device))
+    most = check_arguments.as_memory_limit(None if on_gpu else memory_limit)
+    check_memory({"the trips": request.reserved_bytes}, most, "cpu", request.advice)
+    call = _Call(user._tree_graph, open_part(network), starts, ends, request, chosen)
     if isinstance(chosen, AStar) and not call.finds_paths():
         raise ValueError(
             "a-star finds paths only where every weight is above 0, and none so small that a "
@@ -155,29 +157,24 @@ def pairs(
     return trips
 
 
-def _as_ends(
-    user: Graph, targets: ArrayLike | None, arcs: ArrayLike | None
-) -> tuple[NDArray[np.int64], bool]:
-    """Check where trips end: vertices of the graph that is searched, or arcs of the user's."""
-    check_arguments.refuse_both("target", targets, arcs)
-    if arcs is not None:
-        return arc_column(arcs, user.m), np.ndim(arcs) == 0
-    ends, single = check_arguments.as_vertices(targets, user, "target")
-    return ends if user.turns is None else user.turns.expansion.end[ends], single
-
-
 def ends_of_trips(
-    user: Graph, sources: ArrayLike, targets: ArrayLike
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Check the ends of trips; return vertices of the graph that is searched, in pairs."""
-    starts, _, one_start = check_arguments.as_starts(user, sources, None)
-    return _pair_up(starts, one_start, *_as_ends(user, targets, None))
+    user: Graph,
+    sources: ArrayLike | None,
+    targets: ArrayLike | None,
+    source_arcs: ArrayLike | None = None,
+    target_arcs: ArrayLike | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64] | None]:
+    """Check the ends of trips; return them in pairs, and the arcs after which the trips start.
 
-
-def _pair_up(
-    starts: NDArray[np.int64], one_start: bool, ends: NDArray[np.int64], one_end: bool
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give both sides of trips the same length."""
+    They are vertices of the graph that is searched; with `target_arcs` trips end at these arcs.
+    """
+    starts, after, one_start = check_arguments.as_starts(user, sources, source_arcs)
+    check_arguments.refuse_both("target", targets, target_arcs)
+    if target_arcs is not None:
+        ends, one_end = arc_column(target_arcs, user.m), np.ndim(target_arcs) == 0
+    else:
+        ends, one_end = check_arguments.as_vertices(targets, user, "target")
+        ends = ends if user.turns is None else user.turns.expansion.end[ends]
     if one_start != one_end:
         starts, ends = (side.copy() for side in np.broadcast_arrays(starts, ends))
     if starts.size != ends.size:
@@ -185,7 +182,7 @@ def _pair_up(
             f"{starts.size} sources and {ends.size} targets: a trip has one of each; for all "
             "distances between them call shortest_paths(g, sources, targets=targets)"
         )
-    return starts, ends
+    return starts, ends, None if after is None else np.broadcast_to(after, starts.shape)
 
 
 class _Groups(NamedTuple):
@@ -212,19 +209,17 @@ class _Groups(NamedTuple):
     @classmethod
     def of(cls, graph: Graph, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> _Groups:
         """Group the distinct trips by source."""
-        trips, trip_of = np.unique(starts * graph.n + ends, return_inverse=True)
-        sources, firsts = np.unique(trips // max(graph.n, 1), return_index=True)
-        offsets = np.append(firsts, trips.size)
-        return cls(graph, sources, offsets, trips % max(graph.n, 1), trip_of)
+        n = max(graph.n, 1)
+        trips, trip_of = np.unique(starts * n + ends, return_inverse=True)
+        sources, firsts = np.unique(trips // n, return_index=True)
+        return cls(graph, sources, np.append(firsts, trips.size), trips % n, trip_of)
 
     def part(self, chosen: NDArray[np.bool_]) -> _Groups:
         """Keep the trips from the sources that a mask chooses."""
         counts = np.diff(self.offsets)
-        return self._replace(
-            sources=self.sources[chosen],
-            offsets=offsets(counts[chosen]),
-            targets=self.targets[np.repeat(chosen, counts)],
-        )
+        targets = self.targets[np.repeat(chosen, counts)]
+        firsts = offsets(counts[chosen])
+        return self._replace(sources=self.sources[chosen], offsets=firsts, targets=targets)
 
 
 @dataclass
@@ -235,8 +230,8 @@ class _Call:
     ----------
     user_graph : Graph
         The graph of the result; of one with turns the expansion is searched.
-    network : Graph or Hierarchy
-        What is searched.
+    graph : Graph or Hierarchy
+        What is searched, without closed arcs.
     starts, ends : ndarray, int64
         The ends of the trips there.
     method : Method
@@ -246,16 +241,12 @@ class _Call:
     """
 
     user_graph: Graph
-    network: Graph
+    graph: Graph
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
     request: Request
     method: Method
     by_a_star: bool = False
-
-    def __post_init__(self) -> None:
-        self.graph = open_part(self.network)
-        self.weights = weights_of(self.graph, self.method)
 
     @cached_property
     def groups(self) -> _Groups:
@@ -264,7 +255,7 @@ class _Call:
         turns = (
             not self.request.predecessors
             and not isinstance(self.method, AStar)
-            and is_symmetric(self.request, self.graph.n, self.weights)
+            and is_symmetric(self.request, self.graph.n, weights_of(self.graph, self.method))
             and thresholds.WORTH_TRANSPOSING * check_arguments.distinct(self.ends).size
             <= groups.sources.size
         )
@@ -272,19 +263,12 @@ class _Call:
             return _Groups.of(reversed_graph(self.graph), self.ends, self.starts)
         return groups
 
-    def refuse_too_many(self, device: str | Sequence[str], memory_limit: float | None) -> None:
-        """Refuse more trips than the limit, before they are sorted."""
-        named = [named_device(one) for one in named_devices(device)]
-        # (a limit for a GPU is not one for the host)
-        on_gpu = any(name.startswith("cuda") for name in named)
-        limit = check_arguments.as_memory_limit(None if on_gpu else memory_limit)
-        check_memory({"the trips": self.request.reserved_bytes}, limit, "cpu", self.request.advice)
-
     def finds_paths(self) -> bool:
         """Return whether A*, which does not see whole rows, finds the paths that were asked for."""
         if not self.request.predecessors:
             return True
-        graph, dtype = self.graph, self.weights.working_dtypes(self.request.dtype)[0]
+        graph, weights = self.graph, weights_of(self.graph, self.method)
+        dtype = weights.working_dtypes(self.request.dtype)[0]
         longest = min(float(graph.greatest_weight) * graph.n, float(largest_distance(dtype)))
         return longest <= untied_distance(graph, dtype)
 
@@ -306,20 +290,16 @@ class _Call:
 
     def place(self, device: str | Sequence[str], memory_limit: float | None) -> None:
         """Choose the device."""
-        request, graph = self.request, self.graph
-        work = None
-        sizes = graph.n, graph.m
+        request, graph, work = self.request, self.graph, None
         if "cuda" in self.method.solvers and graph._methods is None:
-            rows = self.groups.sources.size
+            rows, limited = self.groups.sources.size, request.limit is not None
             each = max(1, self.groups.targets.size // max(rows, 1))
-            limited = request.limit is not None
-            work = search_work(
-                self.method, *sizes, rows, request.threads, targets=each, limited=limited
-            )
+            sizes = graph.n, graph.m, rows, request.threads
+            work = search_work(self.method, *sizes, targets=each, limited=limited)
         elif "cuda" in self.method.solvers and not request.predecessors:
             # (duplicates count: to find them takes longer than all trips)
-            there = graph._is_on_device
-            work = trip_work(*sizes, self.starts.size, request.threads, is_there=there)
+            trips, is_there = self.starts.size, graph._is_on_device
+            work = trip_work(graph.n, graph.m, trips, request.threads, is_there=is_there)
         if work is not None and self.by_a_star:
             work = work._replace(seconds=work.seconds * thresholds.A_STAR_SHARE)
         place(request, device, self.method, work, memory_limit=memory_limit)
@@ -355,9 +335,8 @@ class _Call:
             if answer is None:
                 return None
             if part.sources.size < part.targets.size:
-                counts = np.diff(part.offsets)
-                stats = answer.stats.items()
-                answer.stats = {name: np.repeat(values, counts) for name, values in stats}
+                for name, values in answer.stats.items():
+                    answer.stats[name] = np.repeat(values, np.diff(part.offsets))
             answers.append(answer)
             names.append(answer.searched_by or method.name)
         answer = merge_answers(answers)
@@ -381,7 +360,7 @@ class _Call:
             starts,
             ends,
             distances,
-            limit=self.request.limit,
+            limit=request.limit,
             source_arcs=request.source_arcs,
             target_arcs=None if arc_ends is None else arc_ends.arcs,
             walks=walks,
@@ -395,7 +374,7 @@ class _Call:
 def _lengthen(
     walks: Walks, walk_of: NDArray[Any], ends: NDArray[np.int64], is_there: NDArray[np.bool_]
 ) -> Walks:
-    """Return a path for each trip, that of `walk_of` and one more vertex; none where none is."""
+    """Append one vertex to the path of each trip; unreached trips get empty paths."""
     counts = np.where(is_there, np.diff(walks.firsts)[walk_of], 0)
     firsts = offsets(counts + is_there)
     vertices = np.empty(firsts[-1], INDEX)
@@ -407,7 +386,7 @@ def _lengthen(
 
 
 def user_walks(expansion: Expansion, walks: Walks) -> Walks:
-    """Return paths over an expansion as those over the user's vertices."""
+    """Convert paths over an expansion to paths over the vertices of the user's graph."""
     stays = expansion.are_steps(walks.vertices)
     before = offsets(stays)
     vertices = expansion.vertex_of[walks.vertices[stays]].astype(INDEX)

@@ -17,9 +17,7 @@ section 7.5.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,9 +38,7 @@ from sssp.results.trees import ShortestPaths
 Vertices = NDArray[np.int64]
 Array = NDArray[Any]
 
-#: methods whose sums run from the source outward, so that they agree bit for bit
-OUTWARD = tuple(METHODS)
-#: tolerance of all others, in eps of the distances times n
+#: tolerance of methods that do not add from the source outward, in eps of the distances times n
 ROUNDING = 4
 #: what the kernel found; the place that it returns is an arc for the two arc codes, else a vertex
 RIGHT, BAD_NUMBER, BEYOND, STRAY, BAD_SOURCE, VIOLATED, BAD_ORIGIN, UNCONNECTED = range(8)
@@ -140,15 +136,25 @@ def certify_trees(g: Graph, result: ShortestPaths, rtol: float | None) -> None:
     certifier = Certifier(g, result, rtol)
     # NumPy compares a scalar of its own with a larger number by narrowing that one
     limit = result.limit.item() if isinstance(result.limit, np.generic) else result.limit
-    for row in _rows_of(result):
+    missing, trees = unreached(result.distances.dtype), result.predecessors
+    has_branches = result.targets is not None and is_sparse(trees)
+    has_trees = trees is not None and not has_branches
+    for i in range(result.rows):
+        row = CheckedRow(
+            i,
+            result.sources if result.nearest else result.sources[i : i + 1],
+            dense_row(result.distances, i, result.rows, missing),
+            dense_row(trees, i, result.rows, -1) if has_trees else _NO_VERTICES,
+            stored_row(trees, i) if has_branches else None,
+            _NO_VERTICES if result.origin is None else result.origin,
+        )
         if result.targets is None:
             certifier.certify(row, limit)
         else:
             certifier.certify_targets(row, result.targets, limit)
 
 
-@dataclass(frozen=True)
-class CheckedRow:
+class CheckedRow(NamedTuple):
     """One search: all its sources, and arrays of shape (n,), or (t,) for distances to targets.
 
     Predecessors and origin are empty where there are none.
@@ -160,24 +166,9 @@ class CheckedRow:
     number: int
     sources: Vertices
     distances: NDArray[Any]
-    predecessors: NDArray[np.int32] = field(default_factory=lambda: _NO_VERTICES)
+    predecessors: NDArray[np.int32] = _NO_VERTICES
     branches: tuple[NDArray[Any], NDArray[np.int32]] | None = None
-    origin: NDArray[np.int32] = field(default_factory=lambda: _NO_VERTICES)
-
-
-def _rows_of(result: ShortestPaths) -> Iterator[CheckedRow]:
-    missing, trees = unreached(result.distances.dtype), result.predecessors
-    has_branches = result.targets is not None and is_sparse(trees)
-    has_trees = trees is not None and not has_branches
-    for i in range(result.rows):
-        yield CheckedRow(
-            i,
-            result.sources if result.nearest else result.sources[i : i + 1],
-            dense_row(result.distances, i, result.rows, missing),
-            dense_row(trees, i, result.rows, -1) if has_trees else _NO_VERTICES,
-            stored_row(trees, i) if has_branches else None,
-            _NO_VERTICES if result.origin is None else result.origin,
-        )
+    origin: NDArray[np.int32] = _NO_VERTICES
 
 
 class Certifier:
@@ -188,28 +179,28 @@ class Certifier:
         self.graph = asked.without_closed_arcs()
         if result.method == BreadthFirst.name:
             self.graph = self.graph.with_weights(np.ones(self.graph.m, INT32))
-        floats = result.distances.dtype.kind == "f"
-        rounding = ROUNDING * float(np.finfo(result.distances.dtype).eps) * asked.n if floats else 0
-        outward = set(result.method.split("+")) <= set(OUTWARD)
+        self._negative = self.graph.least_weight < 0
+        rounding = _rounding(result.distances.dtype, asked.n)
+        # methods of searches add from the source outward, so that they agree bit for bit
+        outward = set(result.method.split("+")) <= set(METHODS)
         self.rtol = (0 if outward else rounding) if rtol is None else float(rtol)
         #: for rows that cannot be right exactly
         self.last_rtol = rounding if rtol is None and self._negative else self.rtol
         self._state = np.empty(asked.n, np.int8)
         self._stack = np.empty(asked.n, INDEX)
 
-    @property
-    def _negative(self) -> bool:
-        return self.graph.least_weight < 0
-
     def certify(self, row: CheckedRow, limit: float | None) -> float:
         """Raise `VerificationError` unless `row` is right within `limit`; return the `rtol`."""
         rtol = self.rtol
         code, place = self._look(row, limit, rtol)
-        if code != RIGHT and rtol < self.last_rtol and not self._has_exact_answer(row, limit):
-            rtol = self.last_rtol
-            code, place = self._look(row, limit, rtol)
+        if code != RIGHT and rtol < self.last_rtol:
+            found, weights, bound = self._blank(row, limit)
+            self._relax(found, weights, bound)
+            if self._look(found, limit, 0)[0] != RIGHT:  # (no row is right without tolerance)
+                rtol = self.last_rtol
+                code, place = self._look(row, limit, rtol)
         if code != RIGHT:
-            _Failure(self, row).explain(code, place, limit)
+            raise VerificationError(f"{_name(row)}: {_explain(self, row, code, place, limit)}")
         return rtol
 
     def certify_targets(self, row: CheckedRow, targets: Vertices, limit: float | None) -> None:
@@ -230,7 +221,7 @@ class Certifier:
                 f"{_show(row.distances[column])}; it is {_show(right[column])}"
             )
         if row.predecessors.size or row.origin.size:
-            self.certify(replace(found, predecessors=row.predecessors, origin=row.origin), limit)
+            self.certify(found._replace(predecessors=row.predecessors, origin=row.origin), limit)
         if row.branches is not None:
             self._certify_branches(row, found, targets, rtol)
 
@@ -277,11 +268,12 @@ class Certifier:
         """Return the kernel's argument `bounds`."""
         number, tolerance = _arithmetic(distances.dtype), self.tolerance(distances, rtol)
         largest = largest_distance(number)
-        if limit is None or limit > _greatest(number):
+        # (as a Python number, for a limit may exceed it)
+        most = np.iinfo(number).max if number is np.int64 else np.finfo(number).max.item()
+        if limit is None or limit > most:
             return largest, unreached(np.dtype(number)), largest, tolerance
         bound = number(limit)
-        slack = min(tolerance, number(_greatest(number)) - bound)
-        return bound + slack, bound - tolerance, largest, tolerance
+        return bound + min(tolerance, number(most) - bound), bound - tolerance, largest, tolerance
 
     def _find_anew(
         self, row: CheckedRow, targets: Vertices, limit: float | None
@@ -292,15 +284,20 @@ class Certifier:
         with negative weights everything, for paths may pass through vertices farther away than
         their end.
         """
-        distances, weights, bound = self._blank(row.distances.dtype, limit)
-        found = CheckedRow(row.number, row.sources, distances)
+        found, weights, bound = self._blank(row, limit)
+        g, distances = self.graph, found.distances
         if self._negative:
             dropped = self._relax(found, weights, bound)
             if dropped and weights.dtype == INT64 and bound == largest_distance(INT64):
-                self._refuse_return(found, targets, weights)
+                # a path might leave the range of int64 and come back to a target
+                nearest = bound.item() + sum(weights[weights < 0].tolist())
+                if any(distance > nearest for distance in distances[targets].tolist()):
+                    raise VerificationError(
+                        f"{_name(row)}: over negative weights some paths exceed 2**62 on their "
+                        "way, so that distances to these targets cannot be certified"
+                    )
                 limit = bound
             return found, limit
-        g = self.graph
         # (each once, without the sort or the hashing of a million targets for every row)
         wanted = np.zeros(g.n, np.bool_)
         wanted[targets] = True
@@ -313,18 +310,10 @@ class Certifier:
             distances[distances > final] = missing
         return found, limit
 
-    def _has_exact_answer(self, row: CheckedRow, limit: float | None) -> bool:
-        """Return whether relaxing from the source fulfils a row over negative float weights."""
-        distances, weights, bound = self._blank(row.distances.dtype, limit)
-        found = CheckedRow(row.number, row.sources, distances)
-        self._relax(found, weights, bound)
-        return self._look(found, limit, 0)[0] == RIGHT
-
     def _relax(self, row: CheckedRow, weights: NDArray[Any], bound: Any) -> bool:
         """Fill in distances over negative weights; return whether some sums were dropped."""
-        g, dtype = self.graph, weights.dtype
-        tolerance = ROUNDING * float(np.finfo(dtype).eps) * g.n if dtype.kind == "f" else 0.0
-        bounds = -largest_distance(dtype), bound
+        g, bounds = self.graph, (-largest_distance(weights.dtype), bound)
+        tolerance = _rounding(weights.dtype, g.n)
         code, rounded = reference.bellman_ford_kernel(
             g.indptr, g.indices, weights, row.sources, bounds, tolerance, row.distances
         )
@@ -338,29 +327,22 @@ class Certifier:
             row.distances[row.sources] = np.where(lowered, 0, starts)
         return bool(code == reference.DROPPED)
 
-    def _refuse_return(self, row: CheckedRow, targets: Vertices, weights: Array) -> None:
-        """Raise if a path might leave the range of int64 and come back to a target."""
-        descent = sum(weights[weights < 0].tolist())
-        nearest = largest_distance(INT64).item() + descent
-        if any(distance > nearest for distance in row.distances[targets].tolist()):
-            raise VerificationError(
-                f"{_name(row)}: over negative weights some paths exceed 2**62 on their way, so "
-                "that distances to these targets cannot be certified"
-            )
-
-    def _blank(self, dtype: np.dtype[Any], limit: float | None) -> tuple[Array, Array, Any]:
-        """Return unreached distances (int64 for integers), weights alike, and their bound."""
-        number = _arithmetic(dtype)
+    def _blank(self, row: CheckedRow, limit: float | None) -> tuple[CheckedRow, Array, Any]:
+        """Return an unreached row (int64 for integers), weights of its dtype, and its bound."""
+        number = _arithmetic(row.distances.dtype)
         nothing = np.full(self.graph.n, unreached(np.dtype(number)), number)
         distances, weights = self.operands(nothing)
         largest = largest_distance(number)
         bounded = limit is not None and limit < largest.item()
-        return distances, weights, number(limit) if bounded else largest
+        blank = CheckedRow(row.number, row.sources, distances)
+        return blank, weights, number(limit) if bounded else largest
 
     def _certify_branches(
         self, row: CheckedRow, found: CheckedRow, targets: Vertices, rtol: float
     ) -> None:
         """Compare the paths to the targets with the tree of a new search."""
+        from scipy.sparse import csr_array
+
         assert row.branches is not None
         vertices, tails = row.branches
         distances, missing = found.distances, unreached(found.distances.dtype)
@@ -377,10 +359,25 @@ class Certifier:
         leaves[places] = False
         stray = vertices[leaves & ~np.isin(vertices, wanted)]
         self._refuse(row, stray, "is stored, but lies on no path to a target")
-        if rtol and distances.dtype.kind == "f":
-            self._certify_lengths(row, found, wanted, rtol)
-            return
         g = self.graph
+        if rtol and distances.dtype.kind == "f":  # (ties are a matter of luck: lengths count)
+            heads = vertices[inner]
+            arcs = arcs_between(g, tails[inner], heads)
+            self._refuse(row, heads[arcs < 0], "has a predecessor from which no arc leads to it")
+            up = np.where(inner, np.searchsorted(vertices, tails), np.arange(vertices.size))
+            for _ in range(int(vertices.size).bit_length()):
+                up = up[up]
+            self._refuse(row, vertices[inner[up]], "hangs on a cycle of predecessors")
+            branches = csr_array((tails, vertices, [0, vertices.size]), shape=(1, g.n))
+            lengths = np.empty((1, wanted.size), FLOAT64)
+            trees = TreeSums(g, branches, row.sources, wanted, FLOAT64)
+            # (as the search saw them: in float32 what is tiny weighs nothing)
+            weights = g.weights_as(distances.dtype).astype(FLOAT64)
+            trees.skim(range(1), trees.by_head(weights), lengths)
+            gap = np.abs(lengths[0] - distances[wanted])
+            too_long = ~(gap <= self.tolerance(distances, rtol))
+            self._refuse(row, wanted[too_long], "is the end of a path that is not as long as that")
+            return
         promised: NDArray[np.int32] = np.full(g.n, -1, INDEX)
         distances, weights = self.operands(distances)
         reference.tree_kernel(
@@ -389,33 +386,6 @@ class Certifier:
         )
         others = vertices[tails != promised[vertices]]
         self._refuse(row, others, "has not the predecessor that the call promises")
-
-    def _certify_lengths(
-        self, row: CheckedRow, found: CheckedRow, wanted: Vertices, rtol: float
-    ) -> None:
-        """Raise unless the branches are paths whose lengths are the distances of their ends."""
-        from scipy.sparse import csr_array
-
-        assert row.branches is not None
-        vertices, tails = row.branches
-        g, inner = self.graph, tails >= 0
-        heads = vertices[inner]
-        arcs = arcs_between(g, tails[inner], heads)
-        self._refuse(row, heads[arcs < 0], "has a predecessor from which no arc leads to it")
-        up = np.where(inner, np.searchsorted(vertices, tails), np.arange(vertices.size))
-        for _ in range(int(vertices.size).bit_length()):
-            up = up[up]
-        self._refuse(row, vertices[inner[up]], "hangs on a cycle of predecessors")
-        branches = csr_array((tails, vertices, [0, vertices.size]), shape=(1, g.n))
-        lengths = np.empty((1, wanted.size), FLOAT64)
-        trees = TreeSums(g, branches, row.sources, wanted, FLOAT64)
-        # (as the search saw them: in float32 what is tiny weighs nothing)
-        dtype = found.distances.dtype
-        weights = g.weights_as(dtype if dtype.kind == "f" else FLOAT64).astype(FLOAT64)
-        trees.skim(range(1), trees.by_head(weights), lengths)
-        gap = np.abs(lengths[0] - found.distances[wanted])
-        too_long = ~(gap <= self.tolerance(found.distances, rtol))
-        self._refuse(row, wanted[too_long], "is the end of a path that is not as long as that")
 
     def _refuse(self, row: CheckedRow, vertices: NDArray[Any], what: str) -> None:
         """Raise for the first of some wrong vertices, if there are any."""
@@ -428,92 +398,64 @@ def _arithmetic(dtype: np.dtype[Any]) -> Any:
     return np.int64 if dtype.kind == "i" else dtype.type
 
 
-def _greatest(number: Any) -> Any:
-    """Return the greatest number of an arithmetic as a Python number, as a limit may exceed it."""
-    return np.iinfo(number).max if number is np.int64 else np.finfo(number).max.item()
+def _rounding(dtype: np.dtype[Any], n: int) -> float:
+    """Return the share of a sum over n arcs that may be rounding; 0 for integers."""
+    return ROUNDING * float(np.finfo(dtype).eps) * n if dtype.kind == "f" else 0.0
 
 
-class _Failure:
-    """Explains in words a failure that the kernel found."""
+def _explain(
+    certifier: Certifier, row: CheckedRow, code: int, place: int, limit: float | None
+) -> str:
+    """Explain in words the kernel's `code` at a vertex or arc."""
+    g, asked = certifier.graph, certifier.asked
+    distances, weights = certifier.operands(row.distances)
 
-    def __init__(self, certifier: Certifier, row: CheckedRow) -> None:
-        self.asked, self.graph, self.row = certifier.asked, certifier.graph, row
-        self.distances, self.weights = certifier.operands(row.distances)
-
-    def explain(self, code: int, place: int, limit: float | None) -> NoReturn:
-        """Raise the error for the kernel's `code` at a vertex or arc."""
-        reason = {
-            BAD_NUMBER: lambda: f"{self._vertex(place)}, which is not a distance",
-            BEYOND: lambda: f"{self._vertex(place)}, beyond the limit of {limit}",
-            STRAY: lambda: self._explain_stray(place),
-            BAD_SOURCE: lambda: f"source {place} is at distance {self._show(place)}, not 0",
-            VIOLATED: lambda: f"{self._arc(place)}: the distance of its head is too great",
-            BAD_ORIGIN: lambda: self._explain_origin(place),
-            UNCONNECTED: lambda: self._explain_unconnected(place),
-        }[code]()
-        raise VerificationError(f"{_name(self.row)}: {reason}")
-
-    def _explain_stray(self, vertex: int) -> str:
-        predecessors, origin = self.row.predecessors, self.row.origin
-        tree = "" if predecessors.size == 0 else f" with predecessor {predecessors[vertex]}"
-        owner = "" if origin.size == 0 else f" with origin {origin[vertex]}"
-        role = "source" if vertex in self.row.sources else "unreached vertex"
-        return f"{role} {vertex}{tree}{owner}; a source is its own origin, and the rest must be -1"
-
-    def _explain_origin(self, arc: int) -> str:
-        tail, head = self._ends(arc)
+    def describe(arc: int) -> str:
+        tail, head = int(g.tails[arc]), int(g.indices[arc])
+        position = arc_position(asked.indptr, asked.indices, tail, head)
         return (
-            f"{self._arc(arc)}, and is tight: the origin of the head is {self.row.origin[head]}, "
-            f"but the tail's, {self.row.origin[tail]}, is as near and smaller"
+            f"arc {position} goes from vertex {tail} at distance {_show(distances[tail])} to "
+            f"vertex {head} at distance {_show(distances[head])} with weight {weights[arc]}"
         )
 
-    def _explain_unconnected(self, vertex: int) -> str:
-        """Explain why no path from a source gives `vertex` its distance."""
-        if vertex in self.row.sources:
-            return f"source {vertex} is at distance {self._show(vertex)}, not 0"
-        given = self._vertex(vertex)
-        if self.row.predecessors.size == 0:
-            arc = self._best_arc(vertex)
-            if arc is None:
-                return f"{given}, but no arc from a reached vertex enters it"
-            return f"{given}, but no path from a source is as short; the best way: {self._arc(arc)}"
-        tail = int(self.row.predecessors[vertex])
-        is_vertex = 0 <= tail < self.graph.n
-        arc = arc_position(self.graph.indptr, self.graph.indices, tail, vertex) if is_vertex else -1
-        if arc < 0:
-            return f"{given}, but its predecessor is {tail}, and no arc leads from there to it"
-        other = "" if self.row.origin.size == 0 else ", or comes from another origin"
+    if code == VIOLATED:
+        return f"{describe(place)}: the distance of its head is too great"
+    if code == BAD_ORIGIN:
+        tail, head = row.origin[[g.tails[place], g.indices[place]]]
         return (
-            f"{given}, but the arc from its predecessor {tail} is not tight, or leads round a "
-            f"cycle{other}: {self._arc(arc)}"
+            f"{describe(place)}, and is tight: the origin of the head is {head}, but the tail's, "
+            f"{tail}, is as near and smaller"
         )
-
-    def _best_arc(self, vertex: int) -> int | None:
-        """Return the arc with the least distance to `vertex`; None if no tail is reached."""
-        arcs = np.flatnonzero(self.graph.indices == vertex)
-        starts = self.distances[self.graph.tails[arcs]]
-        known = starts != unreached(starts.dtype)
-        if not known.any():
-            return None
-        sums = starts[known].astype(_arithmetic(starts.dtype)) + self.weights[arcs[known]]
-        return int(arcs[known][np.argmin(sums)])
-
-    def _ends(self, arc: int) -> tuple[int, int]:
-        return int(self.graph.tails[arc]), int(self.graph.indices[arc])
-
-    def _arc(self, arc: int) -> str:
-        tail, head = self._ends(arc)
-        place = arc_position(self.asked.indptr, self.asked.indices, tail, head)
-        return (
-            f"arc {place} goes from vertex {tail} at distance {self._show(tail)} to vertex {head} "
-            f"at distance {self._show(head)} with weight {self.weights[arc]}"
-        )
-
-    def _vertex(self, vertex: int) -> str:
-        return f"vertex {vertex} is given the distance {self._show(vertex)}"
-
-    def _show(self, vertex: int) -> str:
-        return _show(self.distances[vertex])
+    if code == STRAY:
+        tree = "" if row.predecessors.size == 0 else f" with predecessor {row.predecessors[place]}"
+        owner = "" if row.origin.size == 0 else f" with origin {row.origin[place]}"
+        role = "source" if place in row.sources else "unreached vertex"
+        return f"{role} {place}{tree}{owner}; a source is its own origin, and the rest must be -1"
+    if code == BAD_SOURCE or (code == UNCONNECTED and place in row.sources):
+        return f"source {place} is at distance {_show(distances[place])}, not 0"
+    given = f"vertex {place} is given the distance {_show(distances[place])}"
+    if code == BAD_NUMBER:
+        return f"{given}, which is not a distance"
+    if code == BEYOND:
+        return f"{given}, beyond the limit of {limit}"
+    # no path from a source gives this vertex its distance
+    if row.predecessors.size == 0:
+        arcs = np.flatnonzero(g.indices == place)
+        arcs = arcs[distances[g.tails[arcs]] != unreached(distances.dtype)]
+        if arcs.size == 0:
+            return f"{given}, but no arc from a reached vertex enters it"
+        sums = distances[g.tails[arcs]].astype(_arithmetic(distances.dtype)) + weights[arcs]
+        best = describe(int(arcs[np.argmin(sums)]))
+        return f"{given}, but no path from a source is as short; the best way: {best}"
+    tail = int(row.predecessors[place])
+    arc = arc_position(g.indptr, g.indices, tail, place) if 0 <= tail < g.n else -1
+    if arc < 0:
+        return f"{given}, but its predecessor is {tail}, and no arc leads from there to it"
+    other = "" if row.origin.size == 0 else ", or comes from another origin"
+    return (
+        f"{given}, but the arc from its predecessor {tail} is not tight, or leads round a "
+        f"cycle{other}: {describe(arc)}"
+    )
 
 
 def _name(row: CheckedRow) -> str:

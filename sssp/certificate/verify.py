@@ -19,14 +19,13 @@ among those of the tail before it on a shortest path; the second says that such 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from copy import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.certificate.certify import Certifier, CheckedRow, Vertices, certify_trees
+from sssp.certificate.certify import Array, Certifier, CheckedRow, Vertices, certify_trees
 from sssp.cpu.search import nearest_labels
 from sssp.cpu.tree_sums import arcs_between, skim_kernel
 from sssp.engine.arc_ends import ArcEnds
@@ -47,7 +46,7 @@ from sssp.results.trip_results import Alternatives, Trips
 from sssp.results.turned_paths import TurnedPaths
 
 #: distances and positions of facilities, k a vertex
-Labels = tuple[NDArray[Any], NDArray[np.int32]]
+Labels = tuple[Array, NDArray[np.int32]]
 RESULTS = (ShortestPaths, Trips, NearestFacilities)
 
 
@@ -99,7 +98,21 @@ def verify(
     >>> g = sssp.Graph.from_arcs([0, 1], [1, 2], [5, 5])
     >>> sssp.verify(g, sssp.shortest_paths(g, 0, predecessors=True))
     """
-    _check_arguments(g, result, rtol)
+    graph: Any = g
+    if isinstance(graph, RESULTS):
+        raise TypeError("verify(g, result) takes the graph first, then the result")
+    if not isinstance(graph, Graph):
+        own = "; of a prepared map that is h.graph" if methods_of(g) is not None else ""
+        raise TypeError(f"g must be the Graph that was asked about, not {type(g).__name__}{own}")
+    if not isinstance(result, RESULTS):
+        raise TypeError(
+            "result must be what shortest_paths, all_pairs, pairs or nearest returned, not "
+            f"{type(result).__name__}"
+        )
+    if rtol is not None and not is_real(rtol):
+        raise TypeError(f"rtol must be a number, not {rtol!r}")
+    if rtol is not None and not 0 <= rtol < math.inf:
+        raise ValueError(f"rtol must be a finite number of 0 or more, not {rtol}")
     if isinstance(result, Alternatives):
         raise TypeError(
             "alternatives are longer than the shortest paths: verify what sssp.pairs returns"
@@ -148,34 +161,12 @@ def _on_searched(g: Graph, result: ShortestPaths) -> tuple[Graph, ShortestPaths]
     if inside.targets is None:
         own = own[:, expansion.end] if is_sparse(own) else own[..., expansion.end]
     same = abs(own - distances).nnz == 0 if is_sparse(own) else np.array_equal(own, distances)
-    right = (
-        np.array_equal(result.sources, expansion.vertex_of[inside.sources])
-        and np.array_equal(result.reached.shape, own.shape)
-        and same
-    )
+    same &= np.array_equal(result.sources, expansion.vertex_of[inside.sources])
+    same &= result.reached.shape == own.shape
+    _require(same, "the result and its paths over the expansion are not those of one call")
     inside = copy(inside)
     inside.method = result.method
-    _require(right, "the result and its ways over the expansion are not those of one call")
     return g._searched, inside
-
-
-def _check_arguments(g: Any, result: Any, rtol: Any) -> None:
-    if isinstance(g, RESULTS):
-        raise TypeError("verify(g, result) takes the graph first, then the result")
-    if not isinstance(g, Graph):
-        own = "; of a prepared map that is h.graph" if methods_of(g) is not None else ""
-        raise TypeError(f"g must be the Graph that was asked about, not {type(g).__name__}{own}")
-    if not isinstance(result, RESULTS):
-        raise TypeError(
-            "result must be what shortest_paths, all_pairs, pairs or nearest returned, not "
-            f"{type(result).__name__}"
-        )
-    if rtol is None:
-        return
-    if not is_real(rtol):
-        raise TypeError(f"rtol must be a number, not {rtol!r}")
-    if not 0 <= rtol < math.inf:
-        raise ValueError(f"rtol must be a finite number of 0 or more, not {rtol}")
 
 
 #: what the kernel found; the place that it returns is an arc for `INCOMPLETE`, else a vertex
@@ -284,25 +275,16 @@ def certify_facilities(g: Graph, result: NearestFacilities, rtol: float | None) 
     _require(shaped and index.dtype == INDEX, form)
     absent = distances == unreached(distances.dtype)
     _require(((index < 0) == absent).all(), "index must be -1 just where there is no distance")
-    expansion = None if g.turns is None else g.turns.expansion
     asked = g._searched.reverse() if result.direction == "to" else g._searched
-    if expansion is not None:
-        ends = expansion.begin, expansion.end
-        begin, end = ends if result.direction == "from" else ends[::-1]
-        facilities = begin[facilities]
     certifier = Certifier(asked, result, rtol)
     numbers, weights = certifier.operands(distances)
     greatest, least_missing, _, tolerance = certifier.bounds(numbers, result.limit, certifier.rtol)
     graph = certifier.graph
-    if expansion is not None:
-        labels, limit, dtype = (numbers, index), result.limit, numbers.dtype
-
-        def reach(place: int) -> NDArray[Any]:
-            alone, _ = _find_labels(graph, facilities[[place]], 1, limit, dtype)
-            return alone[end].ravel()
-
-        numbers, index = _find_labels(graph, facilities, index.shape[1], limit, dtype)
-        _compare_labels(labels, (numbers[end], index[end]), tolerance, reach)
+    if g.turns is not None:
+        ends = g.turns.expansion.begin, g.turns.expansion.end
+        begin, end = ends if result.direction == "from" else ends[::-1]
+        facilities = begin[facilities]
+        numbers, index = _compare_labels(certifier, result, facilities, end)
     code, place = _certify_labels_kernel(
         *(graph.indptr, graph.indices, weights, facilities),
         *map(np.ascontiguousarray, (numbers, index)),
@@ -324,28 +306,36 @@ def certify_facilities(g: Graph, result: NearestFacilities, rtol: float | None) 
     raise VerificationError(f"{given}, but {reason}")
 
 
-def _find_labels(
-    graph: Graph, facilities: Vertices, k: int, limit: float | None, dtype: np.dtype[Any]
+def _compare_labels(
+    certifier: Certifier, result: NearestFacilities, facilities: Vertices, end: Vertices
 ) -> Labels:
-    """Return the k nearest facilities of every vertex of an expansion."""
+    """Find the labels of all vertices of an expansion; raise unless those of a result are the same.
+
+    Their order, and choices within the tolerance, may differ.
+
+    Parameters
+    ----------
+    certifier : Certifier
+        Of the expansion.
+    facilities, end : ndarray, int64
+        Its vertices where searches begin, and those that stand for the vertices of the result.
+    """
+    graph, (distances, _) = certifier.graph, certifier.operands(result.distances)
+    tolerance = certifier.tolerance(distances, certifier.rtol)
     if graph.least_weight < 0:
         raise ValueError(
             "nearest facilities on a graph with turns are certified where no weight is negative"
         )
-    found = nearest_labels.solve(graph, Request(sources=facilities, limit=limit), k, dtype)
-    if found is None:
-        raise VerificationError("distances are given that do not fit their dtype")
-    return found[0]
 
+    def search(starts: Vertices, k: int) -> Labels:
+        request = Request(sources=starts, limit=result.limit)
+        found = nearest_labels.solve(graph, request, k, distances.dtype)
+        if found is None:
+            raise VerificationError("distances are given that do not fit their dtype")
+        return found[0]
 
-def _compare_labels(
-    labels: Labels, right: Labels, tolerance: Any, reach: Callable[[int], NDArray[Any]]
-) -> None:
-    """Raise unless labels are the right ones, but for order and choice within a tolerance.
-
-    ``reach(i)`` finds the distances of facility i.
-    """
-    (distances, index), (right_distances, right_index) = labels, right
+    index, labels = result.index, search(facilities, result.index.shape[1])
+    right_distances, right_index = labels[0][end], labels[1][end]
     differs, wrong = index != right_index, (index >= 0) != (right_index >= 0)
     both = (right_index >= 0) & ~wrong
     gap = np.subtract(distances, right_distances, out=np.zeros_like(distances), where=both)
@@ -353,14 +343,15 @@ def _compare_labels(
     if not tolerance:
         wrong |= differs
     for place in np.unique(index[differs & ~wrong]):
-        far = np.abs(distances - reach(place)[:, np.newaxis]) > tolerance
-        wrong |= (index == place) & differs & far
+        reach = search(facilities[[place]], 1)[0][end]
+        wrong |= (index == place) & differs & (np.abs(distances - reach) > tolerance)
     if wrong.any():
         v = int(np.argmax(wrong.any(axis=1)))
         raise VerificationError(
             f"vertex {v} is given the facilities {index[v]} at {distances[v]}, but with turns the "
             f"nearest are {right_index[v]} at {right_distances[v]}"
         )
+    return labels
 
 
 def certify_trips(g: Graph, result: Trips, rtol: float | None) -> None:
@@ -414,7 +405,7 @@ def _certify_paths(asked: Graph, certifier: Certifier, result: Trips, sources: V
     if result.target_arcs is not None:
         wrong |= walks.vertices[ends[at] - 2] != asked.tails[result.target_arcs[at]]
     if wrong.any():
-        trip = int(at[np.argmax(wrong)])
+        trip = at[np.argmax(wrong)]
         raise VerificationError(
             f"the path of trip {trip} does not lead from its source to its target"
         )
@@ -434,8 +425,7 @@ def _certify_paths(asked: Graph, certifier: Certifier, result: Trips, sources: V
     if asked.turns is None:
         skim_kernel(walks.firsts, arcs, weights, lengths)
     else:
-        expansion, searched = asked.turns.expansion, asked._searched
-        weights = searched.weights_as(numbers.dtype)
+        expansion, weights = asked.turns.expansion, asked._searched.weights_as(numbers.dtype)
         closed = closed_weight(weights.dtype)
         begin = np.zeros(lengths.size, INT64)
         begin[result._walk_of] = sources

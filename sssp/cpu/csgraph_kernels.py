@@ -56,25 +56,21 @@ def both_ways_kernel(indptr, indices, firsts, heads, arcs):
 
 @njit
 def rows_kernel(indptr, indices, weights, sources, bound, distances, predecessors, null):
-    """Search from each source in turn, over weights of 0 or more.
+    """Search from each source separately, over weights of 0 or more.
 
     ``distances`` float64, shape (k, n), and ``predecessors`` int32, shape (k, n), or (0, n) where
     they are not wanted, are written here.
     """
-    n = distances.shape[1]
+    arcs, n = (indptr, indices, weights), distances.shape[1]
     reached, counters = np.empty(n, np.int32), np.zeros(COUNTERS, np.int64)
     distances[:] = np.inf
     predecessors[:] = null
     for row in range(sources.size):
         source, lengths = sources[row : row + 1], distances[row]
-        _, count = dijkstra_kernel(
-            indptr, indices, weights, source, source[:0], bound, lengths, reached, counters
-        )
+        _, count = dijkstra_kernel(*arcs, source, source[:0], bound, lengths, reached, counters)
         if predecessors.shape[0] > 0:
             tails = predecessors[row]
-            fewest_arcs_kernel(
-                indptr, indices, weights, source, lengths, reached[:count], bound, 0.0, None, tails
-            )
+            fewest_arcs_kernel(*arcs, source, lengths, reached[:count], bound, 0.0, None, tails)
             tails[source[0]] = null
 
 
@@ -86,7 +82,7 @@ def nearest_kernel(
 
     ``origin`` int32, shape (n,), gets the nearest source, if predecessors are wanted.
     """
-    n = distances.shape[1]
+    arcs, n = (indptr, indices, weights), distances.shape[1]
     reached, counters = np.empty(n, np.int32), np.zeros(COUNTERS, np.int64)
     distances[:] = np.inf
     predecessors[:] = null
@@ -94,17 +90,11 @@ def nearest_kernel(
     if sources.size == 0:
         return
     lengths = distances[0]
-    _, count = dijkstra_kernel(
-        indptr, indices, weights, sources, sources[:0], bound, lengths, reached, counters
-    )
+    _, count = dijkstra_kernel(*arcs, sources, sources[:0], bound, lengths, reached, counters)
     if predecessors.shape[0] > 0:
-        tails = predecessors[0]
-        origins_kernel(
-            indptr, indices, weights, sources, lengths, bound, 0.0, origin, np.empty(n, np.int32)
-        )
-        fewest_arcs_kernel(
-            indptr, indices, weights, sources, lengths, reached[:count], bound, 0.0, origin, tails
-        )
+        tails, queue = predecessors[0], np.empty(n, np.int32)
+        origins_kernel(*arcs, sources, lengths, bound, 0.0, origin, queue)
+        fewest_arcs_kernel(*arcs, sources, lengths, reached[:count], bound, 0.0, origin, tails)
 
 
 @njit
@@ -116,7 +106,7 @@ def rounds_kernel(
     It is not if a cycle may be negative, or a sum is out of bounds. ``everywhere`` int64: where a
     search begins that comes before all others, to see of all cycles that none is negative.
     """
-    n = distances.shape[1]
+    arcs, n = (indptr, indices, weights), distances.shape[1]
     reached, counters = np.empty(n, np.int32), np.zeros(COUNTERS, np.int64)
     scratch = np.empty((5, n), np.int32)
     distances[:] = np.inf
@@ -128,17 +118,15 @@ def rounds_kernel(
             source, lengths = sources[row : row + 1], distances[row]
         counters[:] = 0
         status, count = bellman_ford_kernel(
-            indptr, indices, weights, source, np.inf, bound, lengths, reached, counters,
-            True, bound, scratch[0], scratch[1], scratch[2], scratch[3], scratch[4],
+            *arcs, source, np.inf, bound, lengths, reached, counters, True, bound, scratch[0],
+            scratch[1], scratch[2], scratch[3], scratch[4],
         )  # fmt: skip
         if status != DONE:
             return False
         if row >= 0 and predecessors.shape[0] > 0:
             tails = predecessors[row]
-            found = fewest_arcs_kernel(
-                indptr, indices, weights, source, lengths, reached[:count], bound, 0.0, None, tails
-            )
-            if found != count:
+            row_of = lengths, reached[:count], bound
+            if fewest_arcs_kernel(*arcs, source, *row_of, 0.0, None, tails) != count:
                 return False
             tails[source[0]] = null
     return True
@@ -173,7 +161,7 @@ def dense_kernel(given, dense):
 
 @njit
 def look_kernel(matrix):
-    """Return least and greatest finite entry (or 0), whether all are numbers, and all integers.
+    """Return the least and greatest finite entry or 0, and whether all are numbers, and integers.
 
     Minus infinity does not count as a number.
     """
@@ -191,7 +179,7 @@ def look_kernel(matrix):
 
 @njit
 def counts_kernel(weights, unit, counts, absent):
-    """Write weights times `unit`, plus 1 to count the arc unless `unit` is 1; `absent` for inf."""
+    """Scale weights by `unit`, plus 1 to count the arc unless `unit` is 1; `absent` for inf."""
     number = counts.dtype.type
     step = 0 if unit == 1 else 1
     for i in range(weights.size):

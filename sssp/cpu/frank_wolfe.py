@@ -22,7 +22,7 @@ Column = NDArray[np.float64]
 FLAT = 1e-12
 #: evaluations of a line search; a bracket is at most halved so often
 MOST_EVALUATIONS = 60
-#: the all-or-nothing flow keeps at least this share of a target, or no step would turn
+#: the all-or-nothing flow keeps at least this share of a target, or directions would never change
 LEAST_SHARE = 0.01
 
 
@@ -31,7 +31,7 @@ def _products_kernel(slopes, flow, fresh, last, older):
     """Return products of the directions to three targets, weighted by the slopes of the costs.
 
     ============================ ======================== =============================
-    argument                     shape, dtype             who writes
+    argument                     shape, dtype             written by
     ============================ ======================== =============================
     slopes, flow                 (rows,) float64          caller
     fresh                        (rows,) float64          caller: all-or-nothing flow
@@ -92,7 +92,7 @@ def find_step(cost: Any, flow: Column, direction: Column, fixed: float) -> float
         As for `sssp.assign`; those of this package have compiled derivatives.
     flow, direction : ndarray, shape (rows,)
     fixed : float
-        What the whole direction costs besides, whatever the flow.
+        What the whole direction costs in addition, at any flow.
     """
 
     def derive(step: float) -> tuple[float, float]:

@@ -18,15 +18,15 @@ from numba.extending import intrinsic as _intrinsic
 
 from sssp.kernels.jit import njit
 
-#: turns of a waiting loop before a thread naps, about half a millisecond: parts of a team rarely
-#: differ by more, and a nap lasts longer than the wait, so that then the others wait for the napper
+#: iterations of a waiting loop before a thread sleeps, about half a millisecond: threads of a team
+#: rarely differ by more, and a sleep lasts longer than the wait, so then the others wait for it
 PATIENCE = 1 << 18
-#: length of a nap in microseconds; the system adds as many to it
+#: length of a sleep in microseconds; the system adds as many to it
 NAP = 50
 
 
 def intrinsic(function: Callable[..., Any]) -> Any:
-    """Decorate an intrinsic; hides Numba's additional first argument from the type checker."""
+    """Mark a Numba intrinsic; its additional first argument is hidden from the type checker."""
     decorate: Any = _intrinsic
     return decorate(function)
 
@@ -85,7 +85,7 @@ _sleep = types.ExternalFunction("usleep", types.int32(types.uint32)) if os.name 
 def wait_for_all(barrier, threads):
     """Wait until all threads of a team have called this function (a barrier).
 
-    A thread spins for a while and then naps: the one it waits for may need its core. ``barrier``
+    A thread spins for a while and then sleeps: the one it waits for may need its core. ``barrier``
     int64, two words, zeroed before the first use: how many threads wait, and how often all have
     met.
     """

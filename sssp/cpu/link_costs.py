@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.graph.check_arrays import number_array
+from sssp.graph.csr import seal
 from sssp.kernels.dtypes import FLOAT64
 from sssp.kernels.jit import njit, njit_inline
 
@@ -50,10 +51,10 @@ def _cost_at(conical, free, capacity, alpha, beta, flow):
 
 @njit
 def _column_kernel(conical, free, capacity, alpha, beta, fixed, flow, what, out):
-    """Write each link's cost, slope of the cost, or its integral up to the flow, as `what` says.
+    """Write the cost, slope or integral of every row at a flow, as `what` says.
 
     ============================ ========================= =============================
-    argument                     shape, dtype              who writes
+    argument                     shape, dtype              written by
     ============================ ========================= =============================
     free, capacity, alpha, beta  (rows,) float64           caller: parameters
     fixed, flow                  (rows,) float64           caller
@@ -92,25 +93,20 @@ class _LinkCost:
     """A volume-delay function with parameters for every row."""
 
     _conical: ClassVar[bool]
-    free: Column
-    capacity: Column
-    alpha: Column
-    beta: Column
-    fixed: Column
 
     __slots__ = ("alpha", "beta", "capacity", "fixed", "free")
 
-    def _keep(self, **given: Any) -> None:
+    def _keep(self, **given: ArrayLike) -> None:
         """Check parameters, and broadcast them to the same length."""
         numbers = {name: number_array(value, name).astype(FLOAT64) for name, value in given.items()}
         shapes = {value.shape for value in numbers.values()} - {()}
         if len(shapes) != 1 or len(min(shapes)) != 1:
             text = ", ".join(f"{name} {value.shape}" for name, value in numbers.items())
             raise ValueError(f"parameters are numbers, or hold one for each row: {text}")
-        for name, value in numbers.items():
-            kept = np.ascontiguousarray(np.broadcast_to(value, min(shapes)))
-            kept.flags.writeable = False
-            setattr(self, name, kept)
+        shape = min(shapes)
+        kept = {name: seal(np.broadcast_to(value, shape)) for name, value in numbers.items()}
+        self.free, self.capacity, self.fixed = kept["free"], kept["capacity"], kept["fixed"]
+        self.alpha, self.beta = kept["alpha"], kept["beta"]
         self._require("free", self.free >= 0, "0 or more; infinite closes the row")
         positive = (self.capacity > 0) & (self.capacity < np.inf)
         self._require("capacity", positive, "a positive number; an infinite free closes a row")
@@ -167,7 +163,7 @@ class BPR(_LinkCost):
     alpha, beta : float or array_like, shape (rows,)
         0 or more; `beta` 0 or from 1 on, so that slopes are finite.
     fixed : float or array_like, shape (rows,)
-        What a row costs besides, whatever its flow: a toll in units of time, say.
+        What a row costs at any flow in addition: a toll in units of time, say.
 
     Raises
     ------

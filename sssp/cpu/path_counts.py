@@ -3,7 +3,7 @@
 Brandes (2001), "A faster algorithm for betweenness centrality": shortest paths are counted from
 the source outward, and dependencies added up backward, along the tight arcs. Brandes takes the
 vertices in order of distance. Here a vertex follows once all heads of its tight arcs have come,
-which needs nothing but final distances, whatever found them, and is right for weights of 0 too.
+which needs nothing but final distances, of any method, and is right for weights of 0 too.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.solved_rows import MANY, HostRows
-from sssp.cpu.tree import Tree, branches_kernel, branches_of, find_walks, reset, untied_distance
+from sssp.cpu.tree import Tree, branches_kernel, cut_branches, find_walks, reset, untied_distance
 from sssp.engine import thresholds
 from sssp.engine.cycles import error_of
 from sssp.engine.memory import check_memory
@@ -44,10 +44,10 @@ from sssp.engine.overflow import OverflowTest
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Request
 from sssp.engine.workers import POLL_SECONDS, lend_pool
-from sssp.graph.arc_orders import ArcsByHead, arcs_by_head, arcs_without_arrivals, unsigned_arcs
+from sssp.graph.arc_orders import arcs_by_head, arcs_without_arrivals, unsigned_arcs
 from sssp.graph.graph import Graph
 from sssp.graph.turns import Expansion
-from sssp.kernels.dtypes import INDEX, unreached
+from sssp.kernels.dtypes import INDEX, Number, unreached
 from sssp.kernels.jit import njit
 from sssp.kernels.locks import make_lock
 from sssp.kernels.status import CLIPPED, NEGATIVE_CYCLE, OVERFLOW
@@ -56,11 +56,13 @@ from sssp.methods import Method
 #: words of ``counters``
 COUNTERS = 8
 NO_TARGETS = np.empty(0, np.int64)
+#: makes the arrays of one worker for a number of vertices
+Allocate = Callable[[int], tuple[NDArray[Any], ...]]
 
 
 @dataclass(frozen=True)
 class Search:
-    """A search kernel with its graph, dtype and scratch.
+    """A search kernel with its options and scratch.
 
     Attributes
     ----------
@@ -77,19 +79,19 @@ class Search:
 
     kernel: Callable[..., tuple[int, int]]
     options: tuple[Any, ...] = ()
-    scratch: Callable[[int], tuple[NDArray[Any], ...]] = lambda n: ()
+    scratch: Allocate = lambda n: ()
     needs_arrivals: bool = True
 
 
 @cache
-def _bytes_per_vertex(scratch: Callable[[int], tuple[NDArray[Any], ...]]) -> int:
+def _bytes_per_vertex(scratch: Allocate) -> int:
     return sum([array.nbytes for array in scratch(1)])
 
 
 class Scratch:
     """Memory of one worker; between rows all vertices are unreached and without predecessors."""
 
-    def __init__(self, n: int, dtype: np.dtype[Any], extra: tuple[NDArray[Any], ...]) -> None:
+    def __init__(self, n: int, dtype: Number, extra: tuple[NDArray[Any], ...]) -> None:
         self.distances = np.full((1, n), unreached(dtype), dtype)
         self.predecessors = np.full((1, n), -1, INDEX)
         self.reached = np.empty(n, INDEX)
@@ -114,10 +116,8 @@ class _ScratchPool:
         """Return free scratch, or None."""
         with self._lock:
             free = self._free.get(key)
-            if not free:
-                return None
-            scratch = free.pop()
-            self._kept -= scratch.nbytes
+            scratch = free.pop() if free else None
+            self._kept -= 0 if scratch is None else scratch.nbytes
             return scratch
 
     def give_back(self, key: Any, scratch: Scratch) -> None:
@@ -129,7 +129,7 @@ class _ScratchPool:
 
 
 def solve_rows(
-    graph: Graph, request: Request, method: Method, dtype: np.dtype[Any], search: Search
+    graph: Graph, request: Request, method: Method, dtype: Number, search: Search
 ) -> Answer | None:
     """Answer `request` in one dtype; None if a distance may be too long for it.
 
@@ -148,8 +148,7 @@ def solve_rows(
     # (two rows fit a block, and arcs of length 0 make ties)
     is_small = 2 * graph.n * (dtype.itemsize + 2 * INDEX.itemsize) <= thresholds.PATH_ROWS_BYTES
     together = finds_paths and is_small and not request.fewest_arcs
-    together = together and untied_distance(graph, dtype) >= 0
-    rows = _PathRows if together else _SearchedRows
+    rows = _PathRows if together and untied_distance(graph, dtype) >= 0 else _SearchedRows
     return rows(graph, request, method, dtype, search).run()
 
 
@@ -163,7 +162,7 @@ def _arrive_kernel(vertex_of, n, distances, unseen, reached, count):
     """Give arrivals the least distance of their copies; return how many vertices are reached.
 
     ========= =========== ====== ==================================
-    argument  shape       dtype  who writes
+    argument  shape       dtype  written by
     ========= =========== ====== ==================================
     vertex_of (vertices,) int64  host: the arrival of every vertex
     n         scalar      int64  host: number of the user's; their copies stand behind them
@@ -193,13 +192,18 @@ class Rows:
     ----------
     shared_bytes : int
         What the workers share, beside the graph and what is kept with it.
+    worker_bytes : int
+        Bytes of a worker's scratch; set by subclasses.
+    least_bytes : int
+        Bytes of a worker for the smallest request of this kind; 0: as many.
+    together : int
+        How many rows `solve` finds in one call.
     """
 
-    shared_bytes = 0
+    shared_bytes = worker_bytes = least_bytes = 0
+    together = 1
 
-    def __init__(
-        self, graph: Graph, request: Request, method: Method, dtype: np.dtype[Any]
-    ) -> None:
+    def __init__(self, graph: Graph, request: Request, method: Method, dtype: Number) -> None:
         self.graph, self.request, self.method, self.dtype = graph, request, method, dtype
         self.bound = request.bound(dtype)
         self.unseen = unreached(dtype)
@@ -209,16 +213,6 @@ class Rows:
         self.stop = False
         self._lock = threading.Lock()
         self._ends: list[tuple[int, Exception | None]] = []
-
-    @property
-    def worker_bytes(self) -> int:
-        """Bytes of a worker's scratch."""
-        raise NotImplementedError
-
-    @property
-    def least_bytes(self) -> int:
-        """Bytes of a worker for the smallest request of this kind."""
-        return self.worker_bytes
 
     def lease(self) -> Any:
         """Return scratch for a worker."""
@@ -232,27 +226,37 @@ class Rows:
         raise NotImplementedError
 
     def end(self, rows: range, error: Exception | None = None) -> None:
-        """Stop the pass: with an error, or because a distance may be too long for the dtype."""
+        """Stop the run: with an error, or because a distance may be too long for the dtype."""
         self._ends.append((rows.start, error))
         self.stop = True
 
     def run(self) -> Answer | None:
         """Find all rows; return the answer, or None after an overflow.
 
-        Rows are begun in their order, and finished once begun. So where the pass ends at several,
-        in several threads, the first is that at which it ends in one.
+        Rows are begun in their order, and finished once begun. So if it ends at several rows, in
+        several threads, the first of them is the row at which one thread would end.
         """
-        threads = self._plan_threads()
-        rows = self.request.rows
-        if rows == 1:
-            self._work(iter([range(1)]))
+        threads, request = self._plan_threads(), self.request
+        blocks = iter([range(1)]) if request.rows == 1 else self.blocks(threads)
+        if request.rows == 1:  # (fewer calls of Python than with a bar)
+            self._work(blocks)
+        elif threads <= 1:
+            with progress_bar(request.rows, request.progress) as advance:
+                self._work(blocks, advance)
         else:
-            blocks = self.blocks(threads)
-            with progress_bar(rows, self.request.progress) as advance:
-                if threads <= 1:
-                    self._work(blocks, advance)
-                else:
-                    self._work_in_threads(blocks, threads, advance)
+            bar, pool = progress_bar(request.rows, request.progress), lend_pool(threads)
+            with bar as advance, pool as executor:
+                try:
+                    futures = [executor.submit(self._work, blocks, advance) for _ in range(threads)]
+                    # with a timeout, for else Ctrl-C is not heard on every system
+                    while wait(futures, POLL_SECONDS, return_when=FIRST_EXCEPTION).not_done:
+                        if any(f.done() and f.exception() for f in futures):
+                            break
+                finally:
+                    # Ctrl-C, or memory that a worker did not get: the others end after their row
+                    self.stop = True
+                for future in futures:
+                    future.result()
         if self._ends:
             _, error = min(self._ends, key=lambda end: end[0])
             self._ends.clear()  # (an error holds on to what was in hand)
@@ -265,7 +269,7 @@ class Rows:
 
     def blocks(self, threads: int) -> Iterator[range]:
         """Yield the ranges of rows that `solve` finds in one call."""
-        return (range(row, row + 1) for row in range(self.request.rows))
+        return ranges_of(self.request.rows, self.together)
 
     def _plan_threads(self) -> int:
         """Choose the number of workers: as many as pay off and fit into the memory limit."""
@@ -279,27 +283,12 @@ class Rows:
         free = request.memory_limit - total
         if each > free:
             # (fewer rows, or less of each, do not help where not even one search fits)
-            advice = request.advice if self.least_bytes <= request.memory_limit else ""
+            fits = (self.least_bytes or each) <= request.memory_limit
+            advice = request.advice if fits else ""
             check_memory(held | {"a search": each}, request.memory_limit, "cpu", advice)
         workers = max(1, min(request.threads, request.rows, free // max(each, 1)))
         self.form.reserved_bytes = total - self.form.nbytes + workers * each
         return workers
-
-    def _work_in_threads(
-        self, blocks: Iterator[range], threads: int, advance: Callable[[int], object]
-    ) -> None:
-        with lend_pool(threads) as executor:
-            try:
-                futures = [executor.submit(self._work, blocks, advance) for _ in range(threads)]
-                # with a timeout, for else Ctrl-C is not heard on every system
-                while wait(futures, POLL_SECONDS, return_when=FIRST_EXCEPTION).not_done:
-                    if any(f.done() and f.exception() for f in futures):
-                        break
-            finally:
-                # Ctrl-C, or memory that a worker did not get: the others end after the row in hand
-                self.stop = True
-            for future in futures:
-                future.result()
 
     def _work(
         self, blocks: Iterator[range], advance: Callable[[int], object] | None = None
@@ -332,20 +321,23 @@ class SingleRows(Rows):
     ----------
     extra : callable
         ``extra(n)`` makes what a worker needs beside distances and predecessors.
+    goes_back : bool
+        Whether trees are searched backward from their targets: then only the paths to them are
+        reached, and `finish` gets their predecessors with the scratch.
     """
 
+    goes_back = False
+
     def __init__(
-        self,
-        graph: Graph,
-        request: Request,
-        method: Method,
-        dtype: np.dtype[Any],
-        extra: Callable[[int], tuple[NDArray[Any], ...]],
+        self, graph: Graph, request: Request, method: Method, dtype: Number, extra: Allocate
     ) -> None:
         super().__init__(graph, request, method, dtype)
         self.extra = extra
-        self._vertex_bytes = dtype.itemsize + 2 * INDEX.itemsize + _bytes_per_vertex(extra)
-        self._key = dtype, method.name, self._vertex_bytes
+        each = dtype.itemsize + 2 * INDEX.itemsize + _bytes_per_vertex(extra)
+        # (and the vertices on paths to targets)
+        paths = request.wants_tree and request.targets is not None
+        self.worker_bytes = graph.n * (each + INDEX.itemsize * paths)
+        self._key = dtype, method.name, each
         # (one for all weights of a graph: a version asks little, and asks once)
         self._pool: _ScratchPool = graph._shared("cpu scratch", _ScratchPool)
 
@@ -362,17 +354,6 @@ class SingleRows(Rows):
         """The arcs of the graph, for searches and trees."""
         return unsigned_arcs(self.graph, self.dtype)
 
-    @cached_property
-    def arcs_by_head(self) -> ArcsByHead:
-        """The same arcs by head."""
-        return arcs_by_head(self.graph, self.dtype)
-
-    @property
-    def worker_bytes(self) -> int:
-        """Bytes of a worker's scratch, and of the vertices on paths to targets."""
-        paths = self.request.wants_tree and self.request.targets is not None
-        return self.graph.n * (self._vertex_bytes + INDEX.itemsize * paths)
-
     def lease(self) -> Scratch:
         """Return scratch for a worker."""
         n = self.graph.n
@@ -383,34 +364,22 @@ class SingleRows(Rows):
         self._pool.give_back(self._key, scratch)
 
     def finish(
-        self,
-        rows: range,
-        distances: NDArray[Any],
-        reached: NDArray[np.int32],
-        scratch: Scratch,
-        *,
-        goes_back: bool = False,
+        self, rows: range, distances: NDArray[Any], reached: NDArray[np.int32], scratch: Scratch
     ) -> None:
-        """Complete a row, given its reached vertices in any order, and pass it to the output form.
-
-        If it `goes_back` from targets, just the paths to them are reached, and the predecessors are
-        there already.
-        """
+        """Complete a row, given its reached vertices in any order, and pass it to its form."""
         request, sources = self.request, self.sources_of(rows.start)
         found = HostRows(rows, request.targets_of(rows.start), distances, [reached])
         if request.width is not None and request.reduction is not None:
             found.drop_unreached(self.is_target)
-        if request.wants_tree and goes_back:
+        if request.wants_tree and self.goes_back:
             scratch.predecessors[0][sources[: reached.size]] = -2
-            found.branches = [branches_of(reached, scratch.predecessors[0])]
+            found.branches = [cut_branches(reached, scratch.predecessors[0])]
         elif request.wants_tree:
             self._find_tree(found, sources, scratch)
         elif request.predecessors:
             assert found.targets is not None
-            found.walks = find_walks(
-                self.graph, self.arcs, sources, found.targets, distances[0], reached, self.bound,
-                scratch.predecessors[0],
-            )  # fmt: skip
+            row = sources, found.targets, distances[0], reached, self.bound
+            found.walks = find_walks(self.graph, self.arcs, *row, scratch.predecessors[0])
         self.form.take(found)
         if found.predecessors is scratch.predecessors:
             reset(scratch.predecessors[0], reached, -1)
@@ -432,9 +401,10 @@ class SingleRows(Rows):
             found.origin = tree.origins()
         if not self.request.predecessors:
             return
-        if targets is not None and (takes_branches or self._farthest(tree) <= self._untied):
-            by_head = self.arcs_by_head
-            found.branches = [tree.branches(targets, scratch.predecessors[0], by_head)]
+        if targets is not None and final == self.bound and reached.size and not takes_branches:
+            final = distances[reached].max()
+        if targets is not None and (takes_branches or final <= self._untied):
+            found.branches = [tree.branches(targets, scratch.predecessors[0])]
         else:
             place = self.form.tree_place(found.rows)
             found.predecessors = scratch.predecessors if place is None else place
@@ -449,18 +419,12 @@ class SingleRows(Rows):
             return -1.0
         return untied_distance(self.graph, self.dtype)
 
-    def _farthest(self, tree: Tree) -> Any:
-        """Return the greatest distance in a tree."""
-        if tree.final == self.bound and tree.reached.size:
-            return tree.distances[tree.reached].max()
-        return tree.final
-
 
 class _SearchedRows(SingleRows):
     """Rows found one by one by a search kernel."""
 
     def __init__(
-        self, graph: Graph, request: Request, method: Method, dtype: np.dtype[Any], search: Search
+        self, graph: Graph, request: Request, method: Method, dtype: Number, search: Search
     ) -> None:
         super().__init__(graph, request, method, dtype, search.scratch)
         self.search = search
@@ -471,10 +435,6 @@ class _SearchedRows(SingleRows):
         else:
             self.expansion = request.asked.turns.expansion  # type: ignore[union-attr]  # it has turns
             self.arcs = arcs_without_arrivals(graph, self.expansion, dtype)
-        #: whether every row has to be tested: kernels do not notice that a float is infinite
-        self.tests_all = dtype.kind == "f"
-        #: whether a row is done once its distances stand in their place
-        self.ends_in_place = not (request.predecessors or request.nearest)
 
     @cached_property
     def test(self) -> OverflowTest:
@@ -491,7 +451,7 @@ class _SearchedRows(SingleRows):
         if reached is None:
             distances.fill(self.unseen)
             return
-        if place is None or not self.ends_in_place:
+        if place is None or self.request.predecessors or self.request.nearest:
             self.finish(rows, distances, reached, scratch)
         if place is None:
             reset(distances[0], reached, self.unseen)
@@ -499,21 +459,21 @@ class _SearchedRows(SingleRows):
     def search_row(
         self, row: int, distances: NDArray[Any], scratch: Scratch
     ) -> NDArray[np.int32] | None:
-        """Write the distances of a row; return what it reaches, or None at an overflow: the end."""
+        """Write the distances of a row; return the reached vertices, or None after an overflow."""
         sources, request = self.sources_of(row), self.request
         targets = NO_TARGETS if request.targets is None else request.targets_of(row)
-        status, count = self.search.kernel(
-            *self.arcs, sources, targets, self.bound, distances, scratch.reached, scratch.counters,
-            *self.search.options, *scratch.extra,
-        )  # fmt: skip
+        written = distances, scratch.reached, scratch.counters
+        asked, extra = (sources, targets, self.bound), (*self.search.options, *scratch.extra)
+        status, count = self.search.kernel(*self.arcs, *asked, *written, *extra)
         if self.expansion is not None:
             copied = self.expansion.vertex_of, self.expansion.n
             count = _arrive_kernel(*copied, distances, self.unseen, scratch.reached, count)
         reached: NDArray[np.int32] = scratch.reached[:count]
         if status == NEGATIVE_CYCLE:
             raise error_of(int(sources[0]), reached)
+        # (of floats every row is tested: kernels do not notice that one is infinite)
         is_short = status == OVERFLOW or (
-            (self.tests_all or status == CLIPPED)
+            (self.dtype.kind == "f" or status == CLIPPED)
             and self.test.concerns(status == CLIPPED)
             and self.test.overflowed(self.arcs, distances, reached, row)
         )
@@ -533,19 +493,12 @@ class _PathRows(_SearchedRows):
     def __init__(self, *question: Any) -> None:
         super().__init__(*question)
         request = self.request
-        self._row_bytes = self.graph.n * (self.dtype.itemsize + 2 * INDEX.itemsize)
+        # (a row, and the vertices on its paths)
+        row_bytes = self.graph.n * (self.dtype.itemsize + 2 * INDEX.itemsize)
         room = min(thresholds.PATH_ROWS_BYTES, request.memory_limit // (8 * request.threads))
         share = min(thresholds.TRIPS_TOGETHER, -(-request.rows // request.threads))
-        self.together = max(1, min(share, room // self._row_bytes))
-
-    def blocks(self, threads: int) -> Iterator[range]:
-        """Yield the ranges of rows that `solve` finds in one call."""
-        return ranges_of(self.request.rows, self.together)
-
-    @property
-    def worker_bytes(self) -> int:
-        """Bytes of a worker's scratch, and of a block of rows with the vertices on their paths."""
-        return super().worker_bytes + self.together * self._row_bytes
+        self.together = max(1, min(share, room // row_bytes))
+        self.worker_bytes += self.together * row_bytes
 
     def solve(self, rows: range, scratch: Scratch) -> None:
         """Search for some rows, and walk back from their targets."""
@@ -559,10 +512,9 @@ class _PathRows(_SearchedRows):
             return
         targets, counts = self.request.targets, np.empty(len(rows), np.int64)
         vertices, tails = np.empty((2, distances.size), INDEX)
-        size = branches_kernel(
-            tuple(self.arcs_by_head), targets, distances.T, self.unseen, scratch.predecessors[0],
-            counts, vertices, tails,
-        )  # fmt: skip
+        by_head = tuple(arcs_by_head(self.graph, self.dtype))
+        blocked = targets, distances.T, self.unseen, scratch.predecessors[0]
+        size = branches_kernel(by_head, *blocked, counts, vertices, tails)
         found = HostRows(rows, targets, distances, [])
         kept = vertices[:size].copy(), tails[:size].copy()
         parts = (np.split(some, np.cumsum(counts)[:-1]) for some in kept)

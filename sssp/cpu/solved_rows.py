@@ -1,4 +1,4 @@
-"""Solved rows on the CPU, and what output forms copy from them."""
+"""Finished rows in host memory, and their conversion for output forms."""
 
 from __future__ import annotations
 
@@ -21,22 +21,14 @@ MANY = 16
 
 
 @njit
-def _reached_kernel(distances, unseen, vertices):
-    """Write the reached vertices in ascending order, as many as fit."""
+def reached_kernel(distances, unseen, vertices):
+    """Write the reached vertices of a row in ascending order; `vertices` has their number."""
     place = 0
     for vertex in range(distances.size):
         if place == vertices.size:
             break
         vertices[place] = vertex
         place += distances[vertex] != unseen
-
-
-def list_reached(
-    distances: NDArray[Any], unseen: Any, vertices: NDArray[np.int32]
-) -> NDArray[np.int32]:
-    """Write the reached vertices of a row in ascending order; `vertices` has their number."""
-    _reached_kernel(distances, unseen, vertices)
-    return vertices
 
 
 @njit
@@ -58,29 +50,18 @@ def _paths_kernel(targets, predecessors, vertices):
 
 
 @njit
-def _count_kernel(distances, unseen, vertices):
-    """Return the number of given vertices that are reached."""
+def _reduce_kernel(distances, unseen, weights, vertices, greatest, halves):
+    """Return the number of reached ones among some vertices, and the greatest distance.
+
+    That is `greatest` if none is reached. Sum integer distances, or columns of weights, in two
+    halves that cannot overflow.
+    """
     count = 0
-    for vertex in vertices:
-        count += distances[vertex] != unseen
-    return count
-
-
-@njit
-def _greatest_kernel(distances, unseen, vertices, greatest):
-    """Return the greatest distance of given vertices, or `greatest` if none is reached."""
-    for vertex in vertices:
-        if distances[vertex] != unseen:
-            greatest = max(greatest, distances[vertex])
-    return greatest
-
-
-@njit
-def _integer_sum_kernel(distances, unseen, weights, vertices, halves):
-    """Sum distances, or columns of weights, in two halves that cannot overflow."""
     for vertex in vertices:
         if distances[vertex] == unseen:
             continue
+        count += 1
+        greatest = max(greatest, distances[vertex])
         for column in range(halves.shape[0]):
             # (not in one expression, which would have the type of both: a float)
             if weights is None:
@@ -89,6 +70,7 @@ def _integer_sum_kernel(distances, unseen, weights, vertices, halves):
                 value = np.int64(weights[vertex, column])
             halves[column, 0] += value >> 32
             halves[column, 1] += value & 0xFFFFFFFF
+    return count, greatest
 
 
 @dataclass
@@ -127,7 +109,7 @@ class HostRows:
     places: NDArray[np.int64] | None = None
 
     def drop_unreached(self, is_target: NDArray[np.bool_]) -> None:
-        """Leave out the targets of the only row that it does not reach, where it reaches few."""
+        """Drop the unreached targets of a block of one row, if the row reaches few vertices."""
         assert self.targets is not None
         if self._are_few(0):
             (reached,) = self.reached_vertices
@@ -154,7 +136,13 @@ class HostRows:
 
     def list_reached(self, *, tails: bool) -> Entries:
         """Return the reached vertices with their distances, and predecessors if requested."""
-        rows = [self._in_order(i) for i in range(len(self.reached_vertices))]
+        rows = []
+        for i, vertices in enumerate(self.reached_vertices):
+            if self._are_few(i):
+                rows.append(np.sort(vertices))
+            else:
+                rows.append(np.empty_like(vertices))
+                reached_kernel(self.distances[i], unreached(self.distances.dtype), rows[i])
         counts = np.array([row.size for row in rows], np.int64)
         distances = _join([self.distances[i, row] for i, row in enumerate(rows)])
         if self.predecessors is None or not tails:
@@ -164,23 +152,19 @@ class HostRows:
 
     def paths(self) -> Entries:
         """Return the vertices on the paths to the targets with their predecessors."""
-        branches = self._cut_branches() if self.branches is None else self.branches
+        branches = self.branches
+        if branches is None:
+            assert self.predecessors is not None
+            assert self.targets is not None
+            branches, unseen = [], unreached(self.distances.dtype)
+            for i, predecessors in enumerate(self.predecessors):
+                ends = self.targets[self.distances[i, self.targets] != unseen]
+                found = np.empty(self.reached_vertices[i].size, INDEX)
+                found = np.sort(found[: _paths_kernel(ends, predecessors, found)])
+                branches.append((found, -3 - predecessors[found]))
         counts = np.array([vertices.size for vertices, _ in branches], np.int64)
         vertices, tails = map(list, zip(*branches, strict=True))
         return Entries(counts, _join(vertices), None, _join(tails))
-
-    def _cut_branches(self) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
-        """Extract the paths to the targets from the predecessors of each row."""
-        assert self.predecessors is not None
-        assert self.targets is not None
-        branches = []
-        for i, predecessors in enumerate(self.predecessors):
-            ends = self.targets[self.distances[i, self.targets] != unreached(self.distances.dtype)]
-            vertices = np.empty(self.reached_vertices[i].size, INDEX)
-            count = _paths_kernel(ends, predecessors, vertices)
-            vertices = np.sort(vertices[:count])
-            branches.append((vertices, -3 - predecessors[vertices]))
-        return branches
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
         """Reduce each row by a step of a reduction, as `FinishedRows` says."""
@@ -195,25 +179,15 @@ class HostRows:
                 some = places = np.sort(self.reached_vertices[i])
             return ordered_sums(distances, unseen, some, weights, step.decay, places)
         vertices = self.reached_vertices[i] if self.targets is None else self.targets
-        if step.number == "one":
-            return _count_kernel(distances, unseen, vertices)
-        if step.combine == "max":
-            least = least_number(step.dtype_of(distances.dtype))
-            return _greatest_kernel(distances, unseen, vertices, least)
-        halves: NDArray[np.int64] = np.zeros((step.columns, 2), np.int64)
-        _integer_sum_kernel(distances, unseen, weights, vertices, halves)
-        return halves
+        is_sum = step.number != "one" and step.combine != "max"
+        halves: NDArray[np.int64] = np.zeros((step.columns * is_sum, 2), np.int64)
+        least = least_number(step.dtype_of(distances.dtype))
+        found = _reduce_kernel(distances, unseen, weights, vertices, least, halves)
+        return halves if is_sum else found[step.number != "one"]
 
     def _are_few(self, i: int) -> bool:
         """Return whether sorting the reached vertices of a row is faster than scanning all."""
         return len(self.reached_vertices[i]) * MANY < len(self.distances[i])
-
-    def _in_order(self, i: int) -> NDArray[np.int32]:
-        """Return the reached vertices of a row in ascending order."""
-        vertices, distances = self.reached_vertices[i], self.distances[i]
-        if self._are_few(i):
-            return np.sort(vertices)
-        return list_reached(distances, unreached(distances.dtype), np.empty_like(vertices))
 
 
 def _join(parts: list[NDArray[Any]]) -> NDArray[Any]:

@@ -142,7 +142,7 @@ def _work_together(threads: int, work: Callable[[int], T]) -> list[T]:
 
 
 def step_of(steps_each: int) -> int:
-    """Return the number of work items, of `steps_each` steps, between two looks at signals."""
+    """Return how many work items, of `steps_each` steps, fit between two checks for signals."""
     return max(1, STEPS // max(1, steps_each))
 
 

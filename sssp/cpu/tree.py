@@ -16,12 +16,14 @@ The path of a trip is read from distances without a tree: from its end it goes b
 always to the smallest tail. That is the path of the tree as long as distances grow along every
 tight arc up to its end. Where one joins two vertices at the same distance, the tree takes the
 fewest arcs instead, and so do the paths of targets that lie no nearer than the first such arc: a
-path depends on its own two ends alone, whatever other targets its source has.
+path depends on its own two ends alone, not on other targets of its source.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,9 +32,9 @@ from numpy.typing import NDArray
 from sssp.engine.check_arguments import distinct
 from sssp.engine.cycles import rounding
 from sssp.engine.request import Walks
-from sssp.graph.arc_orders import ArcsByHead, arcs_by_head
+from sssp.graph.arc_orders import arcs_by_head
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import INDEX, unreached
+from sssp.kernels.dtypes import INDEX, Number, unreached
 from sssp.kernels.jit import njit
 
 ONE = np.uint64(1)
@@ -50,6 +52,16 @@ def reset(row, vertices, value):
         return
     for i in range(vertices.size):
         row[vertices[i]] = value
+
+
+@njit
+def grow(array):
+    """Return an array twice as long that begins with the same entries."""
+    bigger = np.empty(2 * array.size, array.dtype)
+    # (a slice would compile what raises if shapes differ, with its text: for seconds)
+    for i in range(array.size):
+        bigger[i] = array[i]
+    return bigger
 
 
 @njit
@@ -185,8 +197,8 @@ def origins_kernel(indptr, indices, weights, sources, distances, final, toleranc
     return claimed
 
 
-def untied_distance(graph: Graph, dtype: np.dtype[Any]) -> float:
-    """Return the distance up to which no arc joins vertices at equal distance; -1: some may.
+def untied_distance(graph: Graph, dtype: Number) -> float:
+    """Return the distance up to which no tight arc joins two equally far vertices; -1 if unknown.
 
     In exact arithmetic such an arc weighs 0; floats absorb what is below their spacing.
     """
@@ -198,7 +210,7 @@ def untied_distance(graph: Graph, dtype: np.dtype[Any]) -> float:
 
 @njit
 def _cut_kernel(predecessors, vertices, tails):
-    """Sort all vertices that have predecessors, and move these to `tails`; they become -1."""
+    """Sort the vertices with predecessors; copy these to `tails`, and reset them to -1."""
     if vertices.size * MANY <= predecessors.size:
         vertices.sort()
     else:
@@ -228,20 +240,21 @@ def branches_kernel(by_head, targets, block, unseen, predecessors, counts, verti
     return size
 
 
-def branches_of(
+def cut_branches(
     vertices: NDArray[np.int32], predecessors: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return vertices, ascending, and their predecessors, which are -1 again afterwards.
+    """Return the vertices that have predecessors, ascending, and these; reset the array to -1.
 
-    They are all that have some, but for the source, whose predecessor is -2.
+    The predecessor of the source is -2 on entry, and -1 in what is returned.
     """
     vertices, tails = vertices.copy(), np.empty_like(vertices)
     _cut_kernel(predecessors, vertices, tails)
     return vertices, tails
 
 
+@dataclass
 class Tree:
-    """Computes the tree of one row.
+    """The shortest-path tree of one row, computed from its distances.
 
     Parameters
     ----------
@@ -257,44 +270,38 @@ class Tree:
         Only vertices at or below this distance belong to the tree.
     """
 
-    def __init__(
-        self,
-        graph: Graph,
-        arcs: tuple[NDArray[Any], ...],
-        sources: NDArray[np.int64],
-        distances: NDArray[Any],
-        reached: NDArray[np.int32],
-        final: Any,
-    ) -> None:
-        self.graph, self.arcs, self.sources = graph, arcs, sources
-        self.distances, self.reached, self.final = distances, reached, final
-        negative = graph.least_weight < 0
-        self.may_be_inexact = negative and distances.dtype.kind == "f"
+    graph: Graph
+    arcs: tuple[NDArray[Any], ...]
+    sources: NDArray[np.int64]
+    distances: NDArray[Any]
+    reached: NDArray[np.int32]
+    final: Any
 
-    def _tolerances(self) -> list[Any]:
-        """Return the tolerances for tight arcs, to be tried in order."""
-        exact = self.distances.dtype.type(0)
-        if not self.may_be_inexact:
-            return [exact]
-        return [exact, rounding(self.distances, self.graph.n)]
+    def _search_tight_arcs(self, search: Callable[[Any], int]) -> None:
+        """Search over tight arcs: exact ones, or rounded if those do not lead to all vertices.
 
-    def _final_count(self) -> int:
-        return int(np.count_nonzero(self.distances[self.reached] <= self.final))
+        ``search(tolerance)`` returns how many vertices it came to.
+        """
+        found, dtype = search(self.distances.dtype.type(0)), self.distances.dtype
+        if dtype.kind == "i" or self.graph.least_weight >= 0:
+            return
+        if found != np.count_nonzero(self.distances[self.reached] <= self.final):
+            search(rounding(self.distances, self.graph.n))
 
     def origins(self) -> NDArray[np.int32]:
         """Return the nearest source of every vertex, the smallest in a tie; -1 if unreached."""
-        queue = np.empty(self.graph.n, INDEX)
-        sources = distinct(self.sources)
-        for tolerance in self._tolerances():
-            origin = np.full(self.graph.n, -1, INDEX)
-            row = sources, self.distances, self.final
-            claimed = origins_kernel(*self.arcs, *row, tolerance, origin, queue)
-            if not self.may_be_inexact or claimed == self._final_count():
-                break
+        origin, queue = np.empty(self.graph.n, INDEX), np.empty(self.graph.n, INDEX)
+        row = distinct(self.sources), self.distances, self.final
+
+        def search(tolerance: Any) -> int:
+            origin.fill(-1)
+            return int(origins_kernel(*self.arcs, *row, tolerance, origin, queue))
+
+        self._search_tight_arcs(search)
         return origin
 
     def branches(
-        self, targets: NDArray[np.int64], predecessors: NDArray[np.int32], by_head: ArcsByHead
+        self, targets: NDArray[np.int64], predecessors: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return the vertices on the paths to given targets, ascending, and their predecessors.
 
@@ -303,21 +310,16 @@ class Tree:
         targets : ndarray, shape (t,), int64
         predecessors : ndarray, shape (n,), int32
             Scratch: -1 everywhere, and again on return.
-        by_head : ArcsByHead
-            The arcs of the graph, in the dtype of the distances.
 
         Notes
         -----
         For a row of one source within `untied_distance`. Takes O(s log s) time for s vertices on
         the paths, and time in the arcs that end at them.
         """
-        dtype = self.distances.dtype
-        vertices = np.empty(self.reached.size, INDEX)
-        count = _branches_kernel(
-            *by_head, targets, self.distances, unreached(dtype),
-            predecessors, vertices,
-        )  # fmt: skip
-        return branches_of(vertices[:count], predecessors)
+        vertices, dtype = np.empty(self.reached.size, INDEX), self.distances.dtype
+        row = targets, self.distances, unreached(dtype), predecessors, vertices
+        count = _branches_kernel(*arcs_by_head(self.graph, dtype), *row)
+        return cut_branches(vertices[:count], predecessors)
 
     def predecessors(
         self,
@@ -335,19 +337,13 @@ class Tree:
         fewest_arcs : bool
             Whether the tree takes the fewest arcs also where it need not.
         """
-        fewest_arcs = fewest_arcs or self.graph.least_weight < 0
-        if not fewest_arcs and not _smallest_tails_kernel(
-            *self.arcs, self.distances, self.reached, self.final, origin, predecessors,
-            np.uint64(self.graph._arrivals),
-        ):  # fmt: skip
-            return
-        for tolerance in self._tolerances():
-            found = fewest_arcs_kernel(
-                *self.arcs, self.sources, self.distances, self.reached, self.final, tolerance,
-                origin, predecessors,
-            )  # fmt: skip
-            if not self.may_be_inexact or found == self._final_count():
-                break
+        row, written = (self.distances, self.reached, self.final), (origin, predecessors)
+        if not (fewest_arcs or self.graph.least_weight < 0):
+            last = np.uint64(self.graph._arrivals)
+            if not _smallest_tails_kernel(*self.arcs, *row, *written, last):
+                return
+        start = *self.arcs, self.sources, *row
+        self._search_tight_arcs(lambda tolerance: fewest_arcs_kernel(*start, tolerance, *written))
 
 
 # ---- paths of trips
@@ -355,7 +351,7 @@ class Tree:
 
 @njit
 def _first_tie_kernel(indptr, indices, weights, distances, reached, unseen, arrivals):
-    """Return the least distance that a tight arc has at both ends; `unseen` if there is none.
+    """Return the least distance at which a tight arc joins two equally far vertices, or `unseen`.
 
     `arrivals` as of `_smallest_tails_kernel`.
     """
@@ -396,10 +392,7 @@ def _walks_kernel(
         known = tails if length < tie else tails_beyond
         while vertex >= 0:
             if size == vertices.size:
-                bigger = np.empty(2 * size, np.int32)
-                for place in range(size):
-                    bigger[place] = vertices[place]
-                vertices = bigger
+                vertices = grow(vertices)
             vertices[size] = vertex
             size += 1
             if vertex == source:
@@ -460,21 +453,18 @@ def find_walks(
     unseen = unreached(dtype)
     lengths = distances[targets]
     farthest = lengths[lengths != unseen].max(initial=dtype.type(0))
-    tie, beyond = unseen, tails
-    negative = graph.least_weight < 0
-    if negative:
-        tie = -unseen
+    tie, final, beyond = unseen, farthest, tails
+    if graph.least_weight < 0:
+        tie, final = -unseen, bound
     elif farthest > untied_distance(graph, dtype):
         last = np.uint64(graph._arrivals)
         tie = _first_tie_kernel(*arcs, distances, reached, unseen, last)
     if farthest >= tie:
-        final = bound if negative else farthest
         beyond = np.full(graph.n, -1, INDEX)
         tree = Tree(graph, arcs, sources, distances, reached, final)
         tree.predecessors(None, beyond, fewest_arcs=True)
-    firsts = np.empty(targets.size + 1, np.int64)
-    back = arcs_by_head(graph, dtype)
-    known = tie, tails, beyond
-    vertices = _walks_kernel(*back, sources[0], targets, distances, unseen, *known, firsts)
+    firsts, known = np.empty(targets.size + 1, np.int64), (tie, tails, beyond)
+    trip = sources[0], targets, distances, unseen
+    vertices = _walks_kernel(*arcs_by_head(graph, dtype), *trip, *known, firsts)
     reset(tails, vertices, -1)
     return Walks(firsts, vertices)

@@ -8,7 +8,7 @@ Leaves are taken up a few thousand vertices at a time, and what hangs on them at
 passes stay near in memory. The kernels avoid branches that depend on the numbers, for a processor
 cannot guess them.
 
-Floats are added in an order that follows from the trees alone, whatever the number of threads:
+Floats are added in an order that follows from the trees alone, for any number of threads:
 rows are cut into blocks by what they hold, and the flows of the blocks are added in order.
 """
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +26,9 @@ from sssp.errors import DistanceOverflowError
 from sssp.graph.arc_orders import order_of_heads
 from sssp.graph.check_arrays import is_sparse
 from sssp.graph.csr import arc_position, arc_positions, pick, seal
-from sssp.kernels.dtypes import INDEX, OFFSET, unreached
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import INDEX, OFFSET, Number, unreached
 from sssp.kernels.jit import njit, njit_uncounted
-
-if TYPE_CHECKING:
-    from sssp.graph.graph import Graph
 
 ONE, TWO = np.uint64(1), np.uint64(2)
 #: children that the root of a row gets: more than there are
@@ -157,30 +155,6 @@ def _add_downward(up, order, size, total):
 
 
 @njit
-def _write_sums(vertices, columns, missing, place_of, total, sums):
-    """Write the sums of vertices to the columns of a row."""
-    if columns is not None:
-        for column in range(columns.size):
-            place = _place(vertices, place_of, columns[column])
-            sums[column] = total[place] if place < total.size else missing
-    elif vertices is not None:
-        sums[:] = missing
-        for place in range(vertices.size):
-            sums[vertices[place]] = total[place]
-
-
-@njit
-def _odd_column(vertices, tails, columns, place_of, sums):
-    """Return the first column of a vertex with a predecessor whose sum is not finite; or -1."""
-    for column in range(sums.size):
-        place = _place(vertices, place_of, column if columns is None else columns[column])
-        has_tail = place < tails.size and tails[place] >= 0
-        if has_tail and sums[column] - sums[column] != 0:
-            return column
-    return -1
-
-
-@njit
 def _skim_kernel(
     arcs, values, roots, first_roots, starts, vertices, tails, columns, missing, scratch, sums
 ):
@@ -228,11 +202,20 @@ def _skim_kernel(
                     total[root] = zero
         size = _order_upward(up, left, order, None)
         is_odd = _add_downward(up, order, size, total)
-        _write_sums(own, columns, missing, place_of, total, sums[row])
+        if columns is not None:
+            for column in range(columns.size):
+                place = _place(own, place_of, columns[column])
+                sums[row, column] = total[place] if place < total.size else missing
+        elif vertices is not None:
+            sums[row] = missing
+            for place in range(own.size):
+                sums[row, own[place]] = total[place]
         if is_odd:
-            column = _odd_column(own, own_tails, columns, place_of, sums[row])
-            if column >= 0:
-                return row, column
+            for column in range(sums.shape[1]):
+                place = _place(own, place_of, column if columns is None else columns[column])
+                has_tail = place < own_tails.size and own_tails[place] >= 0
+                if has_tail and sums[row, column] - sums[row, column] != 0:
+                    return row, column
     return -1, -1
 
 
@@ -319,7 +302,7 @@ def arcs_between(graph: Graph, tails: NDArray[Any], heads: NDArray[Any]) -> NDAr
 
 
 def check_arc_values(graph: Graph, shape: tuple[int, ...]) -> None:
-    """Refuse values unless there is exactly one for each arc.
+    """Check that there is exactly one value for each arc.
 
     Raises
     ------
@@ -372,7 +355,7 @@ class TreeSums:
         predecessors: Any,
         sources: NDArray[np.int64],
         columns: NDArray[np.int64] | None,
-        dtype: np.dtype[Any],
+        dtype: Number,
     ) -> None:
         self.graph, self.predecessors, self.sources = graph, predecessors, sources
         self.columns = None if columns is None else seal(columns)
@@ -423,8 +406,8 @@ class TreeSums:
         tuple of two ints, or None
             Row, counted from the first of `rows`, and column of the first sum that is not finite.
         """
+        trees = *self._trees(rows), self.columns
         with self._scratch() as scratch:
-            trees = *self._trees(rows), self.columns
             row, column = _skim_kernel(self._arcs, values, *trees, self.missing, scratch, sums)
         return None if row < 0 else (row, column)
 
@@ -444,26 +427,23 @@ class TreeSums:
             The first row, counted from the first of `rows`, with a volume that is not finite or
             leads to what is not reached.
         """
+        trees = *self._trees(rows), self.columns
         with self._scratch() as scratch:
-            trees = *self._trees(rows), self.columns
             row = _load_kernel(self._arcs, seal(volumes), *trees, scratch, loads)
         return None if row < 0 else int(row)
 
     def _trees(self, rows: range) -> tuple[Any, ...]:
         """Return the trees of some rows in the form that kernels take."""
+        roots, first_roots = self.sources, np.array([0, self.sources.size])
         if self.rows == self.sources.size:
-            roots = self.sources[rows.start : rows.stop]
-            first_roots = np.arange(len(rows) + 1)
-        else:
-            roots, first_roots = self.sources, np.array([0, self.sources.size])
+            roots, first_roots = roots[rows.start : rows.stop], np.arange(len(rows) + 1)
         if is_sparse(self.predecessors):
             starts = self.predecessors.indptr[rows.start : rows.stop + 1].astype(OFFSET)
             stored = slice(starts[0], starts[-1])
             vertices = seal(self.predecessors.indices[stored].astype(INDEX, copy=False))
             tails = self.predecessors.data[stored]
         else:
-            starts = np.arange(len(rows) + 1) * self.graph.n
-            vertices = None
+            starts, vertices = np.arange(len(rows) + 1) * self.graph.n, None
             tails = self.predecessors[rows.start : rows.stop].reshape(-1)
         return seal(roots), first_roots, starts - starts[0], vertices, seal(tails)
 
@@ -473,9 +453,8 @@ class TreeSums:
         try:
             memory = self._free.pop()
         except IndexError:
-            size = self.graph.n + 1
             dtypes = np.uint32, INDEX, INDEX, np.uint32, self.dtype
-            memory = tuple(np.empty(size, dtype) for dtype in dtypes)
+            memory = tuple(np.empty(self.graph.n + 1, dtype) for dtype in dtypes)
         yield memory
         self._free.append(memory)
 

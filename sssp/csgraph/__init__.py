@@ -35,15 +35,7 @@ from scipy.sparse import csgraph as scipy_csgraph
 
 from sssp import errors
 from sssp.csgraph import scipy_matrix as dense
-from sssp.csgraph.scipy_rows import (
-    SearchResult,
-    arcs_of,
-    refuse_graph,
-    search_nearest,
-    search_rows,
-    validate,
-    validate_csr,
-)
+from sssp.csgraph import scipy_rows as rows
 from sssp.kernels.dtypes import INDEX, INT64
 from sssp.methods import BellmanFord, Johnson, Method
 
@@ -140,13 +132,13 @@ def _check(csgraph: Any, directed: bool, *, overwrite: bool = False) -> None:
     """Raise SciPy's errors for a malformed graph, or for one that cannot be overwritten."""
     plain = isinstance(csgraph, np.ndarray) and csgraph.ndim == 2 and csgraph.dtype.kind in "iuf"
     if not plain or csgraph.shape[0] != csgraph.shape[1]:
-        validate(csgraph, directed, copy_if_dense=not overwrite)
+        rows.validate(csgraph, directed, copy_if_dense=not overwrite)
 
 
 def _method_for(csgraph: Any, directed: bool, indices: ArrayLike | None) -> Any:
     """Choose a method by SciPy's rule: Floyd-Warshall for dense graphs, else searches."""
     if hasattr(csgraph, "nnz") or np.ma.isMaskedArray(csgraph):
-        edges = validate_csr(csgraph, directed).data
+        edges = rows.validate_csr(csgraph, directed).data
         n, count = csgraph.shape[0], getattr(csgraph, "nnz", edges.size)
     else:
         _check(csgraph, directed)
@@ -209,8 +201,8 @@ def dijkstra(
     >>> predecessors.tolist()
     [[-9999, 0, 1], [-9999, -9999, 1]]
     """
-    matrix = validate_csr(csgraph, directed)
-    arcs = arcs_of(matrix, directed, unweighted)
+    matrix = rows.validate_csr(csgraph, directed)
+    arcs = rows.arcs_of(matrix, directed, unweighted)
     asked = csgraph, directed, indices, return_predecessors, unweighted, limit, min_only
     ask_scipy = partial(_by_scipy, "dijkstra", *asked)
     if arcs.least < 0 or (unweighted and np.any(matrix.data < 0)):
@@ -222,7 +214,7 @@ def dijkstra(
     if math.isnan(reach):
         return ask_scipy()
     shape = (arcs.n,) if min_only else shape
-    search = search_nearest if min_only else search_rows
+    search = rows.search_nearest if min_only else rows.search_rows
     found = search(arcs, sources, limit=reach, predecessors=return_predecessors, device=device)
     return ask_scipy() if found is None else _as_scipy_returns(found, shape)
 
@@ -327,11 +319,11 @@ def johnson(
 def _of_any_sign(method: Method, device: str, *asked: Any) -> Any:
     """Search over weights of any sign; call SciPy's function if `search_rows` cannot."""
     csgraph, directed, indices, return_predecessors, unweighted = asked
-    arcs = arcs_of(validate_csr(csgraph, directed), directed, unweighted)
+    arcs = rows.arcs_of(rows.validate_csr(csgraph, directed), directed, unweighted)
     sources, shape = _sources_of(indices, arcs.n)
     try:
         with _scipys_error():
-            found = search_rows(
+            found = rows.search_rows(
                 arcs, sources, negative=method, predecessors=return_predecessors, device=device
             )
     except NegativeCycleError as error:
@@ -464,7 +456,7 @@ def _sources_of(indices: ArrayLike | None, n: int) -> tuple[NDArray[np.int64], t
     return sources, (*given.shape, n)
 
 
-def _as_scipy_returns(found: SearchResult, shape: tuple[int, ...]) -> Any:
+def _as_scipy_returns(found: rows.SearchResult, shape: tuple[int, ...]) -> Any:
     """Return one array, or a tuple of all requested ones."""
     arrays = [array.reshape(shape) for array in found if array is not None]
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
@@ -472,7 +464,7 @@ def _as_scipy_returns(found: SearchResult, shape: tuple[int, ...]) -> Any:
 
 def _by_scipy(name: str, csgraph: Any, *arguments: Any, **options: Any) -> Any:
     """Call the function of SciPy with this name."""
-    refuse_graph(csgraph)
+    rows.refuse_graph(csgraph)
     with _scipys_error():
         return getattr(scipy_csgraph, name)(csgraph, *arguments, **options)
 

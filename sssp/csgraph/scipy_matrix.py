@@ -129,16 +129,21 @@ def close_matrix(matrix: NDArray[Any], predecessors: bool, device: str) -> Searc
     n = len(matrix)
     unit = n + 1 if predecessors else 1
     graph: MatrixGraph
+    request: MatrixRequest
     if whole and is_exact(n, int(least) * unit, (int(greatest) + 1) * unit):
-        graph, request = _count_in_integers(matrix, int(least), int(greatest), unit)
+        counts = int(least) * unit + predecessors, int(greatest) * unit + predecessors
+        narrow = counts[0] >= -LARGEST and counts[1] <= LARGEST
+        weights = WeightRange(INT32 if narrow else INT64, *counts)
+        graph = _CountGraph.of(matrix, zero_is_arc=True)
+        object.__setattr__(graph, "unit", unit)
+        request = _CountRequest(n, matrix, zero_is_arc=True, weights=weights, unit=unit)
     else:
-        unit = 1
+        unit, weights = 1, WeightRange(FLOAT64, least, greatest)
         graph = MatrixGraph.of(matrix, zero_is_arc=True)
-        graph._cached("weight range", lambda: WeightRange(FLOAT64, least, greatest))
-        request = MatrixRequest(n, matrix, zero_is_arc=True, weights=graph._weight_range)
+        request = MatrixRequest(n, matrix, zero_is_arc=True, weights=weights)
+    graph._cached("weight range", lambda: weights)
     request.predecessors, request.threads = predecessors, check_threads(None)
-    method = FloydWarshall()
-    work = None
+    method, work = FloydWarshall(), None
     # (floats stay here: another device adds in another order)
     if isinstance(request, _CountRequest):
         host_bytes = matrix.nbytes + INDEX.itemsize * n * n * predecessors
@@ -152,20 +157,6 @@ def close_matrix(matrix: NDArray[Any], predecessors: bool, device: str) -> Searc
         return None
     as_floats(answer.distances, matrix, unit)
     return SearchResult(matrix, with_null(answer.predecessors) if predecessors else None)
-
-
-def _count_in_integers(
-    matrix: NDArray[Any], least: int, greatest: int, unit: int
-) -> tuple[MatrixGraph, MatrixRequest]:
-    """Return graph and request for a matrix of integers."""
-    step = int(unit > 1)
-    counts = least * unit + step, greatest * unit + step
-    narrow = counts[0] >= -LARGEST and counts[1] <= LARGEST
-    weights = WeightRange(INT32 if narrow else INT64, *counts)
-    graph = _CountGraph.of(matrix, zero_is_arc=True)
-    object.__setattr__(graph, "unit", unit)
-    graph._cached("weight range", lambda: weights)
-    return graph, _CountRequest(len(matrix), matrix, zero_is_arc=True, weights=weights, unit=unit)
 
 
 def find_cycle(matrix: NDArray[Any]) -> list[int]:

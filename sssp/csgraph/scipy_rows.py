@@ -100,7 +100,7 @@ def validate(csgraph: Any, directed: bool, **options: Any) -> Any:
 
 
 def refuse_graph(csgraph: Any) -> None:
-    """Raise for a graph of this package in place of a matrix; if it has turns, by their name."""
+    """Raise an error for a graph of this package in place of a matrix."""
     if hasattr(csgraph, "_tree_graph"):
         csgraph._tree_graph._refuse_turns("a function of SciPy's")
         raise TypeError(
@@ -150,19 +150,6 @@ def graph_of(arcs: ScipyArcs) -> Graph:
     the sake of negative weights (a cycle is looked for by the ends of its arcs) the lightest of
     them alone.
     """
-    weights, extremes = _to_exact(arcs)
-    if arcs.least < 0:
-        return Graph.from_arcs(tails_of(arcs.indptr), arcs.indices, weights, n=arcs.n)
-    graph = Graph._from_csr(
-        arcs.indptr, arcs.indices, weights, arc_origin=NO_ROWS, input_arcs=0, directed=True,
-        parallel_arcs=0, self_loops=0,
-    )  # fmt: skip
-    graph._cached("extremes", lambda: extremes)
-    return graph
-
-
-def _to_exact(arcs: ScipyArcs) -> tuple[NDArray[Any], Extremes]:
-    """Return the weights as integers if no path length changes by that, else as float64."""
     weights = arcs.weights
     if weights.dtype.kind == "f":
         narrow = np.empty(weights.size, INT32)
@@ -176,9 +163,17 @@ def _to_exact(arcs: ScipyArcs) -> tuple[NDArray[Any], Extremes]:
     dtype: np.dtype[Any] = FLOAT64
     if integral and is_exact(arcs.n, least, greatest):
         dtype = INT32 if least >= -kernels.LARGEST and greatest <= kernels.LARGEST else INT64
+    weights = weights.astype(dtype, copy=False)
+    if arcs.least < 0:
+        return Graph.from_arcs(tails_of(arcs.indptr), arcs.indices, weights, n=arcs.n)
+    graph = Graph._from_csr(
+        arcs.indptr, arcs.indices, weights, arc_origin=NO_ROWS, input_arcs=0, directed=True,
+        parallel_arcs=0, self_loops=0,
+    )  # fmt: skip
     number = float if dtype == FLOAT64 else int
     extremes = Extremes(number(least), number(greatest), closed=0, idle=0)
-    return weights.astype(dtype, copy=False), extremes
+    graph._cached("extremes", lambda: extremes)
+    return graph
 
 
 #: what SciPy writes where there is no predecessor, nor a source
@@ -218,7 +213,7 @@ def as_floats(values: NDArray[Any], out: NDArray[np.float64], unit: int = 1) -> 
 
 
 def with_null(vertices: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Replace our number for no vertex by SciPy's."""
+    """Replace -1, which stands for no vertex, by SciPy's number for it."""
     kernels.null_kernel(vertices.reshape(-1), NO_VERTEX)
     return vertices
 
@@ -262,9 +257,18 @@ def search_rows(
     if arcs.least == -np.inf:
         return None
     if _is_small(arcs, sources.size, device):
-        found = _search_small(arcs, sources, limit, predecessors, negative)
-        if found is not None:
-            return found
+        parts, shape = _as_kernels_take(arcs), (sources.size, arcs.n)
+        lengths: NDArray[np.float64] = np.empty(shape, FLOAT64)
+        tails = np.empty(shape if predecessors else (0, arcs.n), INDEX)
+        done = True
+        if arcs.least >= 0:
+            kernels.rows_kernel(*parts, sources, min(limit, LONGEST), lengths, tails, NO_VERTEX)
+        else:
+            everywhere = np.arange(arcs.n if isinstance(negative, Johnson) else 0)
+            asked = *parts, sources, everywhere, LONGEST
+            done = kernels.rounds_kernel(*asked, lengths, tails, NO_VERTEX)
+        if done:  # (else a cycle may be negative)
+            return SearchResult(lengths, tails if predecessors else None)
     method = DeltaStepping() if arcs.least >= 0 else negative
     graph = graph_of(arcs)
     plan = _make_plan(graph, sources, method, limit, predecessors, device)
@@ -280,7 +284,11 @@ def search_rows(
     except DistanceOverflowError:
         return None
     except NegativeCycleError as error:
-        if not _is_plainly_negative(graph, error.cycle):
+        # SciPy detects a cycle where an arc is violated by more than a tolerance, which one is
+        # for certain if the cycle is longer below zero than all its arcs are allowed
+        cycle = graph.weights[graph.arcs(error.cycle, np.roll(error.cycle, -1))].tolist()
+        allowed = len(cycle) * (TOLERANCE + ROUNDING * math.fsum(map(abs, cycle)))
+        if -math.fsum(cycle) <= allowed:
             return None
         raise _translate_cycle(plan, error) from None
     if rows is None:
@@ -295,25 +303,6 @@ def _is_small(arcs: ScipyArcs, rows: int, device: str) -> bool:
     size = arcs.n + arcs.indices.size
     small = size <= thresholds.SCIPY_ROW and rows * size <= thresholds.SCIPY_ROWS
     return named_device(device) in ("auto", "cpu") and small
-
-
-def _search_small(
-    arcs: ScipyArcs, sources: NDArray[np.int64], limit: float, predecessors: bool, negative: Method
-) -> SearchResult | None:
-    """Search from all sources in one kernel call; return None if a cycle may be negative."""
-    parts = _as_kernels_take(arcs)
-    shape = sources.size, arcs.n
-    distances = np.empty(shape, FLOAT64)
-    tails = np.empty(shape if predecessors else (0, arcs.n), INDEX)
-    if arcs.least >= 0:
-        kernels.rows_kernel(*parts, sources, min(limit, LONGEST), distances, tails, NO_VERTEX)
-    else:
-        everywhere = np.arange(arcs.n if isinstance(negative, Johnson) else 0)
-        if not kernels.rounds_kernel(
-            *parts, sources, everywhere, LONGEST, distances, tails, NO_VERTEX
-        ):
-            return None
-    return SearchResult(distances, tails if predecessors else None)
 
 
 def _as_kernels_take(arcs: ScipyArcs) -> tuple[NDArray[Any], ...]:
@@ -359,17 +348,6 @@ def _make_plan(
     plan = make_plan(graph, sources, method=method, known={method.name: type(method)}, **more)
     out = np.empty((plan.request.rows, graph.n), FLOAT64)
     return plan._replace(request=replace(plan.request, origins=trees, fewest_arcs=True, out=out))
-
-
-def _is_plainly_negative(graph: Graph, cycle: list[int]) -> bool:
-    """Return whether SciPy is certain to detect that a cycle is negative.
-
-    It looks for an arc that is violated by more than a tolerance, which at least one is if the
-    cycle is longer below zero than all its arcs are allowed.
-    """
-    weights = graph.weights[graph.arcs(cycle, np.roll(cycle, -1))].tolist()
-    allowed = len(weights) * (TOLERANCE + ROUNDING * math.fsum(map(abs, weights)))
-    return -math.fsum(weights) > allowed
 
 
 def _translate_cycle(plan: Plan[Request], error: NegativeCycleError) -> NegativeCycleError:

@@ -2,7 +2,7 @@
 
 A GPU copies into pinned memory three times as fast as into fresh pages, which the host first has to
 find and clear. Pinning takes longer than one copy: a block is pinned where it lies when it serves a
-second answer. One whose answer nobody drops is never pinned.
+second answer. A block whose answer is kept is never pinned.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LEAST, MOST = 256 << 10, 1 << 30
 
 
 class _Pages:
-    """A block of host memory, pinned from its second answer on.
+    """Block of host memory, pinned from its second answer on.
 
     Attributes
     ----------
@@ -58,8 +58,8 @@ def _unpin(array: NDArray[np.uint8], number: int) -> None:
         unpin(array.ctypes.data)
 
 
-class _Loan:
-    """Reserves a block as long as an array in it exists."""
+class _Lease:
+    """Reserve a block as long as an array in it exists."""
 
     def __init__(self, block: Block, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         place = block.memory.serve(), False
@@ -78,4 +78,4 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
     nbytes = prod(shape) * dtype.itemsize
     if SIMULATOR or nbytes < LEAST:
         return np.empty(shape, dtype)
-    return np.asarray(_Loan(_pool.take(nbytes), shape, dtype))
+    return np.asarray(_Lease(_pool.take(nbytes), shape, dtype))

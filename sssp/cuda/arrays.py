@@ -94,7 +94,7 @@ class DeviceArray:
         }
 
     def reshape(self, shape: tuple[int, ...]) -> DeviceArray:
-        """Return a view of another shape; None for a transposed matrix."""
+        """Return a view of another shape; a transposed matrix has only its own."""
         if self.pitch is not None:
             if shape != self.shape:
                 raise ValueError(f"rows that stand side by side cannot be seen as {shape}")

@@ -1,4 +1,4 @@
-"""Whether CUDA can be used, and if not why and what to do; which devices there are."""
+"""Check whether CUDA can be used, say why not and what to do, and select a device."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import re
 import weakref
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import lru_cache
 from typing import Any
 
 from sssp.errors import DeviceError, MissingExtraError
@@ -55,23 +54,16 @@ def device_number(device: str) -> int:
     DeviceError
         The name is none, or the GPU cannot be used; the message says why and what to do.
     """
-    number = _parse(device) if isinstance(device, str) else None
-    if number is None:
+    name = NAME.fullmatch(device) if isinstance(device, str) else None
+    if name is None:
         raise DeviceError(f"unknown device {device!r}: a GPU is called 'cuda' or 'cuda:N'")
     reason = _unusable()
     if reason is not None:
         raise DeviceError(f"CUDA cannot be used: {reason}")
-    count = len(cuda.gpus.lst)
+    number, count = int(name[1] or 0), len(cuda.gpus.lst)
     if number >= count:
         raise DeviceError(f"there is no device {device!r}: this machine has {count} GPU(s)")
     return number
-
-
-@lru_cache
-def _parse(device: str) -> int | None:
-    """Return the number of a GPU from its name; None if it is not one."""
-    match = NAME.fullmatch(device)
-    return None if match is None else int(match[1] or 0)
 
 
 def device_count() -> int:

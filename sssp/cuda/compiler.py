@@ -1,4 +1,4 @@
-"""The decorators of GPU kernels, and how kernels are given their arguments and launched."""
+"""Decorate GPU kernels, bind their arguments by name, and launch them."""
 
 from __future__ import annotations
 

@@ -167,7 +167,15 @@ def download(on_device: Any, array: NDArray[Any], stream: Any) -> None:
         fetch(on_device, array, stream)
         stream.synchronize()
     elif array.nbytes <= STAGING.chunk:
-        _fetch_at_once(on_device, array, stream)
+        # through one pinned buffer
+        host = array.reshape(-1).view(np.uint8)
+        with STAGING.lease(cuda.get_current_device().id) as (_, buffer):
+            part = buffer[: host.size]
+            try:
+                fetch(on_device, part, stream)
+            finally:
+                stream.synchronize()
+            host[:] = part
     else:
         stream.synchronize()
         STAGING.fetch(on_device, array)
@@ -178,18 +186,6 @@ def on_host(array: Any, stream: Any) -> Any:
     host: NDArray[Any] = np.empty(array.shape, array.dtype)
     download(array, host, stream)
     return host
-
-
-def _fetch_at_once(on_device: Any, array: NDArray[Any], stream: Any) -> None:
-    """Copy a device array that fits into one pinned buffer to the host."""
-    host = array.reshape(-1).view(np.uint8)
-    with STAGING.lease(cuda.get_current_device().id) as (_, buffer):
-        part = buffer[: host.size]
-        try:
-            fetch(on_device, part, stream)
-        finally:
-            stream.synchronize()
-        host[:] = part
 
 
 def send(array: NDArray[Any], on_device: Any, stream: Any) -> None:

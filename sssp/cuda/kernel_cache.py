@@ -46,6 +46,6 @@ class DeviceCodeCache(CodeCache):
         with numba_target_override():
             code = super().load_overload(signature, context)
         if code is not None:
-            # (while nobody else compiles: Numba fails where two threads load it at once)
+            # (while no other thread compiles: Numba fails where two threads load it at once)
             code.bind()
         return code

@@ -4,7 +4,7 @@ Brandes (2001), "A faster algorithm for betweenness centrality". As on the CPU
 (`sssp.cpu.path_counts`) only final distances are needed: the arcs that are tight make an acyclic
 graph, and a vertex follows once the tails of all its tight arcs have come. What comes together is
 a level; levels are passed outward for the numbers of paths, and back for the dependencies. Sums
-are pulled along the arcs in their order, so that they do not depend on who was first.
+are pulled along the arcs in their order, so that they do not depend on which thread was first.
 """
 
 from __future__ import annotations

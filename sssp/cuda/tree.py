@@ -12,7 +12,7 @@ settle what that leaves open: where sources are equally near, or arcs weigh noth
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -315,8 +315,9 @@ def _finish_kernel(array):
             array[i] = -1
 
 
-@dataclass
-class Scratch:
+class Scratch(
+    namedtuple("Scratch", "predecessors hops queue finals tolerances ties changed origin")
+):
     """Device memory for the trees of a batch.
 
     Attributes
@@ -330,15 +331,6 @@ class Scratch:
     ties, changed : device arrays, shape (rows,) and (1,), int32
     origin : device array, shape (n,), int32
     """
-
-    predecessors: Any
-    hops: Any
-    queue: Any
-    finals: Any
-    tolerances: Any
-    ties: Any
-    changed: Any
-    origin: Any
 
 
 def tree_bytes(graph: Graph, request: Request) -> int:

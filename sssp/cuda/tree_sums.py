@@ -291,6 +291,8 @@ class TreeSumsThere:
         self.strides = (n, 1) if pitch is None else (1, pitch)
         self.memory_rows = self.rows if pitch is None else pitch
         self.entries = self.memory_rows * n
+        #: parameters by which kernels find row and vertex of an entry
+        self._layout = *self.strides, self.memory_rows, n
         self.stream = cuda.default_stream()
 
     def skim(self, values: NDArray[Any]) -> DeviceArray | None:
@@ -408,11 +410,6 @@ class TreeSumsThere:
         raise TypeError(
             "volumes on a GPU are int64 there, without gaps; those of the host may be any numbers"
         )
-
-    @property
-    def _layout(self) -> tuple[int, ...]:
-        """Return the parameters by which kernels find row and vertex of an entry."""
-        return *self.strides, self.memory_rows, self.graph.n
 
     def _check_memory(self, numbers: int) -> None:
         """Refuse a call that does not fit: `numbers` bytes and two int32 ancestors an entry."""

@@ -10,7 +10,7 @@ import hashlib
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,9 +32,6 @@ __all__ = [
 ]
 
 logger = logging.getLogger("sssp")
-
-_FORMATS = (".gr", ".co", ".ss", ".p2p", ".sssp", ".tntp")
-_COMPRESSIONS = (".gz", ".xz", ".bz2")
 
 
 @dataclass(frozen=True)
@@ -178,12 +175,9 @@ def find(name: str) -> Path | None:
 
 def _locate(name: str) -> Path | None:
     """Return the path of the first file that `name` stands for, unchecked."""
-    for folder in _folders():
-        for candidate in _file_names(name):
-            path = folder / candidate
-            if os.path.isfile(path):  # False as well for what is too long, or not to be looked at
-                return path
-    return None
+    paths = (folder / candidate for folder in _folders() for candidate in _file_names(name))
+    # (isfile is False as well for what is too long, or not to be looked at)
+    return next((path for path in paths if os.path.isfile(path)), None)
 
 
 def _checksum_of(path: Path) -> str | None:
@@ -193,14 +187,9 @@ def _checksum_of(path: Path) -> str | None:
     if path.name in CHECKSUMS:
         return CHECKSUMS[path.name]
     try:
-        return _checksum_file(path).read_text(encoding="utf-8").split()[0]
+        return Path(f"{path}.sha256").read_text(encoding="utf-8").split()[0]
     except (OSError, ValueError, IndexError):
         return None
-
-
-def _checksum_file(path: Path) -> Path:
-    """Return the path beside a downloaded file for its checksum, in the form of sha256sum."""
-    return path.with_name(f"{path.name}.sha256")
 
 
 def _digest(path: Path) -> str:
@@ -275,8 +264,8 @@ def fetch(name: str, *, progress: bool | None = None) -> Path:
     Notes
     -----
     Downloads come by https; by http only if that fails and the checksum is known (`CHECKSUMS`).
-    A file appears under its name when it is complete and its checksum is right; whatever goes
-    wrong before leaves nothing. If its checksum is not known, that of the first download is kept
+    A file appears under its name when it is complete and its checksum is right; an
+    error before leaves nothing. If its checksum is not known, that of the first download is kept
     beside it (``.sha256``), and the logger ``sssp`` tells it. Each later `fetch`, `find` or
     `require` compares files of the cache with their checksums: `fetch` downloads a changed one
     again. Files of other folders are the user's own, and not checked.
@@ -308,6 +297,8 @@ def published_file(name: str) -> str | None:
 def _download(file: str, folder: Path, progress: bool) -> Path:
     """Download a published file into a folder; store its checksum if it is not known."""
     pooch, requests = import_extra("pooch", "data"), import_extra("requests", "data")
+    from tqdm import tqdm
+
     path = folder / file
     make_folder(folder)
     site = PROBLEM_SITE if file.endswith(".tntp") else SITE
@@ -315,10 +306,20 @@ def _download(file: str, folder: Path, progress: bool) -> Path:
     if checksum is not None:
         urls.append(urls[0].replace("https:", "http:", 1))
     try:
-        with _without_log(pooch), _bar(file, progress) as bar, ExitStack() as connections:
+        with ExitStack() as stack:
+            # (the server tells the total; before that a bar without one is neither true nor false)
+            bar = tqdm(
+                total=1, desc=file, disable=not progress, unit="B", unit_scale=True, leave=False,
+                delay=BAR_DELAY,
+            )  # fmt: skip
+            stack.enter_context(bar)
+            # (pooch writes messages to stderr)
+            log = pooch.get_logger()
+            stack.callback(log.setLevel, log.level)
+            log.setLevel(logging.WARNING)
 
             def keep(response: Any, **_: Any) -> None:
-                connections.callback(response.close)
+                stack.callback(response.close)
                 # or a .gz file is unpacked on the way where the server calls that an encoding
                 response.raw.headers.discard("Content-Encoding")
 
@@ -343,30 +344,10 @@ def _download(file: str, folder: Path, progress: bool) -> Path:
     path.chmod(folder.stat().st_mode & 0o666)
     if checksum is None:
         checksum = _digest(path)
-        _checksum_file(path).write_text(f"{checksum}  {file}\n", encoding="utf-8")
+        # (in the form of sha256sum)
+        Path(f"{path}.sha256").write_text(f"{checksum}  {file}\n", encoding="utf-8")
         logger.warning("the checksum of %s is not known; its sha256 %s is kept", file, checksum)
     return path
-
-
-@contextmanager
-def _without_log(pooch: Any) -> Iterator[None]:
-    """Silence the messages of pooch on stderr."""
-    log = pooch.get_logger()
-    level = log.level
-    log.setLevel(logging.WARNING)
-    try:
-        yield
-    finally:
-        log.setLevel(level)
-
-
-def _bar(file: str, wanted: bool) -> Any:
-    """Return a progress bar that counts bytes, and shows them if that is wanted."""
-    from tqdm import tqdm
-
-    look: dict[str, Any] = {"unit": "B", "unit_scale": True, "leave": False, "delay": BAR_DELAY}
-    # (the server tells the total; before that a bar without one is neither true nor false)
-    return tqdm(total=1, desc=file, disable=not wanted, **look)
 
 
 def available() -> dict[str, Path]:
@@ -390,10 +371,10 @@ def _file_names(name: str) -> Iterator[str]:
     if name in REFERENCE:
         name = REFERENCE[name].file
     yield name
+    compressions = (".gz", ".xz", ".bz2")
     stem, suffix = os.path.splitext(name)
-    if suffix not in _COMPRESSIONS:
+    if suffix not in compressions:
         stem = name
-    if not stem.endswith(_FORMATS):
+    if not stem.endswith((".gr", ".co", ".ss", ".p2p", ".sssp", ".tntp")):
         stem += ".gr"
-    for compression in ("", *_COMPRESSIONS):
-        yield stem + compression
+    yield from (stem + compression for compression in ("", *compressions))

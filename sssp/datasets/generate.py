@@ -71,7 +71,7 @@ _FLATNESS = 8
 #: a dead end goes this far towards the middle of its block, and by chance up to so much farther:
 #: the weights at vertices of out-degree 1
 _REACH, _FARTHER = _ONE * 760 // 1000, _ONE * 610 // 1000
-#: the block whose turn it is waits by this chance ...
+#: the next block waits by this chance ...
 _WAITS = _ONE * 40 // 1000
 #: ... until one of so many blocks that were to follow is built: the upper percentiles of
 #: ``|tail - head|``
@@ -82,8 +82,6 @@ _NARROWEST = 16
 #: there are up to 4 n arcs, numbered in int32
 _GREATEST_N = 1 << 29
 
-
-_Arrays = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
 
 # The map under construction, in arrays with room for the whole:
 #   tail     of each arc
@@ -143,7 +141,7 @@ def _divide(tail, twin, after, degree, a, v, onward):
 
 @njit_inline
 def _junction(tail, after, along, degree, start, middle, reach):
-    """Return the block's arc that ends at the junction with the road across, or -1.
+    """Return the block's arc that ends at a junction from which a road goes on across it, or -1.
 
     A junction (or bend) qualifies if the block's side goes on along the axis there, so that it
     is no corner of the block.
@@ -289,17 +287,15 @@ def _build_kernel(tail, twin, after, x, y, degree, shares, starts, budgets):
     return arcs
 
 
-def _straight_road(n: int) -> _Arrays:
-    """Make a road along the equator, for fewer than the four vertices of a region."""
-    vertices = np.arange(n, dtype=INDEX)
-    side = math.isqrt(_AREA_PER_VERTEX)
-    weight = 1 + math.isqrt(_AREA_PER_VERTEX * _SQUARE_NUMERATOR // _SQUARE_DENOMINATOR)
-    coordinates = np.stack([vertices * side, vertices * 0], axis=1) / 1e6
-    return vertices[:-1], vertices[1:], np.full(max(n - 1, 0), weight, np.int32), coordinates
-
-
-def _square_of_roads(n: int) -> tuple[NDArray[Any], ...]:
-    """Make four roads around the region, in arrays with room for all the others."""
+def _road_arrays(n: int, seed: int) -> tuple[NDArray[Any], ...]:
+    """Return tails, heads and weights, one row a road, and the coordinates of the vertices."""
+    if n < 4:  # (a region needs four vertices) a road along the equator
+        vertices = np.arange(n, dtype=INDEX)
+        place = np.stack([vertices * math.isqrt(_AREA_PER_VERTEX), vertices * 0])
+        weight = 1 + math.isqrt(_AREA_PER_VERTEX * _SQUARE_NUMERATOR // _SQUARE_DENOMINATOR)
+        weights = np.full(max(n - 1, 0), weight, np.int32)
+        return vertices[:-1], vertices[1:], weights, np.divide(place.T, 1e6, order="C")
+    # four roads around the region, in arrays with room for all the others
     side = math.isqrt(n * _AREA_PER_VERTEX)
     tail, twin, after = (np.empty(4 * n, INDEX) for _ in range(3))
     place, degree = np.empty((2, n), INT64), np.zeros(n, np.int8)
@@ -309,14 +305,6 @@ def _square_of_roads(n: int) -> tuple[NDArray[Any], ...]:
     after[:8] = 1, 2, 3, 0, 7, 4, 5, 6
     place[:, :4] = np.array([(0, side, side, 0), (0, 0, side, side)]) - side // 2
     degree[:4] = 2
-    return tail, twin, after, place, degree
-
-
-def _road_arrays(n: int, seed: int) -> _Arrays:
-    """Return tails, heads and weights, one row a road, and the coordinates of the vertices."""
-    if n < 4:
-        return _straight_road(n)
-    tail, twin, after, place, degree = _square_of_roads(n)
     words = np.random.PCG64(seed).random_raw(n).astype("<u8", copy=False)
     shares = words.view("<u2").reshape(n, 4)
     built = _build_kernel(tail, twin, after, *place, degree, shares, *np.empty((2, n), INT64))
@@ -347,7 +335,7 @@ def road_like(n: SupportsIndex, seed: SupportsIndex = 0) -> Graph:
         Exactly `n` vertices, strongly connected, without parallel arcs. Each road is stored both
         ways with one weight and one ``arc_origin``: its length in decimetres, int32, rounded up.
         Coordinates are degrees around longitude 0, latitude 0, where a degree is as long in
-        both directions and nobody takes the map for a real one; a weight is never less than
+        both directions and which no real map covers; a weight is never less than
         the distance between its ends on a sphere of circumference 40,000 km.
 
     Raises
@@ -367,7 +355,7 @@ def road_like(n: SupportsIndex, seed: SupportsIndex = 0) -> Graph:
     3. What is left of the budget is divided between the two halves by their widths. The division
        is shifted by chance: strongly in the country, so that cities and empty land arise, and
        little within a town or once a block is as dense as a city.
-    4. Both halves are cut in turn, until their budgets are below 3, or below 11 by chance. Such a
+    4. Both halves are cut again, until their budgets are below 3, or below 11 by chance. Such a
        block spends the rest on dead ends, two vertices each, and the last vertex on a bend in
        one of its roads.
     5. Vertices are numbered as they are built: one neighbourhood after the other, except that a

@@ -46,7 +46,7 @@ class ArcEnds(NamedTuple):
     def of(
         cls, graph: Graph, searched: Graph, arcs: NDArray[np.int64], *, weighted: bool
     ) -> ArcEnds:
-        """Find what stands for some arcs of the user's graph in the one that is searched.
+        """Find the arcs of the searched graph that represent some arcs of the user's graph.
 
         Parameters
         ----------
@@ -71,7 +71,7 @@ class ArcEnds(NamedTuple):
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """How many arcs stand for each."""
+        """Number of arcs of the searched graph for each of `arcs`."""
         return np.diff(self.firsts)
 
     def reach(
@@ -112,13 +112,12 @@ class ArcEnds(NamedTuple):
         return totals, np.minimum.reduceat(totals, self.firsts[:-1], axis=1)
 
     def choose(self, totals: NDArray[Any], least: NDArray[Any]) -> NDArray[np.int64]:
-        """Return which of `places` each arc is reached by, given one row of `reach`: the first."""
+        """Return for each arc the first of its `places` at the least distance, in one row."""
         best = np.flatnonzero(totals == np.repeat(least, self.counts))
-        chosen: NDArray[np.int64] = best[np.searchsorted(best, self.firsts[:-1])]
-        return chosen
+        return best[np.searchsorted(best, self.firsts[:-1])]
 
     def extend(self, searched: Graph) -> Graph:
-        """Return the searched graph with a vertex for each of `arcs`, to which alone it leads."""
+        """Return the searched graph with one more vertex for each of `arcs`, at its end."""
         is_open = self.weights != closed_weight(self.weights.dtype)
         kept = searched.without_closed_arcs()
         own = np.repeat(np.arange(self.arcs.size), self.counts)

@@ -95,11 +95,10 @@ def as_vertices(value: Any, graph: Graph, what: str) -> tuple[NDArray[np.int64],
     if type(value) is int and 0 <= value < graph.n:
         return np.array([value], INT64), True
     if is_integer(value):
-        vertices, single = np.array([operator.index(value)], np.object_), True
+        vertices: NDArray[Any] = np.array(operator.index(value), np.object_)
     else:
-        vertices, single = _row_of_integers(value, graph, what), False
-        if vertices.ndim == 0:
-            vertices, single = vertices.reshape(1), True
+        vertices = _row_of_integers(value, graph, what)
+    single, vertices = vertices.ndim == 0, vertices.reshape(-1)
     try:
         checked = vertices.astype(INT64, copy=True)
     except OverflowError:  # (Python's integers have any size)
@@ -174,40 +173,35 @@ def distinct(vertices: NDArray[np.int64]) -> NDArray[np.int64]:
 def _row_of_integers(value: Any, graph: Graph, what: str) -> NDArray[Any]:
     if type(value) is np.ndarray and value.dtype.kind in "iu" and value.ndim == 1:
         return value
-    refuse_mask(value, _several(what))
-    if value is None or isinstance(value, str | bytes | set | frozenset | dict):
-        raise TypeError(_no_integers(value, graph, what))
-    try:
-        values = np.asarray(value)
-    except ValueError:  # of tuples beside numbers, say
-        raise TypeError(f"{_several(what)} must be one row of integers{LABELS_HINT}") from None
-    if values.dtype.kind == "f" and isinstance(value, list | tuple):
-        values = np.asarray(value, np.object_)  # of uint64 and int together NumPy makes floats
-    if values.size == 0 and values.ndim == 1:
-        return values.astype(INT64)
-    if values.ndim > 1:
-        raise TypeError(
-            f"{_several(what)} must be one row of integers, not of shape {values.shape}"
-            f"{LABELS_HINT}"
-        )
-    if values.dtype.kind == "O" and values.ndim == 1:
-        # Python integers of any size, but nothing that would have to be cut to one
-        odd = next((entry for entry in values.tolist() if not is_integer(entry)), None)
-        if odd is not None:
-            raise TypeError(_no_integers(odd, graph, what))
-    elif values.dtype.kind not in "iu":
-        raise TypeError(_no_integers(values[0] if values.ndim else value, graph, what))
-    return values
-
-
-def _several(what: str) -> str:
-    return f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
-
-
-def _no_integers(value: Any, graph: Graph, what: str) -> str:
-    hint = label_hint(graph, value) or LABELS_HINT
-    text = f"{_several(what)} must be an int or one row of integers, not {type(value).__name__}"
-    return text + hint
+    several = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    refuse_mask(value, several)
+    odd: Any = [value]
+    if not (value is None or isinstance(value, str | bytes | set | frozenset | dict)):
+        try:
+            values = np.asarray(value)
+        except ValueError:  # of tuples beside numbers, say
+            raise TypeError(f"{several} must be one row of integers{LABELS_HINT}") from None
+        if values.dtype.kind == "f" and isinstance(value, list | tuple):
+            values = np.asarray(value, np.object_)  # of uint64 and int together NumPy makes floats
+        if values.size == 0 and values.ndim == 1:
+            return values.astype(INT64)
+        if values.ndim > 1:
+            raise TypeError(
+                f"{several} must be one row of integers, not of shape {values.shape}{LABELS_HINT}"
+            )
+        if values.dtype.kind in "iu":
+            return values
+        if values.ndim == 1:
+            odd = values
+        if values.ndim == 1 and values.dtype.kind == "O":
+            # Python integers of any size, but nothing that would have to be cut to one
+            odd = [entry for entry in values.tolist() if not is_integer(entry)]
+            if not odd:
+                return values
+    hint = label_hint(graph, odd[0]) or LABELS_HINT
+    raise TypeError(
+        f"{several} must be an int or one row of integers, not {type(odd[0]).__name__}{hint}"
+    )
 
 
 def as_count(value: Any, name: str, least: int = 1) -> int:
@@ -262,7 +256,7 @@ def as_memory_limit(memory_limit: Any) -> int:
     return int(memory_limit)
 
 
-def as_stream(stream: Any, device: str) -> int | None:
+def as_stream(stream: Any, device: str) -> int:
     """Return the handle of the caller's stream.
 
     Raises
@@ -270,13 +264,9 @@ def as_stream(stream: Any, device: str) -> int | None:
     ValueError, TypeError
         The call does not run on a GPU; not a stream.
     """
-    if stream is None:
-        return None
     if kind_of(device) != "cuda":
         raise ValueError("stream= orders work on a GPU: it needs device='cuda'")
-    handle = stream
-    if hasattr(stream, "__cuda_stream__"):
-        _, handle = stream.__cuda_stream__()
+    handle = stream.__cuda_stream__()[1] if hasattr(stream, "__cuda_stream__") else stream
     if not is_integer(handle) or handle < 0:
         raise TypeError(
             f"stream must be an int or an object with __cuda_stream__, not {stream!r}; "
@@ -337,27 +327,22 @@ def as_reduction(what: Any, vertex_weights: Any, decay: Any, n: int) -> Reductio
     form = None if decay is None else as_decay(decay)
     if vertex_weights is None:
         return Reduction(what, decay=form)
-    weights = _as_vertex_weights(vertex_weights, n)
-    columns = np.ascontiguousarray(weights if weights.ndim == 2 else weights[:, np.newaxis])
-    if form is not None:
-        columns = columns.astype(FLOAT64, copy=False)
-    return Reduction(what, columns, form, one_column=weights.ndim == 1)
-
-
-def _as_vertex_weights(vertex_weights: Any, n: int) -> NDArray[Any]:
-    """Return weights as int64 or float64, shape (n,) or (n, c)."""
     weights = number_array(vertex_weights, "vertex_weights")
     if weights.ndim not in (1, 2) or weights.shape[0] != n:
         raise ValueError(f"vertex_weights must have shape ({n},) or ({n}, c), not {weights.shape}")
     if weights.dtype.kind == "u" and weights.size and weights.max() > np.iinfo(INT64).max:
         raise ValueError(f"a vertex weight of {weights.max()} does not fit int64; pass floats")
-    odd = np.argwhere(~np.isfinite(weights))
-    if odd.size:
+    wrong = np.argwhere(~np.isfinite(weights))
+    if wrong.size:
         raise ValueError(
-            f"the vertex weight of vertex {odd[0, 0]} is {weights[tuple(odd[0])]}; use 0 for a "
+            f"the vertex weight of vertex {wrong[0, 0]} is {weights[tuple(wrong[0])]}; use 0 for a "
             "vertex that should not count"
         )
-    return weights.astype(FLOAT64 if weights.dtype.kind == "f" else INT64)
+    weights = weights.astype(FLOAT64 if weights.dtype.kind == "f" else INT64)
+    columns = np.ascontiguousarray(weights if weights.ndim == 2 else weights[:, np.newaxis])
+    if form is not None:
+        columns = columns.astype(FLOAT64, copy=False)
+    return Reduction(what, columns, form, one_column=weights.ndim == 1)
 
 
 def as_decay(decay: Any) -> Decay:

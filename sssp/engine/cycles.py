@@ -76,17 +76,14 @@ def negative_cycle(graph: Graph, predecessors: NDArray[np.int32]) -> NDArray[np.
         Tails of arcs, -1 for none; they need not belong to one moment of the search.
     """
     marks, cycle = np.full(graph.n, -1, INDEX), np.empty(graph.n, INDEX)
+    add_up = sum if graph.weights.dtype.kind == "i" else math.fsum
     start = 0
     while True:
         length, start = _next_cycle_kernel(predecessors, marks, start, cycle)
-        if length == 0 or _is_negative(graph, cycle[:length]):
-            return cycle[:length]
-
-
-def _is_negative(graph: Graph, cycle: NDArray[np.int32]) -> bool:
-    arcs = arc_positions(graph.indptr, graph.indices, np.roll(cycle, 1), cycle)
-    add_up = sum if graph.weights.dtype.kind == "i" else math.fsum
-    return add_up(graph.weights[arcs].tolist()) < 0
+        heads = cycle[:length]
+        arcs = arc_positions(graph.indptr, graph.indices, np.roll(heads, 1), heads)
+        if length == 0 or add_up(graph.weights[arcs].tolist()) < 0:
+            return heads
 
 
 @njit

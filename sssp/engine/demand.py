@@ -63,8 +63,7 @@ class Demand:
     @property
     def entries(self) -> NDArray[np.float64]:
         """The volumes; those of a sparse table as one row."""
-        entries: NDArray[np.float64] = self.volumes.data if self.is_sparse else self.volumes
-        return entries
+        return np.asarray(self.volumes.data if self.is_sparse else self.volumes)
 
     @property
     def is_sparse(self) -> bool:
@@ -79,27 +78,16 @@ class Demand:
             entries = table
         return replace(self, volumes=entries)
 
-    def move(self, origins: NDArray[np.int64], destinations: NDArray[np.int64]) -> Demand:
-        """Return the same trips between other vertices."""
-        given = self.given or self
-        return replace(self, origins=origins, destinations=destinations, given=given)
-
-    def dense_rows(self, low: int, high: int) -> NDArray[np.float64]:
-        """Return the volumes of some origins, shape (high - low, t)."""
-        part = self.volumes[low:high]
-        return np.asarray(part.toarray()) if self.is_sparse else part
-
     def entries_of(self, low: int, high: int) -> tuple[slice, Any]:
         """Return the entries of some origins, and their positions in dense rows."""
         if not self.is_sparse:
             return slice(low, high), ...
         first, last = self.volumes.indptr[[low, high]].tolist()
-        counts = np.diff(self.volumes.indptr[low : high + 1])
-        rows = np.repeat(np.arange(high - low), counts)
+        rows = np.repeat(np.arange(high - low), np.diff(self.volumes.indptr[low : high + 1]))
         return slice(first, last), (rows, self.volumes.indices[first:last])
 
     def as_given(self, values: NDArray[Any]) -> Any:
-        """Bring one value per entry, or several, to the shape of the caller's volumes."""
+        """Reshape one value per entry, or several, to the shape of the caller's volumes."""
         if self.trip_of is not None:
             given = np.empty_like(values)
             given[self.trip_of] = values
@@ -153,12 +141,7 @@ def as_demand(demand: Any, graph: Graph, *, needs_volumes: bool = True) -> Deman
     """
     if isinstance(demand, Demand):  # of a caller that has checked it
         return demand
-    pandas = sys.modules.get("pandas")
-    frame, series = (getattr(pandas, name, None) for name in ("DataFrame", "Series"))
-    if series is not None and isinstance(demand, series) and demand.index.nlevels == 2:
-        demand = demand.rename_axis([ORIGIN, DESTINATION]).rename(VOLUME).reset_index()
-    if frame is not None and isinstance(demand, frame):
-        demand = _columns(demand, graph, needs_volumes)
+    demand = _columns(demand, graph, needs_volumes)
     sizes = (3,) if needs_volumes else (2, 3)
     if not isinstance(demand, tuple | list) or len(demand) not in sizes:
         raise TypeError(f"{FORMS}, not {type(demand).__name__}")
@@ -167,21 +150,27 @@ def as_demand(demand: Any, graph: Graph, *, needs_volumes: bool = True) -> Deman
     if len(demand) == 2:
         shape = origins.size, destinations.size
         return Demand(origins, destinations, np.broadcast_to(1.0, shape), True, graph)
-    given, sparse = _numbers_of(demand[2])
+    given, sparse = demand[2], is_sparse(demand[2])
+    if not (sparse and given.ndim == 2):
+        given, sparse = number_array(given.toarray() if sparse else given, "volumes"), False
     if given.dtype.kind not in "biuf":
         raise TypeError(f"volumes must be integers or floats, not {given.dtype}")
     is_integral, numbers = given.dtype.kind != "f", given
+    from scipy.sparse import csr_array
+
+    if sparse:  # (sorted rows, no duplicates)
+        numbers = csr_array(given.astype(FLOAT64))
+        numbers.sum_duplicates()
     # (a large table is not copied without need; kernels take it in one form)
-    if sparse or given.dtype != FLOAT64 or not (given.flags.carray and given.ndim == 2):
-        numbers = given.astype(FLOAT64, order="C") if not sparse else given.astype(FLOAT64)
+    elif given.dtype != FLOAT64 or not (given.flags.carray and given.ndim == 2):
+        numbers = given.astype(FLOAT64, order="C")
     if numbers.ndim == 2:
-        table = _in_order(numbers) if sparse else numbers
-        if table.shape != (origins.size, destinations.size):
+        if numbers.shape != (origins.size, destinations.size):
             raise ValueError(
-                f"volumes of shape {table.shape} for {origins.size} origins and "
+                f"volumes of shape {numbers.shape} for {origins.size} origins and "
                 f"{destinations.size} destinations"
             )
-        found = Demand(origins, destinations, table, is_integral, graph)
+        found = Demand(origins, destinations, numbers, is_integral, graph)
     else:
         if one_origin != one_destination:
             origins, destinations = np.broadcast_arrays(origins, destinations)
@@ -191,23 +180,31 @@ def as_demand(demand: Any, graph: Graph, *, needs_volumes: bool = True) -> Deman
                 f"{numbers.shape}: one volume a trip goes with one origin and one destination each,"
                 f" a table has shape ({origins.size}, {destinations.size})"
             )
-        found = _trips(origins, destinations, numbers, is_integral, graph)
+        # a sparse table with an entry for each trip
+        starts, rows = np.unique(origins, return_inverse=True)
+        ends, columns = np.unique(destinations, return_inverse=True)
+        order = np.lexsort((columns, rows))
+        indptr = offsets(np.bincount(rows, minlength=starts.size))
+        entries = numbers[order], columns[order], indptr
+        table = csr_array(entries, shape=(starts.size, ends.size))
+        found = Demand(starts, ends, table, is_integral, graph, order)
     _check_volumes(found)
     return found
 
 
-def _numbers_of(volumes: Any) -> tuple[Any, bool]:
-    """Return volumes as an array, or as the sparse table that they are; and whether they are."""
-    sparse = is_sparse(volumes)
-    if sparse and volumes.ndim == 2:
-        return volumes, True
-    return number_array(volumes.toarray() if sparse else volumes, "volumes"), False
+def _columns(demand: Any, graph: Graph, needs_volumes: bool) -> Any:
+    """Return origins and destinations (as vertices) and volumes of a data frame or Series.
 
-
-def _columns(frame: Any, graph: Graph, needs_volumes: bool) -> tuple[Any, ...]:
-    """Return origins and destinations (as vertices) and volumes of a data frame."""
+    Whatever else is returned unchanged.
+    """
+    pandas = sys.modules.get("pandas")
+    frames, series = (getattr(pandas, name, ()) for name in ("DataFrame", "Series"))
+    if isinstance(demand, series) and demand.index.nlevels == 2:
+        demand = demand.rename_axis([ORIGIN, DESTINATION]).rename(VOLUME).reset_index()
+    if not isinstance(demand, frames):
+        return demand
     wanted = [ORIGIN, DESTINATION, *([VOLUME] if needs_volumes else [])]
-    frame = frame.rename(columns=lambda name: str(name).strip().lower())
+    frame = demand.rename(columns=lambda name: str(name).strip().lower())
     missing = [name for name in wanted if name not in frame.columns]
     if missing:
         raise ValueError(f"the DataFrame has no column {', '.join(map(repr, missing))}; {FORMS}")
@@ -216,38 +213,9 @@ def _columns(frame: Any, graph: Graph, needs_volumes: bool) -> tuple[Any, ...]:
     return (*ends, volumes)
 
 
-def _in_order(matrix: Any) -> Any:
-    """Return a sparse matrix with sorted rows and without duplicates."""
-    from scipy.sparse import csr_array
-
-    table = csr_array(matrix)
-    table.sum_duplicates()
-    return table
-
-
-def _trips(
-    origins: NDArray[np.int64],
-    destinations: NDArray[np.int64],
-    volumes: NDArray[np.float64],
-    is_integral: bool,
-    graph: Graph,
-) -> Demand:
-    """Return trips as a sparse table with one entry each."""
-    from scipy.sparse import csr_array
-
-    starts, rows = np.unique(origins, return_inverse=True)
-    ends, columns = np.unique(destinations, return_inverse=True)
-    order = np.lexsort((columns, rows))
-    indptr = offsets(np.bincount(rows, minlength=starts.size))
-    shape = starts.size, ends.size
-    table = csr_array((volumes[order], columns[order], indptr), shape=shape)
-    return Demand(starts, ends, table, is_integral, graph, order)
-
-
 def _check_volumes(demand: Demand) -> None:
     """Refuse volumes that are negative, NaN or infinite, or whose sum overflows."""
-    entries = demand.entries
-    total = demand.total
+    entries, total = demand.entries, demand.total
     if not (total < np.inf and entries.min(initial=0) >= 0):
         wrong = np.argwhere(~((entries >= 0) & (entries < np.inf)))
         if not wrong.size:

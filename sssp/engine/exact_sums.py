@@ -92,5 +92,4 @@ def join_parts(sums: Sequence[NDArray[Any]], what: str) -> NDArray[Any]:
         raise DistanceOverflowError(
             f"a sum of {what} is {total}, which does not fit int64; give them as floats"
         )
-    whole: NDArray[np.int64] = (upper << HALF) | lower
-    return whole
+    return np.asarray((upper << HALF) | lower)

@@ -68,7 +68,7 @@ class NegativeDiagonalError(Exception):
 
 
 def threshold(dtype: Number, least: Any) -> Any:
-    """Return T of the module's docstring: entries from it on are unreachable, once that is certain.
+    """Return T of the module's docstring: the least entry that means unreachable.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class MatrixRequest(Resources):
         return squarings(self.n - 1) + (1 if self.negative and self.n > 1 else 0)
 
     def carries_tails(self, dtype: Number) -> bool:
-        """Return whether a solver in `dtype` updates tails too: few arcs over floats are tight."""
+        """Return whether a solver updates tails too: in floats, where few arcs are tight."""
         return self.predecessors and dtype.kind == "f"
 
     def bytes_of_matrices(self, dtype: Number, copies: int) -> int:
@@ -248,23 +248,18 @@ class ClosureRequest(Resources):
         """
         step = max(1, BLOCK // max(1, self.n))
         for first in range(rows.start, rows.stop, step):
-            part = range(first, min(first + step, rows.stop))
-            bits = np.zeros((len(part), self.n), np.bool_)
-            self._mark(bits, part)
-            pack_bits(bits, out[part.start - rows.start : part.stop - rows.start])
-
-    def _mark(self, bits: NDArray[np.bool_], rows: range) -> None:
-        if self.arcs is not None:
-            indptr, indices = self.arcs
-            counts = np.diff(indptr[rows.start : rows.stop + 1])
-            tails = np.repeat(np.arange(len(rows)), counts)
-            bits[tails, indices[indptr[rows.start] : indptr[rows.stop]]] = True
-        else:
-            assert self.matrix is not None
-            bits[...] = mark_arcs(self.matrix[rows.start : rows.stop], False)
-        if self.reflexive:
-            place = np.arange(len(rows))
-            bits[place, rows.start + place] = True
+            last = min(first + step, rows.stop)
+            place, bits = np.arange(last - first), np.zeros((last - first, self.n), np.bool_)
+            if self.arcs is not None:
+                indptr, indices = self.arcs
+                tails = np.repeat(place, np.diff(indptr[first : last + 1]))
+                bits[tails, indices[indptr[first] : indptr[last]]] = True
+            else:
+                assert self.matrix is not None
+                bits[...] = mark_arcs(self.matrix[first:last], False)
+            if self.reflexive:
+                bits[place, first + place] = True
+            pack_bits(bits, out[first - rows.start : last - rows.start])
 
 
 # ---- boolean matrices, 64 columns to a word: column j is bit ``j % 64`` of word ``j // 64``

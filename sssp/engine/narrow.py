@@ -69,8 +69,7 @@ def convert_into(values: NDArray[Any], out: NDArray[Any]) -> None:
 
 def bytes_of_entry(dtype: np.dtype[Any], asked: np.dtype[Any] | None) -> int:
     """Return the bytes of a distance in a dtype, and of its narrowed copy."""
-    narrows = dtype == INT64 and asked != INT64
-    return dtype.itemsize + (INT32.itemsize if narrows else 0)
+    return dtype.itemsize + (INT32.itemsize if (dtype == INT64 and asked != INT64) else 0)
 
 
 def narrow(values: NDArray[Any], asked: np.dtype[Any] | None) -> NDArray[Any]:

@@ -49,8 +49,7 @@ def reversed_graph(graph: Graph) -> Graph:
 
 def methods_of(network: object) -> dict[str, type[Method]] | None:
     """Return the methods of a prepared map; None for any other argument."""
-    own: dict[str, type[Method]] | None = getattr(network, "_methods", None)
-    return own
+    return getattr(network, "_methods", None)
 
 
 def open_part(network: N) -> N:

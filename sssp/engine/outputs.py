@@ -195,12 +195,12 @@ class DenseForm(Form):
         distances = self._distances if self._distances is not None else self._rows(none)
         if self.request.out is None:
             distances = narrow(distances[:, : self.shape[1]], self.request.dtype)
+        predecessors: Any = self._predecessors
         if self._paths is not None:
             _, predecessors = _join_entries(self._paths.release(), self.request, self.n)
-            return Answer(distances, predecessors, self._origin)
-        if self.request.predecessors:
-            self._tree_rows(none)
-        return Answer(distances, self._predecessors, self._origin)
+        elif self.request.predecessors and predecessors is None:  # (there is no row)
+            predecessors = self._tree_rows(none)
+        return Answer(distances, predecessors, self._origin)
 
 
 class SparseForm(Form):
@@ -283,8 +283,8 @@ def _join_entries(
     found: Any = None
     predecessors = None
     if request.targets is None:
-        found = narrow(_concatenate(distances, size, dtype), request.dtype)
-        found = csr_array((found, indices, indptr), shape=shape)
+        values = narrow(_concatenate(distances, size, dtype), request.dtype)
+        found = csr_array((values, indices, indptr), shape=shape)
     if request.predecessors:
         joined = _concatenate(tails, size, INDEX)
         predecessors = csr_array((joined, indices, indptr), shape=shape)
@@ -321,13 +321,11 @@ class TripsForm(Form):
         DeviceError
             The paths found so far are more than the call may take.
         """
-        rows = found.rows
-        low, high = self.target_offsets[rows.start], self.target_offsets[rows.stop]
+        low, high = self.target_offsets[found.rows.start], self.target_offsets[found.rows.stop]
         found.copy_distances(self._distances[np.newaxis, low:high])
-        walks = found.walks
-        if walks is not None:
+        if found.walks is not None:
             held = {"the trips": self.nbytes, "the searches": self.reserved_bytes}
-            self._walks.keep(rows, walks, held)
+            self._walks.keep(found.rows, found.walks, held)
 
     def answer(self) -> Answer:
         """Return all trips, in the dtype of the call or in the narrowest that fits."""
@@ -360,8 +358,8 @@ class ReducedForm(Form):
     def take(self, found: FinishedRows) -> None:
         """Reduce the rows."""
         results = [found.reduce_by(step) for step in self.reduction.steps]
-        kept = self._values[found.rows.start : found.rows.stop]
-        request, sources = self.request, self.request.sources[found.rows.start : found.rows.stop]
+        rows = slice(found.rows.start, found.rows.stop)
+        request, kept, sources = self.request, self._values[rows], self.request.sources[rows]
         if request.asked is not None:
             sources = request.asked._searched_ends(sources)
         block = Block(sources, request.targets, self.n, kept.dtype)

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
+from queue import SimpleQueue
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -31,18 +32,11 @@ from sssp.engine.network import Network, open_part
 from sssp.engine.outputs import join_walks
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Request, Resources
-from sssp.engine.workers import map_over_devices
+from sssp.engine.reuse import series
+from sssp.engine.workers import ordered_map
 from sssp.errors import DeviceError, DistanceOverflowError
 from sssp.graph.check_arrays import is_sparse
-from sssp.kernels.dtypes import (
-    FLOAT64,
-    INT32,
-    INT64,
-    ROUNDED,
-    WeightRange,
-    largest_distance,
-    unreached,
-)
+from sssp.kernels.dtypes import INT32, INT64, ROUNDED, WeightRange, largest_distance, unreached
 from sssp.methods import DeltaStepping, Method
 
 logger = logging.getLogger("sssp")
@@ -105,8 +99,10 @@ class Plan(NamedTuple, Generic[Q]):
             As `answer` raises them; what the first part of several raises counts.
         """
         request: Any = self.request
-        parts: list[Any] = self.split(part_size(request.rows, len(request.devices)))
-
+        # (each device takes several parts, so that all end together)
+        devices = len(request.devices)
+        each = max(1, min(thresholds.PARTS, request.rows // (devices * thresholds.LEAST_PART)))
+        parts: list[Any] = self.split(max(1, -(-request.rows // (devices * each))))
         answers: list[Answer] = []
         with progress_bar(request.rows, request.progress) as advance:
             for one in self.share_out(parts, answer):
@@ -123,15 +119,27 @@ class Plan(NamedTuple, Generic[Q]):
         return whole
 
     def share_out(self, parts: list[Plan[Q]], answer: Callable[[Plan[Q]], T]) -> Iterator[T]:
-        """Yield the answers to parts of the plan, in order, from all its devices."""
+        """Yield the answers to parts of the plan, in order; each idle device takes the next part.
 
-        def answer_part(part: Plan[Q], device: str, threads: int) -> T:
-            request: Any = part.request
-            own = replace(request, device=device, devices=(), threads=threads, progress=False)
-            return answer(part._replace(request=own))
-
+        A device that is named twice works on two parts at a time.
+        """
         devices = self.request.devices
-        return map_over_devices(answer_part, parts, devices, self.request.threads)
+        idle: SimpleQueue[str] = SimpleQueue()
+        for device in devices:
+            idle.put(device)
+        threads = max(1, self.request.threads // len(devices))
+
+        def answer_part(part: Plan[Q]) -> T:
+            request: Any = part.request
+            device = idle.get()
+            try:
+                own = replace(request, device=device, devices=(), threads=threads, progress=False)
+                return answer(part._replace(request=own))
+            finally:
+                idle.put(device)
+
+        with series():
+            yield from ordered_map(answer_part, parts, len(devices))
 
     def _answer(self, request: Any) -> Answer | None:
         solver = solver_of(self.method, request.device)
@@ -153,12 +161,6 @@ class Plan(NamedTuple, Generic[Q]):
             return [self]
         cuts = [slice(first, first + rows) for first in range(0, request.rows, rows)]
         return [self._replace(request=request.part(cut)) for cut in cuts]
-
-
-def part_size(rows: int, devices: int) -> int:
-    """Return how many rows a device takes at a time, when several share a call."""
-    turns = max(1, min(thresholds.PARTS, rows // (devices * thresholds.LEAST_PART)))
-    return max(1, -(-rows // (devices * turns)))
 
 
 def weights_of(network: Network, method: Method) -> WeightRange:
@@ -212,8 +214,15 @@ def merge_answers(answers: Sequence[Answer]) -> Answer:
     if len(answers) == 1:
         return answers[0]
     first = answers[0]
+    parts = [answer.distances for answer in answers]
+    widest = np.result_type(*(part.dtype for part in parts))
+    if not is_sparse(first.distances):
+        for place, part in enumerate(parts):  # (sentinels are other numbers in a wider dtype)
+            if part.dtype != widest:
+                parts[place] = np.empty(part.shape, widest)
+                convert_into(part, parts[place])
     return Answer(
-        _stack(_widen([answer.distances for answer in answers])),
+        _stack(parts),
         None if first.predecessors is None else _stack([a.predecessors for a in answers]),
         first.origin,
         {name: np.concatenate([a.stats[name] for a in answers]) for name in first.stats},
@@ -223,18 +232,8 @@ def merge_answers(answers: Sequence[Answer]) -> Answer:
     )
 
 
-def _widen(parts: list[Any]) -> list[Any]:
-    """Convert integers to the widest dtype among them, sentinels included."""
-    widest = np.result_type(*(part.dtype for part in parts))
-    if is_sparse(parts[0]) or all(part.dtype == widest for part in parts):
-        return parts
-    widened = [np.empty(part.shape, widest) for part in parts]
-    for part, wide in zip(parts, widened, strict=True):
-        convert_into(part, wide)
-    return widened
-
-
 def _stack(parts: list[Any]) -> Any:
+    """Concatenate rows, sparse or dense."""
     if is_sparse(parts[0]):
         from scipy.sparse import vstack
 
@@ -244,14 +243,11 @@ def _stack(parts: list[Any]) -> Any:
 
 def overflow_error(network: Network, request: Resources) -> DistanceOverflowError:
     """Return the error for a plan that returned no answer."""
-    asked = getattr(request, "dtype", None)
-    dtype = network._weight_range.working_dtypes(asked)[-1]
-    remedy = f"use a limit (or {ROUNDED})"
-    if dtype == FLOAT64:
-        remedy = "use a limit, or weights in a larger unit"
+    dtype = network._weight_range.working_dtypes(getattr(request, "dtype", None))[-1]
+    other = ", or weights in a larger unit" if dtype == np.float64 else f" (or {ROUNDED})"
     return DistanceOverflowError(
         f"a distance exceeds {largest_distance(dtype)}, the greatest that {dtype} arithmetic "
-        f"holds; {remedy}"
+        f"holds; use a limit{other}"
     )
 
 
@@ -271,7 +267,7 @@ def with_fixed_dtype(plan: Plan[Request]) -> Plan[Request]:
     if request.dtype is not None or weights.dtype.kind == "f":
         return plan
     # a shortest path has at most n - 1 arcs; where that many of the heaviest do not fit int32 but
-    # every vertex reaches every other, a way over vertex 0 is a better bound: two searches, kept
+    # every vertex reaches every other, a path over vertex 0 is a better bound: two searches, kept
     network = plan.network
     most = float(weights.largest) * max(network.n - 1, 0)
     if most > largest_distance(INT32) and weights.least >= 0:

@@ -64,7 +64,16 @@ def progress_bar(
                 bar.set_postfix_str(note, refresh=False)
                 bar.update(count)
             elif perf_counter() - start >= DELAY and done < total:
-                bar = _show_bar(total, unit, start, done)
+                # (a subclass: bars of other libraries stay as they are; this one has neither a
+                # thread that watches it nor a lock of processes)
+                kind = _kind_that_works()
+                ours: Any = type(kind.__name__, (kind,), {"monitor_interval": 0})
+                ours.set_lock(threading.RLock())
+                bar = ours(total=total, unit=unit, miniters=1, delay=DELAY, file=sys.stderr)
+                waited = perf_counter() - start
+                bar.start_t -= waited
+                bar.last_print_t -= waited
+                bar.update(done)
 
     try:
         yield advance
@@ -72,21 +81,6 @@ def progress_bar(
         with lock:
             if bar is not None:
                 bar.close()
-
-
-def _show_bar(total: int, unit: str, start: float, done: int) -> Any:
-    """Create and show a bar that counts from `start`, with the steps done so far."""
-    kind = _kind_that_works()
-    # (a subclass: the bars of others are their own business; this one has neither a thread
-    # that watches it nor a lock of processes)
-    ours: Any = type(kind.__name__, (kind,), {"monitor_interval": 0})
-    ours.set_lock(threading.RLock())
-    bar = ours(total=total, unit=unit, miniters=1, delay=DELAY, file=sys.stderr)
-    waited = perf_counter() - start
-    bar.start_t -= waited
-    bar.last_print_t -= waited
-    bar.update(done)
-    return bar
 
 
 def _kind_that_works() -> Any:

@@ -125,10 +125,6 @@ def _take_greatest(block: Block, greatest: Array) -> Array:
     return np.where(nothing, unreached(block.dtype), greatest)
 
 
-def _take_count(block: Block, counts: Array) -> Array:
-    return counts
-
-
 def _join(what: str, block: Block, totals: Array) -> Array:
     """Combine halves of integer sums; raise `DistanceOverflowError` beyond int64."""
     return totals if totals.ndim == 2 else join_parts([totals[..., 0], totals[..., 1]], what)
@@ -162,12 +158,11 @@ def _numbers(totals: Array, counts: Array) -> tuple[Array, Array]:
     high, low = totals[:, 0, 0], totals[:, 0, 1]
     if not (high.any() or (low >> EXACT).any()):
         return low, counts
-    sums = (high.astype(object) << 32) + low.astype(object)
-    return sums, counts.astype(object)
+    return (high.astype(object) << 32) + low.astype(object), counts.astype(object)
 
 
 def least_number(dtype: np.dtype[Any]) -> Any:
-    """Return the initial value of a maximum: a number that none is less than."""
+    """Return the initial value of a maximum: -inf, or the least integer of a dtype."""
     return -math.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
@@ -175,7 +170,7 @@ REDUCTIONS = {
     "eccentricity": Rule((GREATEST,), _take_greatest),
     "sum": Rule((TOTAL,), partial(_join, "distances")),
     "mean": Rule((TOTAL, COUNT), _divide_by_count, is_float=True),
-    "count": Rule((COUNT,), _take_count),
+    "count": Rule((COUNT,), lambda block, counts: counts),
     "weight": Rule((WEIGHT,), partial(_join, "vertex weights")),
     "closeness": Rule((TOTAL, COUNT), _find_closeness, is_float=True),
 }

@@ -45,7 +45,7 @@ class Resources:
     stream : int or None
         CUDA only: handle of the caller's stream, in whose order the call stands.
     progress : bool or None
-        None: only where somebody watches.
+        None: only on a terminal or in a notebook.
     """
 
     output: str = "host"
@@ -150,13 +150,12 @@ class Request(Resources):
             self.wants_tree = self.predecessors and self.target_offsets is None
 
     def kind(self) -> Any:
-        """Return a key that requests share which differ only in what their arrays hold."""
-        values = vars(self)
+        """Return a key of all fields; of arrays the sizes alone count."""
+        named = vars(self)
         if self.reduction is not None:
-            values = values | {"reduction": self.reduction.key}
-        return tuple(
-            [each.size if isinstance(each, np.ndarray) else each for each in values.values()]
-        )
+            named = named | {"reduction": self.reduction.key}
+        values = named.values()
+        return tuple([value.size if isinstance(value, np.ndarray) else value for value in values])
 
     @property
     def nbytes(self) -> int:

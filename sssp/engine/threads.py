@@ -1,8 +1,8 @@
 """The number of threads of a call: given, or the cores that the process may use.
 
 A container's share of the CPU is a quota: so much time in every period, on however many cores it
-likes. Who runs more threads than that has the time used up early in every period and stands still
-for the rest, and threads that wait for each other stand still longer than one alone would. So the
+likes. A process with more threads uses that time up early in every period and stands still for the
+rest, and threads that wait for each other stand still longer than one alone would. So the
 default is the quota's whole cores, at most the cores that the process may run on.
 """
 
@@ -132,7 +132,14 @@ def cpu_quota(process: Path = Path("/proc/self")) -> float | None:
 
 def _quotas(process: Path) -> Iterator[float]:
     """Yield the CPU limits of the process' control groups and of all groups above them."""
-    mounts = list(_mounts(process))
+    # where trees of control groups with CPU limits are mounted: is it version 2, root, path
+    mounts = []
+    for line in (process / "mountinfo").read_text().splitlines():
+        fields, _, rest = line.partition(" - ")
+        kind, _, options = rest.split(" ", 2)
+        if kind == "cgroup2" or (kind == "cgroup" and "cpu" in options.split(",")):
+            root, mounted_at = fields.split()[3:5]
+            mounts.append((kind == "cgroup2", root, Path(mounted_at)))
     for line in (process / "cgroup").read_text().splitlines():
         _, controllers, group = line.split(":", 2)
         if controllers and "cpu" not in controllers.split(","):
@@ -145,16 +152,6 @@ def _quotas(process: Path) -> Iterator[float]:
                 for folder in (place, *place.parents):
                     if folder.is_relative_to(mounted):
                         yield from _quota(folder)
-
-
-def _mounts(process: Path) -> Iterator[tuple[bool, str, Path]]:
-    """Yield where control-group trees with CPU limits are mounted: is version 2, root, path."""
-    for line in (process / "mountinfo").read_text().splitlines():
-        fields, _, rest = line.partition(" - ")
-        kind, _, options = rest.split(" ", 2)
-        top, place = fields.split()[3:5]
-        if kind == "cgroup2" or (kind == "cgroup" and "cpu" in options.split(",")):
-            yield kind == "cgroup2", top, Path(place)
 
 
 def _quota(folder: Path) -> Iterator[float]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from itertools import islice
-from queue import Empty, SimpleQueue
+from queue import Empty
 from typing import ParamSpec, TypeVar
-
-from sssp.engine.reuse import series
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -62,9 +60,9 @@ if hasattr(os, "register_at_fork"):  # (a child has none of the threads)
 
 @contextmanager
 def lend_pool(threads: int) -> Iterator[Pool]:
-    """Lend a pool of threads that an earlier call has left, or make one.
+    """Open a pool of threads: an idle one of an earlier call, or a new one.
 
-    To start threads takes longer than many calls. The borrower waits for what it submits;
+    To start threads takes longer than many calls. The caller waits for what it submits;
     after an exception what has not begun is cancelled, the rest is waited for, and the threads end.
     """
     pools = _idle.setdefault(threads, [])
@@ -115,34 +113,3 @@ def ordered_map(work: Callable[[T], R], pieces: Iterable[T], threads: int) -> It
             _, done = under_way.popleft()
             under_way.extend(islice(submitted, 1))
             yield done.result()
-
-
-def map_over_devices(
-    work: Callable[[T, str, int], R], pieces: Iterable[T], devices: Sequence[str], threads: int
-) -> Iterator[R]:
-    """Yield the results of pieces in order; each device takes the next piece when it is idle.
-
-    Parameters
-    ----------
-    work : callable
-        ``work(piece, device, threads)``.
-    pieces : iterable
-    devices : sequence of str
-        A device that is there twice works on two pieces at a time.
-    threads : int
-        Of all devices together.
-    """
-    idle: SimpleQueue[str] = SimpleQueue()
-    for device in devices:
-        idle.put(device)
-    each = max(1, threads // len(devices))
-
-    def by_next(piece: T) -> R:
-        device = idle.get()
-        try:
-            return work(piece, device, each)
-        finally:
-            idle.put(device)
-
-    with series():
-        yield from ordered_map(by_next, pieces, len(devices))

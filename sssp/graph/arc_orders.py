@@ -103,8 +103,8 @@ def unsigned_arcs(
     """
 
     def build() -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]:
-        ends = graph.indptr.view(np.uint64), graph.indices.view(np.uint32)
-        return *ends, graph.weights_as(dtype)
+        weights = graph.weights_as(dtype)
+        return graph.indptr.view(np.uint64), graph.indices.view(np.uint32), weights
 
     return graph._cached(f"unsigned arcs, {dtype.char}", build)
 
@@ -112,7 +112,7 @@ def unsigned_arcs(
 def arcs_without_arrivals(
     graph: Graph, expansion: Expansion, dtype: np.dtype[Any]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]:
-    """Return the same of a graph that is searched for its turns, without arcs into arrivals.
+    """Return `unsigned_arcs` of the expansion of a graph with turns, without arcs into arrivals.
 
     These are a quarter of the arcs where every turn costs something, and all weigh 0.
     """

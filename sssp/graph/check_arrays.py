@@ -18,12 +18,10 @@ Array = NDArray[Any]
 
 #: as many vertices as ``indices`` can name
 MOST_VERTICES = int(np.iinfo(INDEX).max)
-#: what to do about arcs that are named by their ends
-OF_ENDS = "g.arcs(tails, heads) are the positions of arcs between vertices"
 
 
 def is_sparse(matrix: Any) -> bool:
-    """Whether a matrix is a SciPy sparse one, without importing `scipy.sparse`."""
+    """Return whether a matrix is a SciPy sparse one, without importing `scipy.sparse`."""
     if isinstance(matrix, np.ndarray):
         return False
     # (while another thread imports it for the first time, it lacks the function)
@@ -111,10 +109,7 @@ def _as_given(array: Array, values: Any, name: str) -> Array:
     if array.dtype.kind != "O":
         return array
     # (pandas is not loaded for its NA, which is equal to nothing)
-    known = [
-        math.nan if number is None or type(number).__name__ == "NAType" else number
-        for number in numbers
-    ]
+    known = [math.nan if v is None or type(v).__name__ == "NAType" else v for v in numbers]
     if not all(isinstance(number, Real) for number in known):
         return array
     try:
@@ -134,7 +129,7 @@ def too_large(number: Any, name: str) -> DistanceOverflowError:
 def integer_column(
     values: ArrayLike, name: str, advice: str, what: str = "integers counted from 0"
 ) -> Array:
-    """Check that `values` is a column of integers; what they may be is checked later."""
+    """Return `values` as a column after checking that they are integers, of any range."""
     refuse_mask(values, name)
     column: Array = np.asarray(values)
     if column.ndim != 1:
@@ -199,8 +194,9 @@ def arc_column(values: ArrayLike, m: int) -> NDArray[np.int64]:
         Outside ``0..m-1``.
     """
     column = np.atleast_1d(values)
-    of_mask = "numpy.flatnonzero(mask) are those of a mask"
-    advice = of_mask if column.dtype.kind == "b" else OF_ENDS
+    advice = "g.arcs(tails, heads) are the positions of arcs between vertices"
+    if column.dtype.kind == "b":
+        advice = "numpy.flatnonzero(mask) are those of a mask"
     column = integer_column(column, "arcs", advice, "positions, integers")
     outside = (column < 0) | (column >= m)
     if outside.any():
@@ -225,8 +221,7 @@ def coordinate_pairs(coordinates: ArrayLike | None, n: int) -> NDArray[np.float6
         return pairs.reshape(0, 2)
     if pairs.shape != (n, 2):
         raise ValueError(
-            f"coordinates must have shape ({n}, 2), longitude and latitude of each vertex, "
-            f"not {pairs.shape}"
+            f"coordinates must be longitude and latitude, of shape ({n}, 2), not {pairs.shape}"
         )
     if not np.isfinite(pairs).all():
         vertex = int(np.flatnonzero(~np.isfinite(pairs).all(axis=1))[0])

@@ -1,7 +1,7 @@
 """Build CSR arrays from lists of arcs; transpose them, find arcs, and map arcs to input rows.
 
 Two stable counting-sort passes, by head and then by tail, bring the arcs into order; parallel ones
-stand side by side then, and merge. Whoever calls has checked the arrays.
+stand side by side then, and merge. Arrays are checked by the caller.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Array = NDArray[Any]
 
 @njit_uncounted
 def arc_position(indptr, indices, tail, head):
-    """Position of the arc from `tail` to `head`, -1 if there is none.
+    """Return the position of the arc from `tail` to `head`, -1 if there is none.
 
     By bisection, for arcs stand in order of head.
     """
@@ -45,8 +45,8 @@ def _positions_kernel(indptr, indices, tails, heads, positions):
 def _twins_kernel(indptr, indices, twins):
     """Write the position of each arc's reverse arc, -1 where there is none.
 
-    One finger a vertex finds them all: the arcs into a vertex come in order of their tails, and
-    the arcs out of it stand in order of their heads.
+    One position for each vertex, which only grows, finds them all: the arcs into a vertex come in
+    order of their tails, and the arcs out of it are sorted by head.
     """
     fingers = indptr[:-1].copy()
     for tail in range(fingers.size):
@@ -72,21 +72,6 @@ def _stable_sort_kernel(keys, order, starts, reordered):
         key = keys[order[i]]
         reordered[starts[key]] = order[i]
         starts[key] += 1
-
-
-@njit
-def _lightest_kernel(weights, is_new, places):
-    """Write the positions of the lightest of parallel arcs, the first among equals.
-
-    `is_new` says which arcs are not parallel to the one before.
-    """
-    arc = -1
-    for place in range(is_new.size):
-        if is_new[place]:
-            arc += 1
-            places[arc] = place
-        elif weights[place] < weights[places[arc]]:
-            places[arc] = place
 
 
 @njit
@@ -130,7 +115,7 @@ def spread(firsts: Array, counts: Array) -> Array:
 
 
 def offsets(counts: Array) -> NDArray[np.int64]:
-    """Return from the sizes of some lists where each begins, and where the last ends."""
+    """Return the cumulative sums of list sizes, from 0: where each list begins, and the end."""
     begins = np.zeros(counts.size + 1, OFFSET)
     np.cumsum(counts, out=begins[1:])
     return begins
@@ -179,9 +164,9 @@ def build_csr(n: int, tails: Array, heads: Array, weights: Array) -> tuple[Array
     is_new[1:] = (tails[1:] != tails[:-1]) | (heads[1:] != heads[:-1])
     rows = order
     if not is_new.all():
-        places = np.empty(np.count_nonzero(is_new), order.dtype)
-        _lightest_kernel(seal(weights), is_new, places)
-        tails, heads, weights, rows = tails[places], heads[places], weights[places], order[places]
+        arcs = np.cumsum(is_new, dtype=order.dtype) - 1
+        places, weights = lightest_rows(arcs, weights, int(arcs[-1]) + 1, None)
+        tails, heads, rows = tails[places], heads[places], order[places]
     return offsets(np.bincount(tails, minlength=n)), heads, weights, rows, order, is_new
 
 
@@ -206,9 +191,13 @@ def reduce_arcs(
         tails, heads, weights = tails[rows], heads[rows], weights[rows]
     kept = tails.size
     if not directed:
-        tails, heads, given_arcs, backward = _both_ways(tails, heads)
+        # both directions of an arc side by side, a self-loop once
+        given_arcs = np.repeat(np.arange(kept), np.where(tails == heads, 1, 2))
+        backward = np.zeros(given_arcs.size, bool)
+        backward[1:] = given_arcs[1:] == given_arcs[:-1]
+        tails, heads, weights = tails[given_arcs], heads[given_arcs], weights[given_arcs]
+        tails, heads = np.where(backward, heads, tails), np.where(backward, tails, heads)
         rows = given_arcs if rows is None else rows[given_arcs]
-        weights = weights[given_arcs]
     indptr, indices, weights, arc_origin, order, is_new = build_csr(n, tails, heads, weights)
     row_arc = None
     remaining = arc_origin.size
@@ -232,41 +221,6 @@ def reduce_arcs(
         "self_loops": given - kept,
         "directed": directed,
     }
-
-
-def _both_ways(tails: Array, heads: Array) -> tuple[Array, Array, Array, Array]:
-    """Store each arc in both directions side by side, a self-loop once.
-
-    Returns
-    -------
-    tails, heads : ndarray of int32
-    rows : ndarray of int64
-        The given arc of each.
-    backward : ndarray of bool
-        Which are turned around.
-    """
-    rows = np.repeat(np.arange(tails.size), np.where(tails == heads, 1, 2))
-    backward = np.zeros(rows.size, bool)
-    backward[1:] = rows[1:] == rows[:-1]
-    tails, heads = tails[rows], heads[rows]
-    return np.where(backward, heads, tails), np.where(backward, tails, heads), rows, backward
-
-
-def compact(
-    indptr: Array, indices: Array, weights: Array, rows: Array, stays: Array
-) -> tuple[Array, ...]:
-    """Drop the arcs for which `stays` is false.
-
-    Returns
-    -------
-    indptr, indices, weights, rows : ndarray
-        Of those that stay.
-    before : ndarray of int32 or int64, shape (m + 1,)
-        How many arcs stay of those before each one: the new position of one that stays.
-    """
-    before = np.zeros(stays.size + 1, row_dtype(stays.size))
-    np.cumsum(stays, out=before[1:])
-    return before[indptr].astype(OFFSET), indices[stays], weights[stays], rows[stays], before
 
 
 def arc_positions(indptr: Array, indices: Array, tails: Array, heads: Array) -> NDArray[np.int64]:
@@ -309,8 +263,7 @@ def transpose(indptr: Array, indices: Array) -> tuple[Array, Array, Array]:
     """
     n = indptr.size - 1
     order = _stable_sort(indices, np.arange(indices.size, dtype=row_dtype(indices.size)), n)
-    into = offsets(np.bincount(indices, minlength=n))
-    return into, pick(tails_of(indptr), order), order
+    return offsets(np.bincount(indices, minlength=n)), pick(tails_of(indptr), order), order
 
 
 def tails_of(indptr: Array) -> Array:
@@ -331,14 +284,12 @@ def seal(array: Array) -> Array:
     return view
 
 
-def lightest_rows(
-    row_arc: Array, values: Array, m: int, twins: Array | None
-) -> tuple[Array, Array]:
+def lightest_rows(arcs: Array, values: Array, m: int, twins: Array | None) -> tuple[Array, Array]:
     """Find the lightest row of every arc, as `build_csr` would.
 
     Parameters
     ----------
-    row_arc : ndarray of int32 or int64, shape (k,)
+    arcs : ndarray of int32 or int64, shape (k,)
         The arc of every row, -1 for none. Every arc, or its twin, has a row.
     values : ndarray, shape (k,)
         Weights of the rows, without NaN.
@@ -356,7 +307,7 @@ def lightest_rows(
     """
     values = seal(values)
     lightest = np.full(m, -1, row_dtype(values.size))
-    _lightest_rows_kernel(seal(row_arc), values, lightest)
+    _lightest_rows_kernel(seal(arcs), values, lightest)
     if twins is not None:
         _lightest_of_both_kernel(seal(twins), values, lightest)
     return lightest, pick(values, lightest)
@@ -384,25 +335,13 @@ def rows_are_own(row_arc: Array, arc_origin: Array) -> bool:
     return np.array_equal(arcs, np.arange(arcs.size, dtype=arcs.dtype))
 
 
-class _Memory:
-    """The memory of a frozen array, not an array itself, so that NumPy cannot make it writable.
-
-    NumPy lets an array be made writable whenever the array that owns its memory could be; one
-    that came over the array interface, from what says that it is read-only, stays so.
-    """
-
-    __slots__ = ("__array_interface__", "_owner")
-
-    def __init__(self, array: Array) -> None:
-        interface = array.__array_interface__
-        address, _ = interface["data"]
-        self.__array_interface__ = interface | {"data": (address, True)}
-        self._owner = array
-
-
 def freeze(array: Array) -> Array:
-    """Return an array over the same memory that is permanently read-only, its ``base`` too."""
+    """Return an array over the same memory that is permanently read-only, its ``base`` too.
+
+    NumPy lets an array be made writable whenever the array that owns its memory could be; one over
+    a read-only `memoryview` stays so.
+    """
     base: object = array.base  # an array, as far as NumPy's own annotations know
-    if isinstance(base, _Memory):
+    if isinstance(base, memoryview) and base.readonly:
         return array
-    return np.asarray(_Memory(array))
+    return np.asarray(array.data.toreadonly())

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sssp.errors import import_extra
 from sssp.graph.csr import seal, twins_of
-from sssp.graph.sphere import EARTH_RADIUS, HOW_TO_LOCATE, Box, require_degrees
+from sssp.graph.sphere import EARTH_RADIUS, HOW_TO_LOCATE, Box, are_degrees, require_degrees
 from sssp.graph.weights import closed_weight
 from sssp.kernels.jit import njit
 
@@ -77,17 +77,17 @@ SIDE, NOTEBOOK_DOTS_PER_INCH, LETTERS = 4.0, 100, 8
 
 
 class Unit(NamedTuple):
-    """The unit that is shown: `size` units of the weights (or lengths) are one `name`."""
+    """A unit for output: `size` units of the weights (or lengths) are one `name`."""
 
     name: str
     size: float
 
     def of(self, distances: Any) -> Any:
-        """Return distances, in units of the weights, in this one."""
+        """Convert distances from units of the weights to this unit."""
         return distances if self.size == 1 else distances / self.size
 
     def text(self, distance: float) -> str:
-        """Return a distance as people read it."""
+        """Format a distance, in units of the weights, in this unit."""
         number = distance if self.size == 1 else f"{distance / self.size:.6g}"
         return f"{number} {self.name}" if self.name else str(number)
 
@@ -232,7 +232,7 @@ class Style(NamedTuple):
         Of lines, in points.
     unit, title : str
     credit : str or None
-        Whose data it is; None: what the graph's file says.
+        Attribution of the data; None: that of the graph's file.
     """
 
     ax: Axes | None
@@ -284,7 +284,7 @@ class Map:
         self._show_box()
 
     def label(self) -> Axes:
-        """Write the title above, whose data this is below, and how long a kilometre is."""
+        """Write the title above the map, a scale in kilometres, and the attribution below it."""
         if self.style.title:
             self.ax.set_title(self.style.title, loc="left")
         look: dict[str, Any] = {"transform": self.ax.transAxes, "fontsize": SMALL, "color": INK}
@@ -340,7 +340,7 @@ class Map:
         return streets.take(self.in_view(streets))
 
     def widths(self, lines: int) -> tuple[float, float]:
-        """Return the width of so many lines in points: to tell them apart, and their colours.
+        """Return two widths in points for a number of lines: thin, and bold where colours matter.
 
         Both are that of the style, if it says one.
         """
@@ -361,21 +361,19 @@ class Map:
         """
         if grades is None:
             grades = np.zeros(streets.tails.size, np.uint8)
-        if streets.tails.size <= LINES_MOST:
-            self._draw_lines(streets, pen, grades)
-        else:
+        if streets.tails.size > LINES_MOST:
             self._draw_image(streets, pen, grades)
+        else:
+            order = np.argsort(grades, kind="stable")
+            ends = [self.coordinates[vertices[order]] for vertices in streets]
+            look: dict[str, Any] = {"capstyle": "round", "zorder": NETWORK_ORDER}
+            look |= {"colors": pen.colors[grades[order]], "linewidths": pen.widths[grades[order]]}
+            collection = import_extra("matplotlib.collections", "plot").LineCollection
+            self.ax.add_collection(collection(np.stack(ends, axis=1), **look), autolim=False)
         self._show_box()
 
-    def _draw_lines(self, streets: Streets, pen: Pen, grades: Array) -> None:
-        order = np.argsort(grades, kind="stable")
-        ends = [self.coordinates[vertices[order]] for vertices in streets]
-        look: dict[str, Any] = {"capstyle": "round", "zorder": NETWORK_ORDER}
-        look |= {"colors": pen.colors[grades[order]], "linewidths": pen.widths[grades[order]]}
-        collection = import_extra("matplotlib.collections", "plot").LineCollection
-        self.ax.add_collection(collection(np.stack(ends, axis=1), **look), autolim=False)
-
     def _draw_image(self, streets: Streets, pen: Pen, grades: Array) -> None:
+        """Draw lines as an image, in one pass over them."""
         dots = min(DOTS_PER_INCH, MOST_PIXELS / max(self._inches))
         wide, high = (max(1, round(side * dots)) for side in self._inches)
         widths = pen.widths * dots / POINTS_PER_INCH
@@ -423,14 +421,10 @@ def street_arcs(graph: Any) -> tuple[Array, Array]:
         Positions of the others, closed ones too; -1 for none.
     """
     twins = twins_of(graph.indptr, graph.indices)
-    first = graph.tails < graph.indices
-    alone = twins < 0
-    if not graph.closed_arcs:
-        arcs = np.flatnonzero(first | alone)
-    else:
-        closed = graph.weights == closed_weight(graph.weights.dtype)
-        # (a position of -1 is that of the last arc, and does not count)
-        arcs = np.flatnonzero(~closed & (first | alone | closed[twins]))
+    closed = graph.weights == closed_weight(graph.weights.dtype)
+    # (a position of -1 is that of the last arc, and does not count)
+    drawn = (graph.tails < graph.indices) | (twins < 0) | closed[twins]
+    arcs = np.flatnonzero(drawn & ~closed)
     return arcs, twins[arcs]
 
 
@@ -482,7 +476,7 @@ def draw_flows(graph: Any, flow: ArrayLike, style: Style) -> Axes:
 
 
 def flows_on_arcs(graph: Any, flow: ArrayLike) -> Array:
-    """Return the flows of rows of the input as those of arcs; an undirected row has one arc.
+    """Convert flows on input rows to flows on arcs; an undirected row counts for one arc.
 
     Raises
     ------
@@ -501,8 +495,7 @@ def flows_on_arcs(graph: Any, flow: ArrayLike) -> Array:
     if wrong.any():
         first = int(np.argmax(wrong))
         raise ValueError(
-            f"the flow on row {first} is {flows[first]}; the width of a line is a finite number, "
-            "0 or more"
+            f"the flow on row {first} is {flows[first]}; flows are finite numbers, 0 or more"
         )
     # rows that lost to a parallel one count too
     kept = graph.row_arc >= 0
@@ -518,11 +511,9 @@ def grade_values(values: Array, least: float, greatest: float) -> NDArray[np.uin
 
 def check_width(width: float | None) -> float | None:
     """Check a line width in points: above 0, or None for the default of the picture."""
-    if width is None:
-        return None
-    if not 0 < width < math.inf:
+    if width is not None and not 0 < width < math.inf:
         raise ValueError(f"a line is some points wide, a number above 0, not {width!r}")
-    return float(width)
+    return width
 
 
 def amount(number: float, unit: str = "") -> str:
@@ -575,7 +566,7 @@ def _check_extent(extent: Sequence[float], whole: Box) -> Box:
 
 
 def _image_of(ink: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the image of sums of ink times colour, and of ink: red, green, blue, opacity."""
+    """Convert sums of ink times colour, and of ink, to red, green, blue and opacity."""
     opacity = ink[..., 3]
     # pixels without ink get the mean colour, so that resampling the image leaves no dark fringes
     total = opacity.sum(dtype=np.float64)
@@ -603,32 +594,24 @@ def as_html(text: str, graph: Any, draw: Callable[[Axes], Any] | None) -> str:
         Draws on axes; None: there is nothing to draw.
     """
     shown = f"<code>{html.escape(text)}</code>"
-    if draw is not None and _can_be_drawn(graph):
-        image = base64.b64encode(_png(draw)).decode("ascii")
+    if (
+        draw is not None
+        and graph.coordinates is not None
+        and 0 < graph.m <= MOST_ARCS
+        and find_spec("matplotlib") is not None
+        and are_degrees(*graph.coordinates.T).all()
+    ):
+        import matplotlib
+        from matplotlib.figure import Figure
+
+        file = io.BytesIO()
+        with matplotlib.rc_context({"font.size": LETTERS}):
+            # (outside pyplot, so that a notebook does not show it twice)
+            figure = Figure(figsize=(SIDE, SIDE), dpi=NOTEBOOK_DOTS_PER_INCH, layout="constrained")
+            ax = figure.add_subplot()
+            ax.set_axis_off()
+            draw(ax)
+            figure.savefig(file, format="png", bbox_inches="tight")
+        image = base64.b64encode(file.getvalue()).decode("ascii")
         shown += f'<br><img alt="" src="data:image/png;base64,{image}">'
     return f"<div>{shown}</div>"
-
-
-def _can_be_drawn(graph: Any) -> bool:
-    if graph.coordinates is None or not 0 < graph.m <= MOST_ARCS or find_spec("matplotlib") is None:
-        return False
-    try:
-        require_degrees(graph.coordinates)
-    except ValueError:
-        return False
-    return True
-
-
-def _png(draw: Callable[[Axes], Any]) -> bytes:
-    """Draw on a figure outside pyplot, so that a notebook does not show it twice."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    file = io.BytesIO()
-    with matplotlib.rc_context({"font.size": LETTERS}):
-        figure = Figure(figsize=(SIDE, SIDE), dpi=NOTEBOOK_DOTS_PER_INCH, layout="constrained")
-        ax = figure.add_subplot()
-        ax.set_axis_off()
-        draw(ax)
-        figure.savefig(file, format="png", bbox_inches="tight")
-    return file.getvalue()

@@ -80,6 +80,7 @@ def arcs_of(
     GraphFormatError
         The frames do not hold what is needed; the message names the rows.
     """
+    import pandas
     from pandas.api.types import is_hashable
 
     for name, what in ((tail, "tail"), (head, "head"), (weight, "weight")):
@@ -100,8 +101,14 @@ def arcs_of(
     ids = np.empty(known + 2 * len(edges), INT64 if are_numbers else object)
     ids[:known], ids[known::2], ids[known + 1 :: 2] = node_ids, tail_ids, head_ids
     try:
-        numbers, distinct = _number_ids(ids)
-    except TypeError:
+        if are_numbers:
+            numbers, distinct = pandas.factorize(ids)
+        else:
+            # alike is what the lookup of labels finds alike; to pandas 2 all texts end at a NUL
+            number_of: defaultdict[Any, int] = defaultdict(count().__next__)
+            numbers = np.fromiter(map(number_of.__getitem__, ids.tolist()), INT64, ids.size)
+            distinct = np.fromiter(number_of, object, len(number_of))
+    except TypeError:  # some cannot be hashed
         texts = (f"edges, {tail!r}:", f"edges, {head!r}:", "nodes, the index:")
         complaint = "have an id that cannot be hashed, as no list can; .map(tuple) makes tuples"
         for column, where in zip((tail_ids, head_ids, node_ids), texts, strict=True):
@@ -111,16 +118,12 @@ def arcs_of(
     # an id that stands for a second time is not numbered by its row
     twins = np.zeros(known, bool)
     twins[1:] = numbers[1:known] <= np.maximum.accumulate(numbers[: known - 1]) if known else False
-    complaint = (
-        "have an id that an earlier row has; drop them with nodes[~nodes.index.duplicated()]"
-    )
+    complaint = "have an id that an earlier row has: nodes[~nodes.index.duplicated()] drops them"
     _refuse(twins, partial(_show_id, node_ids), "nodes:", complaint)
     tails, heads = numbers[known::2], numbers[known + 1 :: 2]
     if nodes is not None:
         ends = np.where(tails >= known, tail_ids, head_ids)
-        complaint = (
-            "have an end that is not in the index of nodes; nodes.set_index(...) brings ids there"
-        )
+        complaint = "have an end that is not in the index of nodes, where nodes.set_index puts ids"
         _refuse((tails >= known) | (heads >= known), partial(_show_id, ends), "edges:", complaint)
     return tails, heads, weights, distinct
 
@@ -152,8 +155,7 @@ def node_coordinates(nodes: Any) -> Array | None:
         for name, other in (DEGREES, DEGREES[::-1]):
             if name in known:
                 raise GraphFormatError(
-                    f"nodes has a column {known[name]!r}, but no column {other!r}: a place "
-                    "needs both"
+                    f"nodes has a column {known[name]!r}, but no column {other!r}: both are needed"
                 )
         return None
     pairs = np.stack(columns, axis=1)
@@ -193,13 +195,9 @@ def points_in(places: Any) -> tuple[Array, Array]:
     """
     points: Any = getattr(places, "geometry", None)
     if not hasattr(points, "to_crs"):
-        raise TypeError(
-            f"points are lon and lat, two arguments, or a GeoSeries, not {type(places).__name__}"
-        )
+        raise TypeError(f"points are lon and lat, or a GeoSeries, not {type(places).__name__}")
     if points.crs is None:
-        raise ValueError(
-            "the points have no reference system: .set_crs(4326) says that they are degrees"
-        )
+        raise ValueError("the points have no reference system: .set_crs(4326) if they are degrees")
     degrees = points.to_crs(WGS84).array
     try:
         return np.asarray(degrees.x, FLOAT64), np.asarray(degrees.y, FLOAT64)
@@ -208,7 +206,7 @@ def points_in(places: Any) -> tuple[Array, Array]:
 
 
 def by_vertex(values: Any, graph: Any) -> Any:
-    """Return what a Series or DataFrame holds by own ids as an array in order of vertex.
+    """Return the values of a Series or DataFrame indexed by vertex ids, in order of vertex.
 
     Ids that are not there have 0. Its default index, and whatever is no Series, is left as it is.
 
@@ -225,7 +223,7 @@ def by_vertex(values: Any, graph: Any) -> Any:
 
 
 def by_arc(values: Any, graph: Any) -> Any:
-    """Return what a Series holds by own ids of tail and head as an array in order of arc.
+    """Return the values of a Series indexed by ids of tail and head, in order of arc.
 
     In an undirected graph a pair of ids stands for both ways. Arcs that are not there have NaN.
 
@@ -245,7 +243,7 @@ def by_arc(values: Any, graph: Any) -> Any:
 
 
 def _has_own_index(values: Any, size: int) -> bool:
-    """Return whether this is of pandas, with another index than the default of such a size."""
+    """Return whether values are of pandas, with an index other than ``range(size)``."""
     pandas: Any = sys.modules.get("pandas")
     # (another thread may have begun to import it)
     kinds = [getattr(pandas, name, None) for name in ("Series", "DataFrame")]
@@ -255,7 +253,7 @@ def _has_own_index(values: Any, size: int) -> bool:
 
 
 def _spread(values: Any, places: Array, size: int, missing: Any) -> Array:
-    """Return values at some places of an array, and at all others what is missing."""
+    """Return an array with values at some places, and `missing` at all others."""
     order = np.sort(places)
     twins = order[1:][order[1:] == order[:-1]]
     if twins.size:
@@ -296,9 +294,7 @@ def vertex_table(graph: Any, values: Any, vertices: Any) -> Any:
     if vertices is not None:
         chosen = np.atleast_1d(vertices)
         if chosen.size and chosen.dtype.kind not in "iu":
-            raise TypeError(
-                f"vertices must be integers, not {chosen.dtype}; g.vertices(ids) makes them"
-            )
+            raise TypeError(f"vertices are integers, not {chosen.dtype}; see g.vertices(ids)")
         chosen = chosen.astype(INT64)
         outside = chosen[(chosen < 0) | (chosen >= graph.n)]
         if outside.size:
@@ -376,8 +372,7 @@ def _ids(column: Any, where: str) -> Array:
     kind = column.dtype.kind if array.dtype.kind == "O" else array.dtype.kind
     if kind in "iu":
         array = array.astype(np.uint64 if kind == "u" else INT64)
-        fits = kind == "i" or array.max() <= np.iinfo(INT64).max
-        return array.astype(INT64 if fits else object)
+        return array.astype(INT64 if kind == "i" or array.max() <= 2**63 - 1 else object)
     if kind not in "OU":
         raise GraphFormatError(
             f"{where}: ids must be integers, strings or other hashable objects, not "
@@ -392,12 +387,11 @@ def _weights(column: Any, where: str) -> Array:
         return np.empty(0, INT64)
     kind = column.dtype.kind
     if kind not in "iuf":
-        remedy = (
-            "pandas.to_numeric(column) makes numbers of texts and objects, .astype('int64') of "
-            "booleans, .dt.total_seconds() of spans of time"
+        raise GraphFormatError(
+            f"{where}: weights must be integers or floats, not {column.dtype}; pandas.to_numeric("
+            "column) makes numbers of texts and objects, .astype('int64') of booleans, "
+            ".dt.total_seconds() of spans of time"
         )
-        message = f"{where}: weights must be integers or floats, not {column.dtype}; {remedy}"
-        raise GraphFormatError(message)
     # (of columns that are nullable, sparse or of Arrow, NumPy's would be objects)
     plain = isinstance(column.dtype, np.dtype)
     weights = column.to_numpy() if plain else column.to_numpy(dtype=f"{kind}8")
@@ -405,25 +399,6 @@ def _weights(column: Any, where: str) -> Array:
     unusable = ~(weights > -np.inf)
     _refuse(unusable, None, f"{where}:", "are NaN or minus infinity; a closed arc weighs +inf")
     return np.asarray(weights)
-
-
-def _number_ids(ids: Array) -> tuple[Array, Array]:
-    """Return the number of each id, in order of first appearance, and the distinct ids.
-
-    Raises
-    ------
-    TypeError
-        Some cannot be hashed.
-    """
-    if ids.dtype == INT64:
-        import pandas
-
-        numbers, distinct = pandas.factorize(ids)
-        return numbers, distinct
-    # alike is what the lookup of labels finds alike; to pandas 2 all texts end at a NUL
-    number_of: defaultdict[Any, int] = defaultdict(count().__next__)
-    numbers = np.fromiter(map(number_of.__getitem__, ids.tolist()), INT64, ids.size)
-    return numbers, np.fromiter(number_of, object, len(number_of))
 
 
 def _numbers(column: Any, name: str) -> Array:

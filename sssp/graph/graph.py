@@ -13,17 +13,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from types import MappingProxyType
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    ClassVar,
-    Literal,
-    NamedTuple,
-    Never,
-    SupportsIndex,
-    TypeVar,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Never, SupportsIndex, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -35,6 +25,7 @@ from sssp.graph.labels import Labels, Lookup, are_labels, as_labels, label_hint,
 from sssp.graph.sphere import HOW_TO_LOCATE, Sphere, points_of
 from sssp.graph.turns import Naming, Turns, make_turns
 from sssp.graph.weights import (
+    Change,
     Extremes,
     as_stored,
     closed_weight,
@@ -42,11 +33,10 @@ from sssp.graph.weights import (
     copy_open,
     extremes_after,
     extremes_of,
-    last_of_each,
     scale_weights,
     weight_column,
 )
-from sssp.kernels.dtypes import INDEX, INT32, WeightRange, distance_dtype
+from sssp.kernels.dtypes import INDEX, INT32, OFFSET, WeightRange, distance_dtype
 from sssp.kernels.locks import make_lock
 from sssp.loaders import write_arrays
 
@@ -67,13 +57,11 @@ FIELDS = (
     *("indptr", "indices", "weights", "arc_origin", "input_arcs", "directed"),
     *("parallel_arcs", "self_loops", "coordinates", "input", "about", "turns"),
 )
-#: what `Graph.free_device` calls last: whoever keeps memory of devices for no graph in particular
+#: functions that `Graph.free_device` calls last: they release device memory that no graph owns
 ON_FREE_DEVICE: list[Callable[[], None]] = []
 
 #: what to do about vertices that are ids, or labels
-NUMBER_IDS = (
-    "number the vertices so, and give their names as labels, or let Graph.from_dataframe do both"
-)
+NUMBER_IDS = "number the vertices so, with their names as labels, or use Graph.from_dataframe"
 NUMBER_LABELS = (
     "number the vertices in order of their labels, for instance with Graph.from_arcs([], [], [], "
     "labels=labels).vertices(tails), or let Graph.from_dataframe do it"
@@ -194,11 +182,11 @@ class Graph:
         from those of another graph. `fields` are the other attributes that are not computed.
         """
         self = object.__new__(cls)
-        made = isinstance(weights, np.ndarray)
         fields |= {"n": indptr.size - 1, "m": indices.size, "indptr": indptr, "indices": indices}
         fields |= {"coordinates": coordinates, "_labels": labels, "_row_arc": row_arc}
-        fields |= {"weights": weights} if made else {}
-        fields["_make_weights"] = None if made else weights
+        fields["_make_weights"] = None if isinstance(weights, np.ndarray) else weights
+        if fields["_make_weights"] is None:
+            fields["weights"] = weights
         fields |= {"_structure": {} if structure is None else structure, "_derived": {}}
         columns = {name: csr.freeze(column) for name, column in input.items()}
         fields |= {"input": MappingProxyType(columns), "about": MappingProxyType(dict(about))}
@@ -211,7 +199,7 @@ class Graph:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Compute the weights on first use: many graphs are never asked for them."""
+            """Compute the weights on first use, because many graphs never need them."""
             if name != "weights":
                 raise AttributeError(f"'Graph' object has no attribute {name!r}")
             return self._make_all_weights()
@@ -304,10 +292,8 @@ class Graph:
         head_column = check_arrays.integer_column(heads, "heads", advice)
         values = weight_column(weights)
         if not tail_column.size == head_column.size == values.size:
-            raise ValueError(
-                f"{tail_column.size} tails, {head_column.size} heads and {values.size} weights: "
-                "the three must be equally long"
-            )
+            sizes = f"{tail_column.size} tails, {head_column.size} heads and {values.size} weights"
+            raise ValueError(f"{sizes}: the three must be equally long")
         count = check_arrays.vertex_count(n, tail_column, head_column, coordinates, labels)
         names = as_labels(labels, count)
         try:
@@ -498,42 +484,39 @@ class Graph:
         """
         nodes = interop.nodes_of(G)
         edges = interop.edges_of(G, nodes, weight, default)
-        coordinates = interop.coordinates_of(G)
-        return cls.from_arcs(*edges, len(nodes), G.is_directed(), coordinates, nodes)
+        return cls.from_arcs(*edges, len(nodes), G.is_directed(), interop.coordinates_of(G), nodes)
 
     # -- what is computed on first use ---------------------------------------------------------
 
-    def _cached(self, key: str, build: Callable[[], T]) -> T:
+    def _cached(self, key: str, build: Callable[[], T], kept: dict[str, Any] | None = None) -> T:
         """Return the result of ``build()``, computed once for this graph, then kept.
 
         Parameters
         ----------
         key : str
-            Its name; whoever asks again under this name gets the same object.
+            Its name; later calls with this name return the same object.
         build : callable
             Called without arguments and under a lock, so at most once, however many threads
             ask. It may ask for other derived objects itself. If it raises, nothing is kept.
+        kept : dict, optional
+            Where results are kept; by default with this graph alone.
 
         Returns
         -------
         object
             What `build` returned the first time. It is not pickled or saved.
         """
-        # (a dictionary is asked first, which most calls need no more than)
-        return self._derived[key] if key in self._derived else self._keep(self._derived, key, build)
-
-    def _shared(self, key: str, build: Callable[[], T]) -> T:
-        """Return the result of ``build()``, kept for all graphs with the same arcs."""
-        kept = self._structure
-        return kept[key] if key in kept else self._keep(kept, key, build)
-
-    def _keep(self, kept: dict[str, Any], key: str, build: Callable[[], T]) -> T:
-        if key not in kept:
+        kept = self._derived if kept is None else kept
+        if key not in kept:  # (most calls need no lock)
             with self._lock:
                 # graphs that share have a lock each: if two build at once, the first to end counts
                 if key not in kept:
                     kept.setdefault(key, build())
         return kept[key]  # type: ignore[no-any-return]  # the key decides the type
+
+    def _shared(self, key: str, build: Callable[[], T]) -> T:
+        """Return the result of ``build()``, kept for all graphs with the same arcs."""
+        return self._cached(key, build, self._structure)
 
     def free_device(self) -> None:
         """Drop the copies of this graph on CUDA devices; the next call there makes new ones.
@@ -605,9 +588,7 @@ class Graph:
     @property
     def _rows_go_both_ways(self) -> bool:
         """Whether an input row stands for both directions: some arc and its reverse share a row."""
-        return self._shared(
-            "rows go both ways", lambda: not csr.rows_are_own(self.row_arc, self.arc_origin)
-        )
+        return self._shared("two ways", lambda: not csr.rows_are_own(self.row_arc, self.arc_origin))
 
     @property
     def _extremes(self) -> Extremes:
@@ -662,29 +643,21 @@ class Graph:
             e, m = turns.expansion, turns.expansion.indices.size
             if "rows" not in e.structure:
                 e.structure["rows"] = np.arange(m, dtype=csr.row_dtype(m))
-            return Graph._from_csr(
-                e.indptr,
-                e.indices,
-                lambda: turns.weigh(self.weights),
-                structure=e.structure,
-                arrivals=self.n,
-                arc_origin=e.structure["rows"],
-                input_arcs=m,
-                directed=True,
-                parallel_arcs=0,
-                self_loops=0,
-            )
+            rows = {"arc_origin": e.structure["rows"], "input_arcs": m, "directed": True}
+            rows |= {"parallel_arcs": 0, "self_loops": 0}
+            arcs = e.indptr, e.indices, lambda: turns.weigh(self.weights)
+            return Graph._from_csr(*arcs, structure=e.structure, arrivals=self.n, **rows)
 
         return self._cached("searched", build)
 
     def _searched_ends(self, begins: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the end vertices in the expansion, for the places where some trips begin."""
+        """Return the vertices where trips end in the expansion, for those where they begin."""
         assert self.turns is not None
         expansion = self.turns.expansion
         return expansion.end[expansion.vertex_of[begins]]
 
     def _first_vertices(self, count: int) -> Array:
-        """Return the vertices below `count`: one array for all versions, known by its identity."""
+        """Return the vertices below `count`: the same array for all versions of the graph."""
         return self._shared(f"first {count}", lambda: csr.freeze(np.arange(count)))
 
     @property
@@ -696,8 +669,7 @@ class Graph:
         def build() -> int | float:
             leads_on = np.diff(self.indptr) > 0
             leads_on[self._arrivals :] = True
-            inner = self.weights[leads_on[self.indices]]
-            return extremes_of(inner, np.empty(0, np.int64)).least
+            return extremes_of(self.weights[leads_on[self.indices]], np.empty(0, np.int64)).least
 
         return self._cached("least inner weight", build)
 
@@ -869,11 +841,12 @@ class Graph:
             raise ValueError(f"this graph has no coordinates; {HOW_TO_LOCATE}")
         if self.n == 0:
             raise ValueError("a graph without vertices has no nearest one")
-        points = points_of(*(frames.points_in(lon) if lat is None else (lon, lat)))
+        lons, lats = points_of(*(frames.points_in(lon) if lat is None else (lon, lat)))
         sphere = self._shared("sphere", lambda: Sphere(coordinates))
-        sphere.warn_if_far(points, stacklevel=3)
-        vertices, metres = sphere.nearest(points, np.inf if max_distance is None else max_distance)
-        if points.lon.ndim == 0:
+        sphere.warn_if_far(lons, lats, stacklevel=3)
+        farthest = np.inf if max_distance is None else max_distance
+        vertices, metres = sphere.nearest(lons, lats, farthest)
+        if lons.ndim == 0:
             return (int(vertices), float(metres)) if distance else int(vertices)
         return (vertices, metres) if distance else vertices
 
@@ -914,8 +887,7 @@ class Graph:
         tails = check_arrays.integer_column(us, "tails", advice)
         heads = check_arrays.integer_column(vs, "heads", advice)
         if tails.size != heads.size:
-            counts = f"{tails.size} tails and {heads.size} heads"
-            raise ValueError(f"{counts}: they must be equally many")
+            raise ValueError(f"{tails.size} tails and {heads.size} heads must be equally many")
         try:
             ends = check_arrays.ends_within(tails, heads, self.n)
         except VertexError as error:
@@ -947,29 +919,26 @@ class Graph:
         def build() -> Graph:
             stays = self.weights != closed_weight(self.weights.dtype)
             stays[self._loops[self.weights[self._loops] >= 0]] = False
-            loops = self.self_loops + extremes.idle
-            made = self._replace(turns=None, **self._keep_arcs(stays), self_loops=loops)
-            return self._carry_turns(made, np.where(stays, np.cumsum(stays) - 1, -1))
+            return self._keep_arcs(stays, self_loops=self.self_loops + extremes.idle)
 
         return self._cached("open part", build)
 
-    def _keep_arcs(self, stays: Array) -> dict[str, Any]:
-        """Return the CSR arrays of the arcs in a mask."""
-        *arcs, before = csr.compact(self.indptr, self.indices, self.weights, self.arc_origin, stays)
-        row_arc = None
+    def _keep_arcs(self, stays: Array, **changes: Any) -> Graph:
+        """Return the graph of the arcs in a mask, with their turns and some fields replaced."""
+        before = np.zeros(self.m + 1, csr.row_dtype(self.m))
+        np.cumsum(stays, out=before[1:])
+        fields = {name: getattr(self, name)[stays] for name in ("indices", "weights", "arc_origin")}
+        fields["indptr"] = before[self.indptr].astype(OFFSET)
+        places = before[:-1]
+        places[~stays] = -1
         if self._row_arc is not None:
-            places = before[:-1]
-            places[~stays] = -1
             row_arc = csr.move(self._row_arc, places)
             if self._rows_go_both_ways:
                 # one direction alone may be left; it then stands for the row
                 other = csr.move(csr.move(self._row_arc, self._twins), places)
                 row_arc = np.where(row_arc < 0, other, row_arc)
-        names = ("indptr", "indices", "weights", "arc_origin", "row_arc")
-        return dict(zip(names, (*arcs, row_arc), strict=True))
-
-    def _carry_turns(self, made: Graph, places: Array) -> Graph:
-        """Return `made` with this graph's turns; its arc ``places[a]`` is arc a here, -1: none."""
+            fields["row_arc"] = row_arc
+        made = self._replace(**fields | {"turns": None} | changes)
         if self.turns is None:
             return made
         turns = self.turns.carry_over(made.indptr, made.indices, places)
@@ -986,13 +955,11 @@ class Graph:
         indptr, tails, order = csr.transpose(self.indptr, self.indices)
         places = np.empty_like(order)
         places[order] = np.arange(self.m, dtype=order.dtype)
-        row_arc = None if self._row_arc is None else csr.move(self._row_arc, places)
-        weights, origins = csr.pick(self.weights, order), csr.pick(self.arc_origin, order)
-        ends = {"indptr": indptr, "indices": tails}
-        turns = None if self.turns is None else self.turns.reverse(places)
-        return self._replace(
-            **ends, weights=weights, arc_origin=origins, row_arc=row_arc, turns=turns
-        )
+        fields: dict[str, Any] = {"indptr": indptr, "indices": tails}
+        fields |= {name: csr.pick(getattr(self, name), order) for name in ("weights", "arc_origin")}
+        fields["row_arc"] = None if self._row_arc is None else csr.move(self._row_arc, places)
+        fields["turns"] = None if self.turns is None else self.turns.reverse(places)
+        return self._replace(**fields)
 
     def largest_component(self, connection: Literal["strong", "weak"] = "strong") -> Graph:
         """Return the largest connected part.
@@ -1034,14 +1001,15 @@ class Graph:
         vertices = np.flatnonzero(inside)
         kept = inside[self.tails] & inside[self.indices]
         number = np.cumsum(inside, dtype=INDEX) - 1
-        fields = self._keep_arcs(kept)
-        fields["indptr"] = np.append(fields["indptr"][:-1][inside], np.count_nonzero(kept))
-        fields["indices"] = number[fields["indices"]]
-        coordinates = None if self.coordinates is None else self.coordinates[vertices]
         own = vertices if self.labels is None else self.labels[vertices]
-        labels = as_labels(own, vertices.size)
-        made = self._replace(turns=None, **fields, coordinates=coordinates, labels=labels)
-        return self._carry_turns(made, np.where(kept, np.cumsum(kept) - 1, -1))
+        degrees = np.bincount(number[self.tails[kept]], minlength=vertices.size)
+        return self._keep_arcs(
+            kept,
+            indptr=csr.offsets(degrees),
+            indices=number[self.indices[kept]],
+            coordinates=None if self.coordinates is None else self.coordinates[vertices],
+            labels=as_labels(own, vertices.size),
+        )
 
     def with_weights(self, w: ArrayLike | None = None, *, rows: ArrayLike | None = None) -> Graph:
         """Return the graph with other weights on the same arcs.
@@ -1090,17 +1058,13 @@ class Graph:
         >>> g.with_weights(rows=[50, 10]).weights.tolist()
         [10]
         """
-        if (w is None) == (rows is None):
-            message = "with_weights takes one of w, a weight per arc, and rows=, per input row"
-            raise TypeError(message)
-        if rows is not None:
+        if rows is not None and w is None:
             return self._with_row_weights(weight_column(rows))
-        assert w is not None
+        if w is None or rows is not None:
+            raise TypeError("with_weights takes one of w, a weight per arc, and rows=, one per row")
         column = weight_column(w)
         if column.size != self.m:
-            raise ValueError(
-                f"{column.size} weights for {self.m} arcs; values per input row go in as rows="
-            )
+            raise ValueError(f"{column.size} weights for {self.m} arcs; rows= takes one per row")
         before = self.weights if self.closed_arcs else None
         copied = None if before is not None or self._loops.size else copy_open(column)
         weights, extremes = copied or (as_stored(column, before), None)
@@ -1113,29 +1077,25 @@ class Graph:
     def _with_row_weights(self, column: Array) -> Graph:
         if column.size != self.input_arcs:
             raise ValueError(
-                f"{column.size} weights for {self.input_arcs} input rows; "
-                "values per arc go in without rows="
+                f"{column.size} weights for {self.input_arcs} input rows; w= takes one per arc"
             )
         row_arc = self.row_arc
         values = as_stored(column, self.weights[row_arc] if self.closed_arcs else None)
         if self.self_loops:
-            self._refuse_negative_loops(values)
+            loops = self._shared("rows without arc", lambda: np.flatnonzero(row_arc < 0))
+            negative = loops[values[loops] < 0]
+            if negative.size:
+                raise NegativeWeightError(
+                    f"row {negative[0]} gets the weight {values[negative[0]]}, but is not an arc "
+                    f"of this graph, which dropped {self.self_loops} self-loops, none negative: "
+                    "a negative one is a negative cycle; make such a graph anew with from_arcs"
+                )
         if self._row_arc is None:
             return self._reweight(csr.pick(values, self.arc_origin))
         twins = self._twins if self._rows_go_both_ways else None
         origins, weights = csr.lightest_rows(row_arc, values, self.m, twins)
         directed = self.directed if twins is None else bool((twins < 0).any())
         return self._reweight(weights, arc_origin=origins, directed=directed)
-
-    def _refuse_negative_loops(self, values: Array) -> None:
-        rows = self._shared("rows without arc", lambda: np.flatnonzero(self.row_arc < 0))
-        negative = rows[values[rows] < 0]
-        if negative.size:
-            raise NegativeWeightError(
-                f"row {negative[0]} gets the weight {values[negative[0]]}, but is not an arc of "
-                f"this graph, which dropped {self.self_loops} self-loops as none was negative: "
-                "a negative one is a negative cycle: make such a graph anew with from_arcs"
-            )
 
     def with_changes(self, arcs: ArrayLike, weights: ArrayLike) -> Graph:
         """Return the graph with other weights on some arcs.
@@ -1168,11 +1128,10 @@ class Graph:
         """
         places = check_arrays.arc_column(arcs, self.m)
         check_arrays.refuse_mask(weights, "weights")
-        if np.ndim(weights) == 0:
-            one: Any = [weights]
-            column = np.broadcast_to(weight_column(one), places.shape)
-        else:
-            column = weight_column(weights)
+        given: Any = [weights] if np.ndim(weights) == 0 else weights
+        column = weight_column(given)
+        if given is not weights:
+            column = np.broadcast_to(column, places.shape)
         if column.size != places.size:
             raise ValueError(f"{column.size} weights for {places.size} arcs")
         values = as_stored(column, self.weights[places] if self.closed_arcs else None)
@@ -1208,13 +1167,12 @@ class Graph:
 
     def _change_at(self, places: Array, values: Array) -> Graph:
         """Return the graph with other weights of the same dtype at some positions."""
-        change = Change(self, *last_of_each(places, values))
+        change = Change.of(self, places, values)
         places, values = change.places, change.values
-        first: Change | None = change.from_base()
-        if first is not None and first.places.size > MOST_CHANGED * self.m:
-            first = None
+        whole = change.from_base()
+        first = whole if whole.places.size <= MOST_CHANGED * self.m else None
         weights: Any = first.apply if self.directed and first is not None else change.apply()
-        directed = self.directed or self._becomes_directed(weights, places)
+        directed = self._becomes_directed(weights, places)
         graph = self._reweight(weights, directed=directed, change=first)
         if not self._loops.size:
             before, after = self.weights[places], lambda: graph.weights
@@ -1225,9 +1183,7 @@ class Graph:
 
     def _becomes_directed(self, weights: Array, changed: Array) -> bool:
         """Return whether the graph is directed with `weights`, which changed at some positions."""
-        if self.directed:
-            return True
-        return not np.array_equal(weights[self._twins[changed]], weights[changed])
+        return self.directed or not np.array_equal(weights[self._twins[changed]], weights[changed])
 
     def scaled(self, factor: float) -> Graph:
         """Return the graph with integer weights ``rint(weights * factor)``.
@@ -1251,8 +1207,7 @@ class Graph:
         DistanceOverflowError
             A product does not fit int64.
         """
-        weights = scale_weights(self.weights, factor)
-        made = self.without_turns().with_weights(weights)
+        made = self.without_turns().with_weights(scale_weights(self.weights, factor))
         if self.turns is None:
             return made
         return made._reweight(made.weights, turns=self.turns.scale(factor))
@@ -1450,8 +1405,7 @@ class Graph:
             A graph with turns, which a NetworkX graph cannot hold.
         """
         self._refuse_turns("a NetworkX graph")
-        G: nx.DiGraph[Any] | nx.Graph[Any] = interop.to_networkx(self.without_closed_arcs())
-        return G
+        return interop.to_networkx(self.without_closed_arcs())  # type: ignore[no-any-return]
 
     def to_dataframe(self, values: Any, vertices: ArrayLike | None = None) -> Any:
         """Return a `pandas.DataFrame` of vertex labels and given values.
@@ -1625,11 +1579,10 @@ class Graph:
         """
         from sssp.graph.drawing import Style, draw_flows
 
-        style = Style(ax, extent, cmap, max_width, unit, title, credit)
-        return draw_flows(self, flow, style)
+        return draw_flows(self, flow, Style(ax, extent, cmap, max_width, unit, title, credit))
 
     def _credit(self, given: str | None) -> str:
-        """Return whose data this is, as given or else as the file says."""
+        """Return the attribution of the data: the given text, else that of the file."""
         return str(self.about.get("attribution", "") if given is None else given)
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -1689,36 +1642,3 @@ class Graph:
 
     def __delattr__(self, name: str) -> Never:
         raise AttributeError(f"a graph is immutable: {name} cannot be deleted")
-
-
-class Change(NamedTuple):
-    """The difference in weights between two graphs with the same arcs and dtype.
-
-    Attributes
-    ----------
-    graph : Graph
-        The other.
-    places : ndarray, shape (k,), int64
-        The arcs that may weigh something else, ascending.
-    values : ndarray, shape (k,)
-        What they weigh.
-    """
-
-    graph: Graph
-    places: Array
-    values: Array
-
-    def apply(self) -> Array:
-        """Return all weights."""
-        weights = self.graph.weights.copy()
-        weights[self.places] = self.values
-        return weights
-
-    def from_base(self) -> Change:
-        """Return the change relative to the graph that was changed first, or this change."""
-        before = self.graph._change
-        if before is None or before.values.dtype != self.values.dtype:
-            return self
-        places = np.concatenate([before.places, self.places])
-        values = np.concatenate([before.values, self.values])
-        return Change(before.graph, *last_of_each(places, values))

@@ -1,12 +1,11 @@
 """Conversion of a graph to the metadata and arrays of a ``.sssp`` file, and back.
 
-What is read is checked as if an enemy had written it: one pass over the arcs, and little more.
+Files are not trusted: all that is read is checked, in little more than one pass over the arcs.
 The bytes of the file, with their checksums, are in `sssp.loaders`.
 """
 
 from __future__ import annotations
 
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from sssp.graph.labels import Labels, are_plain, as_labels
 from sssp.graph.turns import unpack_turns
 from sssp.graph.weights import closed_count
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, OFFSET
+from sssp.loaders._files import Pathname
 
 Array = NDArray[Any]
 
@@ -53,9 +53,12 @@ def pack(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
         Labels that are neither integers nor strings.
     """
     meta = {name: fields[name] for name in ("directed", *_COUNTS)}
-    # Files of older releases do not have it: there the greatest number is a weight.
-    meta |= {"kind": _KIND, "closed_arcs": closed_count(fields["weights"])}
-    meta["about"] = fields["about"]
+    # (files of older releases have no closed_arcs: there the greatest number is a weight)
+    meta |= {
+        "kind": _KIND,
+        "about": fields["about"],
+        "closed_arcs": closed_count(fields["weights"]),
+    }
     arrays = {name: fields[name] for name in _ARC_ARRAYS}
     for name, column in fields["input"].items():
         if column.dtype == object:
@@ -63,9 +66,8 @@ def pack(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
             column = np.array([codes.setdefault(text, len(codes)) for text in column], INDEX)
             arrays[_TEXTS + name] = np.array(list(codes), str)
         arrays[_INPUT + name] = column
-    for name in ("row_arc", "coordinates"):
-        if fields[name] is not None:
-            arrays[name] = fields[name]
+    optional = {name: fields[name] for name in ("row_arc", "coordinates")}
+    arrays |= {name: array for name, array in optional.items() if array is not None}
     if fields["turns"] is not None:
         turns_meta, turns_arrays = fields["turns"].pack()
         meta, arrays = meta | turns_meta, arrays | turns_arrays
@@ -90,9 +92,7 @@ def pack(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
     return meta, arrays
 
 
-def unpack(
-    path: str | PathLike[str], meta: dict[str, Any], arrays: dict[str, Array]
-) -> dict[str, Any]:
+def unpack(path: Pathname, meta: dict[str, Any], arrays: dict[str, Array]) -> dict[str, Any]:
     """Return the fields of a graph from the arrays of `pack`; `path` is for messages.
 
     Raises
@@ -119,7 +119,8 @@ def unpack(
     if "closed_arcs" not in meta and weights.dtype == INT32 and np.iinfo(INT32).max in weights:
         # in a file of an older release the greatest number is a weight
         fields["weights"] = weights.astype(INT64)
-    fault = _shape_fault(fields) or _value_fault(fields) or _rows_fault(fields)
+    columns = [fields[name] for name in _ALL_ARRAYS]
+    fault = _array_fault(columns, fields["input_arcs"]) or _rows_fault(columns, fields["directed"])
     if fault:
         raise GraphFormatError(f"the arrays do not make a graph: {fault}", path=path)
     if meta.get("closed_arcs") not in (None, closed_count(fields["weights"])):
@@ -139,7 +140,7 @@ def unpack(
     return fields
 
 
-def _unpack_input(path: str | PathLike[str], arrays: dict[str, Array]) -> dict[str, Array]:
+def _unpack_input(path: Pathname, arrays: dict[str, Array]) -> dict[str, Array]:
     """Return the input columns; text columns hold Python strings, equal ones shared."""
     columns = {}
     for key in filter(lambda key: key.startswith(_INPUT), arrays):
@@ -153,25 +154,21 @@ def _unpack_input(path: str | PathLike[str], arrays: dict[str, Array]) -> dict[s
     return columns
 
 
-def _shape_fault(fields: dict[str, Any]) -> str | None:
-    """Name the first array of a wrong shape or dtype."""
-    indptr, indices, weights, arc_origin, row_arc = (fields[name] for name in _ALL_ARRAYS)
+def _array_fault(columns: list[Any], rows: int) -> str | None:
+    """Name the first array of a wrong shape or dtype, or with a value that is not allowed."""
+    indptr, indices, weights, arc_origin, row_arc = columns
     n, m = indptr.size - 1, indices.size
     right = {
         "indptr": 0 <= n <= MOST_VERTICES and _is(indptr, (n + 1,), OFFSET),
         "indices": _is(indices, (m,), INDEX),
         "weights": _is(weights, (m,), INT32, INT64, FLOAT64),
         "arc_origin": _is(arc_origin, (m,), INT32, INT64),
-        "row_arc": row_arc is None or _is(row_arc, (fields["input_arcs"],), INT32, INT64),
+        "row_arc": row_arc is None or _is(row_arc, (rows,), INT32, INT64),
     }
     wrong = [name for name, is_right in right.items() if not is_right]
-    return f"{wrong[0]} has another shape or dtype" if wrong else None
-
-
-def _value_fault(fields: dict[str, Any]) -> str | None:
-    """Name the first array with a value that is not allowed."""
-    indptr, indices, weights, arc_origin, row_arc = (fields[name] for name in _ALL_ARRAYS)
-    if not are_within(indices, 0, indptr.size - 1):
+    if wrong:
+        return f"{wrong[0]} has another shape or dtype"
+    if not are_within(indices, 0, n):
         return "a head is not a vertex"
     if not _are_in_order(indptr, indices):
         return "indptr does not lead through arcs in order of head, none of them parallel"
@@ -180,25 +177,25 @@ def _value_fault(fields: dict[str, Any]) -> str | None:
         np.all(weights > -np.inf) and np.all(weights.view(INT64) > np.iinfo(INT64).min)
     ):
         return "a weight is NaN, minus infinity or minus zero"
-    if not are_within(arc_origin, 0, fields["input_arcs"]):
+    if not are_within(arc_origin, 0, rows):
         return "arc_origin names a row that there is not"
-    if row_arc is not None and not are_within(row_arc, -1, indices.size):
+    if row_arc is not None and not are_within(row_arc, -1, m):
         return "row_arc names an arc that there is not"
     return None
 
 
-def _rows_fault(fields: dict[str, Any]) -> str | None:
+def _rows_fault(columns: list[Any], directed: bool) -> str | None:
     """Describe a fault in the rows of arcs, or the arcs of rows."""
-    indptr, indices, weights, arc_origin, row_arc = (fields[name] for name in _ALL_ARRAYS)
+    indptr, indices, weights, arc_origin, row_arc = columns
     own = row_arc is None or rows_are_own(row_arc, arc_origin)
-    if fields["directed"] and own:
+    if directed and own:
         return None
     twins = twins_of(indptr, indices)
     if row_arc is not None and not own:
         arcs = row_arc[arc_origin]
         if not ((arcs == np.arange(arcs.size)) | (arcs == twins)).all():
             return "row_arc does not lead back to the arcs"
-    if not fields["directed"] and not (
+    if not directed and not (
         np.all(twins >= 0)
         and np.array_equal(weights[twins], weights)
         and np.array_equal(arc_origin[twins], arc_origin)
@@ -211,9 +208,7 @@ def _is(array: Array, shape: tuple[int, ...], *dtypes: np.dtype[Any]) -> bool:
     return array.shape == shape and array.dtype in dtypes
 
 
-def _unpack_labels(
-    path: str | PathLike[str], n: int, meta: dict[str, Any], arrays: dict[str, Array]
-) -> Labels:
+def _unpack_labels(path: Pathname, n: int, meta: dict[str, Any], arrays: dict[str, Any]) -> Labels:
     first, labels = meta.get("first_label"), arrays.get("labels")
     if first is None and labels is None:
         return None

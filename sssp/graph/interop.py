@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from itertools import compress
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from sssp.errors import GraphFormatError, import_extra
 from sssp.graph.check_arrays import is_sparse
 from sssp.graph.frames import ANY_UNIT, COORDINATE_COLUMNS, MOST_DEGREES, excerpt
-from sssp.graph.weights import too_large, weight_column
-from sssp.kernels.dtypes import FLOAT64, INDEX, INT64
+from sssp.graph.weights import weight_column
+from sssp.kernels.dtypes import FLOAT64, INDEX
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -68,7 +68,21 @@ def edges_of(
     G: nx.Graph[Any], nodes: list[Any], weight: str, default: float | None
 ) -> tuple[Array, Array, Array]:
     """Return tails, heads and weights of a NetworkX graph, in order of ``G.edges(keys=True)``."""
-    degrees, ends, values = _adjacency(G, weight, _MISSING if default is None else default)
+    # the number of edges at each node, their other ends and their attributes
+    degrees: list[int] = []
+    ends: list[Any] = []
+    values: list[Any] = []
+    is_multigraph, given = G.is_multigraph(), _MISSING if default is None else default
+    for _, neighbours in G.adjacency():
+        before = len(values)
+        if is_multigraph:
+            for neighbour, parallel in neighbours.items():
+                ends.extend([neighbour] * len(parallel))
+                values.extend([data.get(weight, given) for data in parallel.values()])
+        else:
+            ends.extend(neighbours)
+            values.extend([data.get(weight, given) for data in neighbours.values()])
+        degrees.append(len(values) - before)
     vertex_of = {node: vertex for vertex, node in enumerate(nodes)}
     tails = np.repeat(np.arange(len(nodes), dtype=INDEX), degrees)
     heads = np.fromiter(map(vertex_of.__getitem__, ends), INDEX, len(ends))
@@ -79,62 +93,35 @@ def edges_of(
     return tails, heads, _edge_weights(nodes, tails, heads, values, weight)
 
 
-def _adjacency(
-    G: nx.Graph[Any], weight: str, default: Any
-) -> tuple[list[int], list[Any], list[Any]]:
-    """Return the number of edges at each node, their other ends and their attributes."""
-    degrees: list[int] = []
-    ends: list[Any] = []
-    values: list[Any] = []
-    is_multigraph = G.is_multigraph()
-    for _, neighbours in G.adjacency():
-        before = len(values)
-        if is_multigraph:
-            for neighbour, parallel in neighbours.items():
-                ends.extend([neighbour] * len(parallel))
-                values.extend([data.get(weight, default) for data in parallel.values()])
-        else:
-            ends.extend(neighbours)
-            values.extend([data.get(weight, default) for data in neighbours.values()])
-        degrees.append(len(values) - before)
-    return degrees, ends, values
-
-
 def _edge_weights(
     nodes: list[Any], tails: Array, heads: Array, values: list[Any], weight: str
 ) -> Array:
     """Return an attribute of edges as weights, after checking that every edge has it."""
 
-    def edges(are_odd: list[bool] | Array, *, with_values: bool = True) -> str:
-        def show(place: int) -> str:
-            edge = f"({nodes[tails[place]]!r}, {nodes[heads[place]]!r})"
-            return f"{edge}: {values[place]!r}" if with_values else edge
+    def show_ends(place: int) -> str:
+        return f"({nodes[tails[place]]!r}, {nodes[heads[place]]!r})"
 
-        return excerpt(are_odd, "edges", show)
+    def edges(are_odd: list[bool] | Array) -> str:
+        return excerpt(are_odd, "edges", lambda place: f"{show_ends(place)}: {values[place]!r}")
 
     kinds = set(map(type, values))
     if type(_MISSING) in kinds:
         missing = [value is _MISSING for value in values]
         raise GraphFormatError(
-            f"{edges(missing, with_values=False)} lack the attribute {weight!r}; name "
+            f"{excerpt(missing, 'edges', show_ends)} lack the attribute {weight!r}; name "
             "another with weight=, or give such edges a weight with default="
         )
     if not all(issubclass(kind, Real) for kind in kinds):
         other = [not isinstance(value, Real) for value in values]
         raise GraphFormatError(f"the attribute {weight!r} of {edges(other)} is not a number")
-    dtype = INT64 if all(issubclass(kind, Integral) for kind in kinds) else FLOAT64
-    try:
-        weights = np.fromiter(values, dtype, len(values))
-    except OverflowError as error:
-        raise too_large(values, dtype) from error
+    weights = weight_column(values)
     unusable = ~(weights > -np.inf)
     if unusable.any():
         raise GraphFormatError(
             f"the attribute {weight!r} of {edges(unusable)} is not a weight; a closed edge has "
             "weight +inf"
         )
-    # integers beside infinities stay integers
-    return weight_column(values) if np.isinf(weights).any() else weights
+    return weights
 
 
 def coordinates_of(G: nx.Graph[Any]) -> Array | None:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.errors import VertexError, join_briefly, quote
-from sssp.graph.check_arrays import refuse_mask
+from sssp.graph.check_arrays import is_integer, refuse_mask
 
 _INT64 = np.iinfo(np.int64)
 _EXAMPLES = 3
@@ -63,7 +63,16 @@ def as_labels(labels: Any, n: int) -> Labels:
         span = range(int(array[0]), int(array[-1]) + 1) if n else range(0)
         if span.stop - span.start == n and are_plain(span) and np.all(np.diff(array) == 1):
             return span
-    _check_unique(array)
+        ordered = np.sort(array)
+        repeated = ordered[1:][ordered[1:] == ordered[:-1]].tolist()
+    else:
+        try:
+            counts = Counter(array.tolist())
+        except TypeError as error:
+            raise TypeError(f"labels must be hashable: {error}") from error
+        repeated = [label for label, count in counts.items() if count > 1]
+    if repeated:
+        raise ValueError(f"the label {quote(repeated[0])} stands for more than one vertex")
     return array
 
 
@@ -137,9 +146,7 @@ def _as_array(labels: Any) -> Array:
         return _array_of_values(array.tolist())
     if array.dtype.kind == "U":
         return array.copy()
-    if array.dtype.kind == "i" or (
-        array.dtype.kind == "u" and (array.size == 0 or array.max() <= _INT64.max)
-    ):
+    if array.dtype.kind == "i" or (array.dtype.kind == "u" and array.max(initial=0) <= _INT64.max):
         return array.astype(np.int64)
     raise TypeError(f"labels must be integers, strings or objects, not {array.dtype}")
 
@@ -158,25 +165,9 @@ def _array_of_values(values: list[Any]) -> Array:
     return np.fromiter(values, object, len(values))
 
 
-def _check_unique(array: Array) -> None:
-    if array.dtype.kind == "i":
-        ordered = np.sort(array)
-        repeated = ordered[1:][ordered[1:] == ordered[:-1]].tolist()
-    else:
-        try:
-            counts = Counter(array.tolist())
-        except TypeError as error:
-            raise TypeError(f"labels must be hashable: {error}") from error
-        repeated = [label for label, count in counts.items() if count > 1]
-    if repeated:
-        raise ValueError(f"the label {quote(repeated[0])} stands for more than one vertex")
-
-
 def _as_integer(label: Any) -> int:
     if isinstance(label, bool | np.bool_) or not hasattr(label, "__index__"):
-        raise TypeError(
-            f"the vertices of this graph go by integers, not by {label!r} ({type(label).__name__})"
-        )
+        raise TypeError(f"the vertices go by integers, not by {label!r} ({type(label).__name__})")
     return index(label)
 
 
@@ -187,26 +178,18 @@ def _as_integers(labels: ArrayLike) -> NDArray[np.int64]:
         return np.zeros(array.shape, np.int64)
     kind = array.dtype.kind
     if array.ndim == 1 and (kind == "O" or (kind == "f" and isinstance(labels, list | tuple))):
-        array = _integers_among(np.asarray(labels, object).tolist(), array)
+        # NumPy makes objects of large integers, and floats of one beside a uint64
+        values = np.asarray(labels, object).tolist()
+        if all(map(is_integer, values)):
+            for value in values:
+                if not _INT64.min <= value <= _INT64.max:
+                    raise VertexError(f"no vertex has the label {value}")
+            array = np.array(values, np.int64)
     if array.dtype.kind not in "iu":
-        message = f"the vertices of this graph go by integers, not by an array of {array.dtype}"
-        raise TypeError(message)
+        raise TypeError(f"the vertices of this graph go by integers, not by {array.dtype}")
     if array.dtype.kind == "u" and array.max() > _INT64.max:
         raise VertexError(f"no vertex has the label {array.max()}")
     return array.astype(np.int64)
-
-
-def _integers_among(values: list[Any], array: Array) -> Array:
-    """Return values as int64 if all are integers, else as the array that NumPy made of them.
-
-    It makes objects of large ones, and floats of one beside a uint64.
-    """
-    if not all(isinstance(value, Integral) and not isinstance(value, bool) for value in values):
-        return array
-    for value in values:
-        if not _INT64.min <= value <= _INT64.max:
-            raise VertexError(f"no vertex has the label {value}")
-    return np.array(values, np.int64)
 
 
 class _RangeLookup:
@@ -274,9 +257,8 @@ class _HashLookup:
             raise TypeError(f"{quote(label)} cannot be a label: {error}") from error
         if vertex is None:
             shown = join_briefly(map(quote, self._labels[:_EXAMPLES].tolist()))
-            more = ", ..." if self._labels.size > _EXAMPLES else ""
-            message = f"no vertex has the label {quote(label)}; the labels are {shown}{more}"
-            raise VertexError(message)
+            shown += ", ..." if self._labels.size > _EXAMPLES else ""
+            raise VertexError(f"no vertex has the label {quote(label)}; the labels are {shown}")
         return vertex
 
     def find_all(self, labels: Iterable[Any]) -> NDArray[np.int64]:

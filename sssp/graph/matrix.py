@@ -64,8 +64,7 @@ def weight_range(matrix: NDArray[Any]) -> WeightRange:
     least = 0 if least == math.inf else least
     if floats:
         return WeightRange(FLOAT64, float(least), float(greatest))
-    limits = np.iinfo(INT64)
-    if greatest > limits.max:
+    if greatest > np.iinfo(INT64).max:
         raise DistanceOverflowError(f"weight {greatest} does not fit int64")
     return WeightRange(integer_dtype(least, greatest), int(least), int(greatest))
 

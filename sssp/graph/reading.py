@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from os import PathLike
 from typing import Any, overload
 
 import numpy as np
@@ -15,6 +14,7 @@ from sssp.graph.graph import Graph
 from sssp.graph.graph_file import unpack
 from sssp.kernels.dtypes import OFFSET
 from sssp.loaders import ArcList, RoadNetwork, read_any, read_co, read_weights
+from sssp.loaders._files import Pathname
 
 Array = NDArray[Any]
 
@@ -25,24 +25,21 @@ BELIEVED_VERTICES, BELIEVED_VERTICES_PER_ARC = 1 << 25, 64
 
 @overload
 def read_graph(
-    path: str | PathLike[str], *, coordinates: str | PathLike[str] | None = None, also: None = None
+    path: Pathname, *, coordinates: Pathname | None = None, also: None = None
 ) -> Graph: ...
 
 
 @overload
 def read_graph(
-    path: str | PathLike[str],
-    *,
-    coordinates: str | PathLike[str] | None = None,
-    also: Mapping[str, str | PathLike[str]],
+    path: Pathname, *, coordinates: Pathname | None = None, also: Mapping[str, Pathname]
 ) -> tuple[Graph, dict[str, Array]]: ...
 
 
 def read_graph(
-    path: str | PathLike[str],
+    path: Pathname,
     *,
-    coordinates: str | PathLike[str] | None = None,
-    also: Mapping[str, str | PathLike[str]] | None = None,
+    coordinates: Pathname | None = None,
+    also: Mapping[str, Pathname] | None = None,
 ) -> Graph | tuple[Graph, dict[str, Array]]:
     """Read a graph from a file, and further costs of its arcs from others.
 
@@ -106,8 +103,8 @@ def read_graph(
 
 def graph_of(
     content: ArcList | RoadNetwork | tuple[dict[str, Any], dict[str, Array]],
-    path: str | PathLike[str],
-    coordinates: str | PathLike[str] | None,
+    path: Pathname,
+    coordinates: Pathname | None,
 ) -> Graph:
     """Return the graph in a file's content, as `sssp.loaders.read_any` returns it.
 

@@ -28,13 +28,6 @@ SLACK = 1e-12
 MOST_LONGITUDE, MOST_LATITUDE = 360, 90
 
 
-class Points(NamedTuple):
-    """Points in degrees: two float64 arrays of the same shape."""
-
-    lon: Array
-    lat: Array
-
-
 class Box(NamedTuple):
     """A box of longitudes and latitudes in degrees."""
 
@@ -78,40 +71,43 @@ class Sphere:
         self.box = require_degrees(coordinates)
         self.tree = _tree(_on_unit_sphere(*coordinates.T))
 
-    def nearest(self, points: Points, max_distance: float) -> tuple[Array, Array]:
+    def nearest(self, lon: Array, lat: Array, max_distance: float) -> tuple[Array, Array]:
         """Return the nearest vertex of every point and its distance in metres.
 
         Farther than `max_distance` there is none: -1, at distance inf.
         """
-        places = _on_unit_sphere(points.lon.ravel(), points.lat.ravel())
+        if not is_real(max_distance):
+            raise TypeError(f"max_distance must be a number of metres, not {max_distance!r}")
+        if not max_distance >= 0:
+            raise ValueError(f"max_distance must be a number of metres >= 0, not {max_distance!r}")
+        places = _on_unit_sphere(lon.ravel(), lat.ravel())
         # neighbours one after the other find what they need in the cache
         order = _tree(places).indices if len(places) > 1 else slice(None)
-        bound = _chord_of(max_distance) + SLACK
+        bound = 2 * np.sin(min(max_distance / EARTH_RADIUS, np.pi) / 2) + SLACK
         chords, vertices = np.empty(len(places)), np.empty(len(places), INT64)
         chords[order], vertices[order] = self.tree.query(places[order], distance_upper_bound=bound)
         metres = _metres_of(chords)
         none = (vertices == self.size) | (metres > max_distance)
         vertices[none], metres[none] = -1, np.inf
-        return vertices.reshape(points.lon.shape), metres.reshape(points.lon.shape)
+        return vertices.reshape(lon.shape), metres.reshape(lon.shape)
 
-    def warn_if_far(self, points: Points, stacklevel: int) -> None:
+    def warn_if_far(self, lon: Array, lat: Array, stacklevel: int) -> None:
         """Warn if all points lie far outside, as with longitude and latitude swapped."""
         margin = max(self.box.extent, FAR)
-        if points.lon.size == 0 or self.box.holds(*points, margin).any():
+        if lon.size == 0 or self.box.holds(lon, lat, margin).any():
             return
-        what = "the point lies" if points.lon.size == 1 else f"all {points.lon.size} points lie"
-        lon, lat = (column.ravel()[0] for column in points)
-        swapped = self.box.holds(points.lat, points.lon, margin).any()
+        what = "the point lies" if lon.size == 1 else f"all {lon.size} points lie"
+        swapped = self.box.holds(lat, lon, margin).any()
         why = "are they swapped? longitude comes first" if swapped else "is it another region?"
         warnings.warn(
-            f"{what} far outside the graph of {self.box}: the first is at longitude {lon:.6g}, "
-            f"latitude {lat:.6g}; {why}",
+            f"{what} far outside the graph of {self.box}: the first is at longitude "
+            f"{lon.flat[0]:.6g}, latitude {lat.flat[0]:.6g}; {why}",
             UserWarning,
             stacklevel=stacklevel,
         )
 
 
-def points_of(lon: ArrayLike, lat: ArrayLike) -> Points:
+def points_of(lon: ArrayLike, lat: ArrayLike) -> tuple[Array, Array]:
     """Check longitudes and latitudes, and broadcast them against each other.
 
     Raises
@@ -123,17 +119,26 @@ def points_of(lon: ArrayLike, lat: ArrayLike) -> Points:
     """
     refuse_mask(lon, "lon")
     refuse_mask(lat, "lat")
-    points = Points(*np.broadcast_arrays(np.asarray(lon, FLOAT64), np.asarray(lat, FLOAT64)))
-    _refuse(~(np.isfinite(points.lon) & np.isfinite(points.lat)), points, "must be finite numbers")
-    _refuse(~_are_degrees(*points), points, "must be degrees, longitude first")
-    return points
+    lons, lats = np.broadcast_arrays(np.asarray(lon, FLOAT64), np.asarray(lat, FLOAT64))
+    for right, demand in (
+        (np.isfinite(lons) & np.isfinite(lats), "must be finite numbers"),
+        (are_degrees(lons, lats), "must be degrees, longitude first"),
+    ):
+        if right.all():
+            continue
+        first, what = int(np.argmin(right)), "the point"
+        if right.ndim:
+            row = tuple(map(int, np.unravel_index(first, right.shape))) if right.ndim > 1 else first
+            what = f"{np.count_nonzero(~right)} of {right.size} points are not: row {row}"
+        point = float(lons.flat[first]), float(lats.flat[first])
+        raise ValueError(f"lon and lat {demand}; {what} is {point}")
+    return lons, lats
 
 
 def mercator(degrees: Array) -> Array:
     """Return longitudes and latitudes, shape (k, 2), on the map of Mercator's, in metres."""
     lon, lat = np.radians(degrees).T
-    places: Array = EARTH_RADIUS * np.stack([lon, np.arcsinh(np.tan(lat))], axis=1)
-    return places
+    return EARTH_RADIUS * np.stack([lon, np.arcsinh(np.tan(lat))], axis=1)
 
 
 def require_degrees(coordinates: Array) -> Box:
@@ -147,7 +152,7 @@ def require_degrees(coordinates: Array) -> Box:
     if not len(coordinates):
         return Box(0, 0, 0, 0)
     box = Box(*coordinates.min(axis=0).tolist(), *coordinates.max(axis=0).tolist())
-    if not _are_degrees(*coordinates.T).all():
+    if not are_degrees(*coordinates.T).all():
         raise ValueError(
             f"the coordinates of this graph, {box}, are no degrees, longitude first; if they are "
             "projected, make the graph with degrees"
@@ -162,32 +167,11 @@ def metres_between(degrees: Array, starts: Array, ends: Array) -> Array:
 
 
 def _metres_of(chords: Array) -> Array:
-    metres: Array = 2 * EARTH_RADIUS * np.arcsin(np.minimum(chords / 2, 1))
-    return metres
+    return 2 * EARTH_RADIUS * np.arcsin(np.minimum(chords / 2, 1))
 
 
-def _chord_of(metres: float) -> float:
-    """Return the chord of the unit sphere for a length on the earth."""
-    if not is_real(metres):
-        raise TypeError(f"max_distance must be a number of metres, not {metres!r}")
-    if not metres >= 0:
-        raise ValueError(f"max_distance must be a number of metres, 0 or more, not {metres!r}")
-    return float(2 * np.sin(min(metres / (2 * EARTH_RADIUS), np.pi / 2)))
-
-
-def _refuse(wrong: Array, points: Points, demand: str) -> None:
-    if not wrong.any():
-        return
-    first = int(np.argmax(wrong))
-    what = "the point"
-    if wrong.ndim:
-        place = first if wrong.ndim == 1 else tuple(map(int, np.unravel_index(first, wrong.shape)))
-        what = f"{np.count_nonzero(wrong)} of {wrong.size} points are not: row {place}"
-    lon, lat = (float(column.ravel()[first]) for column in points)
-    raise ValueError(f"lon and lat {demand}; {what} is ({lon}, {lat})")
-
-
-def _are_degrees(lon: Array, lat: Array) -> Any:
+def are_degrees(lon: Array, lat: Array) -> Any:
+    """Return which points are possible longitudes and latitudes in degrees."""
     return (np.abs(lon) <= MOST_LONGITUDE) & (np.abs(lat) <= MOST_LATITUDE)
 
 

@@ -16,8 +16,9 @@ sequence (Aho and Corasick 1975). All else is a table of turns between states.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,7 +80,7 @@ class Expansion:
     structure: dict[str, Any] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"structure": {}}
+        return {name: getattr(self, name) for name in self.__dataclass_fields__} | {"structure": {}}
 
     @property
     def n(self) -> int:
@@ -87,7 +88,7 @@ class Expansion:
         return self.end.size
 
     def are_steps(self, vertices: Array) -> NDArray[np.bool_]:
-        """Return which vertices of a path count: an arrival repeats the copy before it."""
+        """Return which vertices of a path are steps: an arrival only repeats the copy before it."""
         stays = vertices >= self.n
         stays[~stays] = ~self.split[vertices[~stays]]
         return stays
@@ -96,14 +97,10 @@ class Expansion:
         """Return the user's vertices along a path."""
         return self.vertex_of[vertices[self.are_steps(vertices)]]
 
-    @property
+    @cached_property
     def priced(self) -> NDArray[np.int32]:
-        """Arcs whose weight is not simply that of their user's arc, ascending."""
-        kept: NDArray[np.int32] | None = self.structure.get("priced")
-        if kept is None:
-            kept = np.flatnonzero((self.arc_of < 0) | (self.turn_of >= 0)).astype(INDEX)
-            self.structure["priced"] = kept
-        return kept
+        """Arcs that have no arc of the user's graph, or begin with a turn that has a cost."""
+        return np.flatnonzero((self.arc_of < 0) | (self.turn_of >= 0)).astype(INDEX)
 
     def values_of_arcs(self, values: Array) -> Array:
         """Return for each arc of the expansion the value of its user's arc, 0 if it has none."""
@@ -113,18 +110,10 @@ class Expansion:
         """Return the reversed expansion; `places` are the new positions of the user's arcs."""
         indptr, indices, order = csr.transpose(self.indptr, self.indices)
         arc_of = np.append(places, -1).astype(INDEX)[self.arc_of[order]]
-        return replace(
-            self,
-            indptr=indptr,
-            indices=indices,
-            arc_of=arc_of,
-            turn_of=self.turn_of[order],
-            begin=self.end,
-            end=self.begin,
-            after=None,
-            rows_come_first=bool((self.begin == np.arange(self.n)).all()),
-            structure={},
-        )
+        fields: dict[str, Any] = {"indptr": indptr, "indices": indices, "arc_of": arc_of}
+        fields |= {"begin": self.end, "end": self.begin, "after": None, "structure": {}}
+        first = bool((self.begin == np.arange(self.n)).all())
+        return replace(self, **fields, turn_of=self.turn_of[order], rows_come_first=first)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -227,11 +216,11 @@ class Turns:
 
     @property
     def cost_something(self) -> bool:
-        """Whether some turn costs something and is not forbidden."""
+        """Return whether some turn has a cost and is not forbidden."""
         return bool(((self.costs > 0) & (self.costs != closed_weight(self.costs.dtype))).any())
 
     def paid(self, loads: NDArray[np.float64]) -> float:
-        """Return what turns cost flows on the arcs of the expansion, all together."""
+        """Return the sum of turn costs times flows on the arcs of the expansion."""
         if not self.cost_something:
             return 0.0
         costs = np.append(self.costs, self.costs.dtype.type(0))[self.expansion.turn_of]
@@ -241,14 +230,11 @@ class Turns:
         """Return the turns with costs as integers or floats, as weights of a dtype need."""
         if (weights.kind == "f") == (self.costs.dtype.kind == "f"):
             return self
-        if weights.kind == "f":
-            costs, floor = converted(self.costs, FLOAT64), converted(self.floor, FLOAT64)
-        else:
-            costs, floor = (as_costs(c, "turn", True) for c in (self.costs, self.floor))
+        costs, floor = (as_costs(c, "turn", weights.kind != "f") for c in (self.costs, self.floor))
         return replace(self, costs=costs, floor=floor)
 
     def with_row_costs(self, values: Any, weights: Array) -> Turns:
-        """Return the turns with other costs in the rows of the table, before arcs of weights."""
+        """Return the turns with other costs of table rows, checked against the weights of arcs."""
         column = as_costs(values, "row", self.costs.dtype.kind == "i")
         if column.size != self.rows:
             raise ValueError(
@@ -266,10 +252,9 @@ class Turns:
 
     def without_costs(self) -> Turns:
         """Return the turns that are forbidden; all others are free."""
-        is_free = self.costs != closed_weight(self.costs.dtype)
-        costs, floor = np.where(is_free, 0, self.costs), np.zeros_like(self.floor)
-        costs = costs.astype(self.costs.dtype)
-        return replace(self, costs=costs, floor=floor, lightest=self.lightest[:0])
+        never = closed_weight(self.costs.dtype)
+        costs = np.where(self.costs == never, never, never.dtype.type(0))
+        return replace(self, costs=costs, floor=np.zeros_like(self.floor), lightest=NOTHING)
 
     def forbid_at(self, indptr: Array, heads: Array, vertices: Array) -> Turns:
         """Return the turns of a graph with these arcs where no path may pass some vertices."""
@@ -278,17 +263,13 @@ class Turns:
         into = np.flatnonzero(is_closed[heads])
         counts = np.diff(indptr)[heads[into]]
         out, stays = csr.spread(indptr[heads[into]], counts), ~is_closed[heads[self.into]]
-        turn = np.full(out.size, self.costs.size)
-        never = closed_weight(self.costs.dtype)
-        return _expand_turns(
-            indptr,
-            heads,
-            vars(self)
-            | {"into": np.concatenate([self.into[stays], np.repeat(into, counts)])}
-            | {"out": np.concatenate([self.out[stays], out])}
-            | {"turn": np.concatenate([self.turn[stays], turn])}
-            | {"costs": np.append(self.costs, never)},
-        )
+        changed = {
+            "into": np.append(self.into[stays], np.repeat(into, counts)),
+            "out": np.append(self.out[stays], out),
+            "turn": np.append(self.turn[stays], np.full(out.size, self.costs.size)),
+            "costs": np.append(self.costs, closed_weight(self.costs.dtype)),
+        }
+        return _expand_turns(indptr, heads, vars(self) | changed)
 
     def scale(self, factor: float) -> Turns:
         """Return the turns with integer costs ``rint(costs * factor)``."""
@@ -310,28 +291,19 @@ class Turns:
         ways = [tuple(places[list(way)].tolist()) for way in self.ways]
         met = np.zeros(self.costs.size + 1, np.bool_)
         met[self.turn[kept]] = True
-        return _expand_turns(
-            indptr,
-            indices,
-            vars(self)
-            | {"into": into[kept], "out": out[kept], "turn": self.turn[kept]}
-            | {"row_turn": np.where(met[self.row_turn], self.row_turn, -1)}
-            | {"ways": tuple(way for way in ways if min(way) >= 0)}
-            | {"lightest": self.lightest[places[: self.lightest.size] >= 0]},
-        )
+        fields = vars(self) | {"into": into[kept], "out": out[kept], "turn": self.turn[kept]}
+        fields["row_turn"] = np.where(met[self.row_turn], self.row_turn, -1)
+        fields["ways"] = tuple(way for way in ways if min(way) >= 0)
+        fields["lightest"] = self.lightest[places[: self.lightest.size] >= 0]
+        return _expand_turns(indptr, indices, fields)
 
     def reverse(self, places: Array) -> Turns:
         """Return the turns of the reversed graph; `places` are the new positions of arcs."""
         turned = _reverse(vars(self), places.astype(INDEX))
         order = np.lexsort((turned["out"], turned["into"]))
-        turned |= {"into": turned["into"][order], "out": turned["out"][order]}
-        return replace(
-            self,
-            **turned,
-            turn=self.turn[order],
-            backward=not self.backward,
-            expansion=self.expansion.reverse(places),
-        )
+        turned |= {name: turned[name][order] for name in ("into", "out")}
+        turned |= {"turn": self.turn[order], "expansion": self.expansion.reverse(places)}
+        return replace(self, **turned, backward=not self.backward)
 
     def pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return the turns as metadata and arrays for a file."""
@@ -353,19 +325,12 @@ def unpack_turns(
     """
     if "turns_backward" not in meta:
         return None
-    names = [*ARRAYS, "ways", "way_sizes"]
-    fields: dict[str, Any] = {name: arrays.get(f"turns_{name}", NOTHING) for name in names}
-    into, out, turn, costs, floor, link_row, link_turn, row_turn, light, ways, sizes = (
-        fields.values()
-    )
+    columns = [arrays.get(f"turns_{name}", NOTHING) for name in (*ARRAYS, "ways", "way_sizes")]
+    into, out, turn, costs, floor, link_row, link_turn, row_turn, light, ways, sizes = columns
     m, tails = indices.size, csr.tails_of(indptr)
-    whole = all(
-        column.ndim == 1 and column.dtype.kind == "i"
-        for name, column in fields.items()
-        if name not in ("costs", "floor", "lightest")
-    )
+    integers = (into, out, turn, link_row, link_turn, row_turn, ways, sizes)
     right = (
-        whole
+        all(column.ndim == 1 and column.dtype.kind == "i" for column in integers)
         and type(meta["turns_backward"]) is bool
         and into.size == out.size == turn.size
         and link_row.size == link_turn.size
@@ -388,15 +353,11 @@ def unpack_turns(
         follows = indices[ways[:-1]] == tails[ways[1:]]
         order = np.lexsort((out, into))
         apart = np.diff(into[order]) | np.diff(out[order])
-        right = (
-            bool((indices[into] == tails[out]).all())
-            and bool(follows[inner[1:]].all())
-            and bool(apart.all())
-        )
+        right = all(kept.all() for kept in (indices[into] == tails[out], follows[inner[1:]], apart))
     if not right:
         raise GraphFormatError("the turns are not those of this graph", path=path)
+    fields: dict[str, Any] = dict(zip(ARRAYS, columns, strict=False))
     fields |= {"ways": lists, "backward": meta["turns_backward"]}
-    del fields["way_sizes"]
     return _expand_turns(indptr, indices, fields)
 
 
@@ -416,7 +377,7 @@ class Naming(NamedTuple):
 
     @property
     def called(self) -> str:
-        """The word for the names of arcs, for messages."""
+        """Return the noun for names of arcs, for messages."""
         return "input row" if self.by_row else "arc"
 
     def both_ways(self, names: Array) -> Array:
@@ -431,12 +392,7 @@ class Naming(NamedTuple):
 
 
 def make_turns(
-    naming: Naming,
-    table: Any,
-    cost: Callable[[Array], Any] | Any,
-    u_turns: float | None,
-    ways: Sequence[Any] | None,
-    lightest: float,
+    naming: Naming, table: Any, cost: Any, u_turns: float | None, ways: Any, lightest: float
 ) -> Turns:
     """Return the turns that the arguments of `Graph.with_turns` describe."""
     graph, m = naming.graph, naming.graph.m
@@ -540,14 +496,13 @@ def as_costs(values: Any, what: str, integral: bool) -> Array:
     # (written so that NaN is refused)
     refuse(~(column >= 0), "costs of turns are numbers of 0 or more, inf to forbid")
     if not integral:
-        costs = column.astype(FLOAT64)
-        return converted(column, FLOAT64) if column.dtype == INT64 else costs
+        return converted(column, FLOAT64) if column.dtype == INT64 else column.astype(FLOAT64)
     forbidden = column == np.inf
     finite = np.where(forbidden, column.dtype.type(0), column)
     if finite.size and int(finite.max()) >= 2**63:
         place = int(finite.argmax())
         raise DistanceOverflowError(
-            f"the cost of {what} {place} is {column[place]}, which does not fit int64"
+            f"the cost {column[place]} of {what} {place} does not fit int64"
         )
     if column.dtype.kind != "f":
         return column.astype(INT64)
@@ -563,19 +518,15 @@ def _read_table(naming: Naming, table: Any) -> tuple[tuple[Array, Array], Array,
     """Return the columns from, to, cost and kind of a table of turns."""
     if table is None:
         table = ([], [], [])
-    if isinstance(table, tuple):
-        if len(table) not in (3, 4):
-            raise TypeError(
-                "a table of turns is a DataFrame with columns 'from', 'to', 'cost', or a tuple of "
-                f"these three arrays (and 'kind'), not a tuple of {len(table)}"
-            )
+    if isinstance(table, tuple) and len(table) in (3, 4):
         columns = dict(zip(COLUMNS, table, strict=False))
     elif hasattr(table, "columns"):
         columns = {name: table[name].to_numpy() for name in COLUMNS if name in table.columns}
     else:
         raise TypeError(
             "a table of turns is a pandas DataFrame with columns 'from', 'to', 'cost' (and "
-            f"'kind'), or a tuple of three arrays, not {type(table).__name__}"
+            "'kind'), or a tuple of these arrays, not "
+            + (f"a tuple of {len(table)}" if isinstance(table, tuple) else type(table).__name__)
         )
     missing = {"from", "to", *(() if "kind" in columns else ("cost",))} - columns.keys()
     if missing:
@@ -585,17 +536,12 @@ def _read_table(naming: Naming, table: Any) -> tuple[tuple[Array, Array], Array,
     kinds = np.asarray(columns.get("kind", np.full(size, "cost")), object)
     for row, kind in enumerate(kinds.ravel().tolist()):
         if kind not in KINDS:
-            raise ValueError(
-                f"the kind of row {row} is {kind!r}: a kind of turn is 'cost', 'no' or 'only'"
-            )
-    priced = kinds == "cost"
+            raise ValueError(f"the kind of row {row} is {kind!r}, not 'cost', 'no' or 'only'")
     given = check_arrays.number_array(columns.get("cost", np.zeros(size)), "costs of turns")
     if not ends[1].size == kinds.size == given.size == size:
         raise ValueError("the columns of a table of turns must be equally long")
-    values = np.zeros(size, INT64 if naming.integral else FLOAT64)
-    if not priced.all():  # (what the others cost is not looked at)
-        given = np.where(priced, given, 0)
-    values[:] = as_costs(given, "row", naming.integral)
+    # (what rows of other kinds cost is not looked at)
+    values = as_costs(np.where(kinds == "cost", given, 0), "row", naming.integral)
     return (ends[0], ends[1]), values, kinds
 
 
@@ -607,17 +553,16 @@ def _arc_names(naming: Naming, names: Any, what: str) -> Array:
     end = naming.graph.input_arcs if naming.by_row else naming.graph.m
     if column.ndim != 1 or column.dtype.kind not in "iu":
         given = np.asarray(names, object).ravel().tolist()
-        odd = [row for row, name in enumerate(given) if not check_arrays.is_integer(name)]
+        odd = (row for row, name in enumerate(given) if not check_arrays.is_integer(name))
+        row = next(odd, 0)
         raise TypeError(
-            f"{what} of turns must be a column of integers, {naming.called}s; row "
-            f"{min(odd, default=0)} is not"
+            f"{what} of turns must be a column of integers, {naming.called}s; row {row} is not"
         )
     outside = (column < 0) | (column >= end)
     if outside.any():
         row = int(np.argmax(outside))
         raise IndexError(
-            f"{what} of row {row} of the turns is {column[row]}, and there are {end} "
-            f"{naming.called}s"
+            f"{what} of row {row} of turns is {column[row]}, and there are {end} {naming.called}s"
         )
     return column.astype(INT64)
 
@@ -703,8 +648,7 @@ def _lightest_weights(naming: Naming, share: float) -> Array:
         return NOTHING
     if naming.graph.least_weight < 0:
         raise ValueError("lightest= needs weights of 0 or more: else a U-turn may pay anywhere")
-    is_open = weights != closed_weight(weights.dtype)
-    least = np.where(is_open, weights, 0) * share
+    least = np.where(weights == closed_weight(weights.dtype), 0, weights) * share
     return np.ceil(least).astype(INT64) if naming.integral else least.astype(FLOAT64)
 
 
@@ -769,26 +713,23 @@ def _angles(graph: Any, into: Array, out: Array) -> Array:
 # ---- the expansion
 
 
-class _States(NamedTuple):
-    """States of a search with turns: the last arc, and the forbidden way that has begun.
+def _states_of(indptr: Array, heads: Array, fields: dict[str, Any]) -> tuple[Array, ...]:
+    """Return the states of a search with turns (Aho and Corasick 1975).
 
-    `arcs` of all states, of which the first are the arcs alone; and what is special of the arcs
-    that follow: from `state` over `out` to state `to` (-1: forbidden), with `turn` (-1: free).
+    A state is the last arc, and the forbidden way that has begun.
+
+    Returns
+    -------
+    arcs : ndarray
+        The last arc of every state; the first m states are the arcs alone.
+    state, out, to, turn : ndarray
+        Transitions that are not free: from `state` over arc `out` to state `to` (-1: forbidden),
+        with `turn` (-1: free).
     """
-
-    arcs: Array
-    state: Array
-    out: Array
-    to: Array
-    turn: Array
-
-
-def _states_of(indptr: Array, heads: Array, fields: dict[str, Any]) -> _States:
-    """Return the states of a table of turns and of forbidden ways (Aho and Corasick 1975)."""
     m, whole = heads.size, set(fields["ways"])
     into, out, turn = (np.asarray(fields[name], INT64) for name in ("into", "out", "turn"))
     if not whole:
-        return _States(np.arange(m), into, out, out, turn)
+        return np.arange(m), into, out, out, turn
     begun = sorted({way[:k] for way in whole for k in range(2, len(way))})
     number = {way: m + i for i, way in enumerate(begun)}
     driven = {(way[0],): way[0] for way in whole} | number
@@ -812,7 +753,7 @@ def _states_of(indptr: Array, heads: Array, fields: dict[str, Any]) -> _States:
     usual = (into[own], out[own], out[own], turn[own])
     columns = (np.concatenate(pair) for pair in zip(usual, special, strict=True))
     arcs = np.concatenate([np.arange(m), np.array([way[-1] for way in begun], INT64)])
-    return _States(arcs, *columns)
+    return arcs, *columns
 
 
 @njit
@@ -908,10 +849,10 @@ def _reverse(fields: dict[str, Any], places: Array) -> dict[str, Any]:
 def _expand(indptr: Array, heads: Array, fields: dict[str, Any]) -> Expansion:
     """Return the expansion of a graph with turns; see the top of this file."""
     n, tails = indptr.size - 1, csr.tails_of(indptr).astype(INT64)
-    states = _states_of(indptr, heads, fields)
-    ends = heads[states.arcs].astype(INT64)
-    order = np.lexsort((states.out, states.state))
-    state, out, to, turn = (np.ascontiguousarray(column[order]) for column in states[1:])
+    arcs, *special = _states_of(indptr, heads, fields)
+    ends = heads[arcs].astype(INT64)
+    order = np.lexsort((special[1], special[0]))
+    state, out, to, turn = (np.ascontiguousarray(column[order]) for column in special)
     first = csr.offsets(np.bincount(state, minlength=ends.size))
     in_states = np.argsort(ends, kind="stable")
     group, leaders = np.zeros(ends.size, INT64), np.zeros(ends.size, INT64)
@@ -953,23 +894,20 @@ def _expand(indptr: Array, heads: Array, fields: dict[str, Any]) -> Expansion:
     arrivals = np.concatenate([np.repeat(groups, counts[groups]), extra])
     nothing = np.full(away.size + arrivals.size, -1)
     starts = [n + which, begin[tails[away]], n + np.arange(leader.size), begin[extra]]
-    _, indices, _, rows, _, _ = csr.build_csr(
-        size,
-        np.concatenate(starts).astype(INDEX),
-        np.concatenate([place[leads], place[away], arrivals]).astype(INDEX),
-        np.zeros(leads.size + nothing.size, INDEX),
+    there = np.concatenate([place[leads], place[away], arrivals]).astype(INDEX)
+    first_arcs, indices, _, rows, _, _ = csr.build_csr(
+        size, np.concatenate(starts).astype(INDEX), there, np.zeros(there.size, INDEX)
     )
     arc_of = np.concatenate([arcs, away, nothing[: arrivals.size]])[rows].astype(INDEX)
     turn_of = np.concatenate([turns, nothing])[rows].astype(INDEX)
-    first_arcs = csr.offsets(np.bincount(np.concatenate(starts), minlength=size))
+
     street = np.arange(size)
     alone = np.bincount(place, minlength=size) == 1
     alone[:n] = False
     twins = csr.twins_of(indptr, heads)
     one = np.flatnonzero(twins > np.arange(heads.size))
-    here, there = place[one], place[twins[one]]
-    both = alone[here] & alone[there]
-    street[there[both]] = here[both]
+    both = one[alone[place[one]] & alone[place[twins[one]]]]
+    street[place[twins[both]]] = place[both]
     return Expansion(
         first_arcs, indices, arc_of, turn_of, vertex_of, begin, np.arange(n), split, street,
         place[: heads.size],

@@ -28,12 +28,6 @@ def closed_weight(dtype: np.dtype[Any]) -> Any:
     return unreached(dtype)
 
 
-def closed_mask(weights: Array) -> Array | None:
-    """Return a mask of the closed arcs among weights; None if there are none."""
-    closed = closed_weight(weights.dtype)
-    return weights == closed if weights.size and weights.max() == closed else None
-
-
 def closed_count(weights: Array) -> int:
     """Return the number of closed arcs among weights."""
     return int(np.count_nonzero(weights == closed_weight(weights.dtype)))
@@ -46,28 +40,27 @@ def weight_column(values: ArrayLike) -> Array:
     if column.ndim != 1:
         raise ValueError(f"weights must be one-dimensional, not of shape {column.shape}")
     if column.dtype.kind == "O" or not hasattr(values, "dtype"):
-        column = _exact(column, values)
+        # NumPy makes floats or objects of large Python integers, and floats of empty lists
+        if column.size == 0:
+            return column.astype(INT64)
+        if column.dtype.kind in "fO":
+            column = _exact_numbers(column, values)
     if column.dtype.kind not in "iubf":
         raise TypeError(f"weights must be integers or floats, not {column.dtype}")
     return column
 
 
-def _exact(column: Array, values: Any) -> Array:
-    """Refuse floats that NumPy has made from large Python integers, or from empty lists."""
-    if column.size == 0:
-        return column.astype(INT64)
-    if column.dtype.kind not in "fO":
-        return column
-    if _are_integers(values):
-        try:
+def _exact_numbers(column: Array, values: Any) -> Array:
+    """Return Python numbers as integers if all finite ones are, else as floats or as they are."""
+    others = [value for value in values if not isinstance(value, Integral)]
+    whole = all(isinstance(value, Real) and value == math.inf for value in others)
+    try:
+        if whole and len(others) < column.size:
             return np.array([int(v) if v != math.inf else _INT64.max for v in values], INT64)
-        except OverflowError:
-            raise too_large(values, INT64) from None
-    if column.dtype.kind == "O" and all(isinstance(value, Real) for value in values):
-        try:
+        if column.dtype.kind == "O" and all(isinstance(value, Real) for value in values):
             return column.astype(FLOAT64)
-        except OverflowError:
-            raise too_large(values, FLOAT64) from None
+    except OverflowError:
+        raise too_large(values, INT64 if whole else FLOAT64) from None
     return column
 
 
@@ -75,13 +68,6 @@ def too_large(values: Iterable[Any], dtype: np.dtype[Any]) -> DistanceOverflowEr
     """Return the error for Python numbers that do not fit a dtype."""
     worst = max((value for value in values if abs(value) < math.inf), key=abs)
     return DistanceOverflowError(f"weight {worst} does not fit {dtype}")
-
-
-def _are_integers(values: Any) -> bool:
-    """Return whether all finite Python numbers are integers, and there is one."""
-    others = [value for value in values if not isinstance(value, Integral)]
-    infinite = all(isinstance(value, Real) and value == math.inf for value in others)
-    return infinite and len(others) < len(values)
 
 
 _INT64, _INT32 = np.iinfo(INT64), np.iinfo(INT32)
@@ -156,10 +142,9 @@ def integer_dtype(least: int | float, greatest: int | float) -> np.dtype[Any]:
 
 def converted(weights: Array, dtype: np.dtype[Any]) -> Array:
     """Return stored weights in another dtype that holds them; closed arcs stay closed."""
-    result = weights.astype(dtype)
-    closed = closed_mask(weights) if result.dtype != weights.dtype else None
-    if closed is not None:
-        result[closed] = closed_weight(dtype)
+    result, closed = weights.astype(dtype), closed_weight(weights.dtype)
+    if dtype != weights.dtype and weights.size and weights.max() == closed:
+        result[weights == closed] = closed_weight(dtype)
     return result
 
 
@@ -221,32 +206,61 @@ def extremes_of(weights: Array, loops: Array) -> Extremes:
     """Return extremes and counts of weights; `loops` are the positions of the self-loops."""
     if weights.size == 0:
         return Extremes(0, 0, 0, 0)
-    greatest = weights.max()
-    has_closed = greatest == closed_weight(weights.dtype)
-    if not has_closed and not loops.size:
-        return Extremes(weights.min().item(), greatest.item(), 0, 0)
+    greatest, closed = weights.max(), closed_weight(weights.dtype)
     if not loops.size:
-        lowest = weights.dtype.type(-np.inf if weights.dtype.kind == "f" else -greatest - 1)
-        least, most, count = _extremes_kernel(weights, greatest, lowest)
-        return (
-            Extremes(0, 0, count, 0) if count == weights.size else Extremes(least, most, count, 0)
-        )
-    taken = weights != greatest if has_closed else np.ones(weights.size, np.bool_)
+        if greatest != closed:
+            return Extremes(weights.min().item(), greatest.item(), 0, 0)
+        lowest = weights.dtype.type(-np.inf if weights.dtype.kind == "f" else -closed - 1)
+        least, most, count = _extremes_kernel(weights, closed, lowest)
+        least, most = (0, 0) if count == weights.size else (least, most)
+        return Extremes(least, most, count, 0)
+    taken = weights != closed
     idle = loops[taken[loops] & (weights[loops] >= 0)]
     count = weights.size - int(np.count_nonzero(taken))
     taken[idle] = False
     left = weights[taken]
-    if left.size == 0:
-        return Extremes(0, 0, count, idle.size)
-    return Extremes(left.min().item(), left.max().item(), count, idle.size)
+    least, most = (left.min().item(), left.max().item()) if left.size else (0, 0)
+    return Extremes(least, most, count, idle.size)
 
 
-def last_of_each(places: Array, values: Array) -> tuple[Array, Array]:
-    """Return the distinct places, ascending, and the last value given for each."""
-    if places.size == 1:
-        return places.copy(), values.copy()
-    places, last = np.unique(places[::-1], return_index=True)
-    return places, values[::-1][last]
+class Change(NamedTuple):
+    """The difference in weights between two graphs with the same arcs and dtype.
+
+    Attributes
+    ----------
+    graph : Graph
+        The other.
+    places : ndarray, shape (k,), int64
+        The arcs that may weigh something else, ascending.
+    values : ndarray, shape (k,)
+        What they weigh.
+    """
+
+    graph: Any
+    places: Array
+    values: Array
+
+    @classmethod
+    def of(cls, graph: Any, places: Array, values: Array) -> Change:
+        """Return the change of some weights; for a place given twice the last value counts."""
+        if places.size == 1:
+            return cls(graph, places.copy(), values.copy())
+        places, last = np.unique(places[::-1], return_index=True)
+        return cls(graph, places, values[::-1][last])
+
+    def apply(self) -> Array:
+        """Return all weights."""
+        weights: Array = self.graph.weights.copy()
+        weights[self.places] = self.values
+        return weights
+
+    def from_base(self) -> Change:
+        """Return the change relative to the graph that was changed first, or this change."""
+        before = self.graph._change
+        if before is None or before.values.dtype != self.values.dtype:
+            return self
+        places = np.append(before.places, self.places)
+        return Change.of(before.graph, places, np.append(before.values, self.values))
 
 
 def extremes_after(
@@ -294,31 +308,18 @@ def scale_weights(weights: Array, factor: float) -> Array:
         raise TypeError(f"the factor must be one number, not {type(factor).__name__}")
     if not (math.isfinite(factor) and factor > 0):
         raise ValueError(f"the factor must be a finite number above zero, not {factor}")
-    closed = closed_mask(weights)
-    if closed is None:
-        return _scale(weights, factor)
+    is_open = weights != closed_weight(weights.dtype)
+    part = weights[is_open]
     scaled = np.full(weights.size, closed_weight(INT64))
-    scaled[~closed] = _scale(weights[~closed], factor)
-    return scaled
-
-
-def _scale(weights: Array, factor: float) -> Array:
-    if weights.size == 0:
-        return np.empty(0, INT64)
+    if part.size == 0:
+        return scaled
     whole = weights.dtype.kind == "i" and factor == int(factor)
-    if whole:
-        multiple = int(factor)
-        extremes = [int(weights.min()) * multiple, int(weights.max()) * multiple]
-        if _INT64.min <= extremes[0] and extremes[1] < _INT64.max:
-            return weights.astype(INT64) * multiple
-    else:
-        with np.errstate(over="ignore"):
-            products = np.rint(weights * float(factor))
-        extremes = [products.min().item(), products.max().item()]
-        # (2^63 is a float, iinfo.max is not.)
-        if extremes[0] >= -(2.0**63) and extremes[1] < 2.0**63:
-            return products.astype(INT64)
-    raise DistanceOverflowError(
-        f"weights from {weights.min()} to {weights.max()} times {factor} do not fit int64; "
-        "take a smaller factor"
-    )
+    times = int(factor) if whole else float(factor)
+    least, greatest = part.min().item(), part.max().item()
+    if not (_INT64.min <= least * times and greatest * times < _INT64.max):
+        raise DistanceOverflowError(
+            f"weights from {least} to {greatest} times {factor} do not fit int64; "
+            "take a smaller factor"
+        )
+    scaled[is_open] = part.astype(INT64) * times if whole else np.rint(part * times)
+    return scaled

@@ -129,26 +129,23 @@ def _words(function: Any, seen: dict[int, int]) -> Iterator[str]:
     for part in (code, *(value for value in code.co_consts if isinstance(value, types.CodeType))):
         yield part.co_code.hex()
         yield repr([value for value in part.co_consts if not isinstance(value, types.CodeType)])
-    for name in code.co_names:
-        # a module or a class of another file is in the stamp, or has a version
-        if isinstance(scope.get(name), NUMBERS) or hasattr(scope.get(name), "py_func"):
-            yield name
-            yield from _value(scope[name], seen)
-    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    # a module or a class of another file is in the stamp, or has a version
+    used = [
+        (name, scope[name])
+        for name in code.co_names
+        if isinstance(scope.get(name), NUMBERS) or hasattr(scope.get(name), "py_func")
+    ]
+    for name, value in used + list(zip(code.co_freevars, cells, strict=True)):
         yield name
-        yield from _value(cell.cell_contents, seen)
-
-
-def _value(value: Any, seen: dict[int, int]) -> Iterator[str]:
-    """Yield the parts of a value that a kernel uses, for a digest."""
-    function = getattr(value, "py_func", value)
-    if not isinstance(function, types.FunctionType):
-        yield repr(value)
-    elif id(function) in seen:
-        yield str(seen[id(function)])
-    else:
-        yield repr(sorted(getattr(value, "targetoptions", {}).items()))
-        yield from _words(function, seen)
+        helper = getattr(value, "py_func", value)
+        if not isinstance(helper, types.FunctionType):
+            yield repr(value)
+        elif id(helper) in seen:
+            yield str(seen[id(helper)])
+        else:
+            yield repr(sorted(getattr(value, "targetoptions", {}).items()))
+            yield from _words(helper, seen)
 
 
 def load_array_functions(package: str) -> None:

@@ -8,8 +8,8 @@ deleted as soon as something newer stands beside it.
 A file is written under another name first and holds a checksum: of processes that write the same
 entry at once one wins, and what is cut off or damaged reads as not there.
 
-Entries run as code. So a folder is used only if it belongs to this user or to root and nobody else
-may write there, on systems that tell (POSIX).
+Entries run as code. So a folder is used only if it belongs to this user or to root and no other
+user may write there, on systems that tell (POSIX).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import contextlib
 import functools
 import hashlib
 import os
+import platform
 import shutil
 import stat
 import sys
@@ -220,8 +221,7 @@ def _note_use(folder: Path) -> None:
 
 def _mark() -> str:
     """Return the name of the file whose time tells when this host last used the folder."""
-    host = os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
-    return f"{USED}{zlib.crc32(host.encode()):08x}"
+    return f"{USED}{zlib.crc32(platform.node().encode()):08x}"
 
 
 @functools.cache

@@ -144,5 +144,4 @@ class WeightRange(NamedTuple):
                 f"a weight of {self.largest} is too large: integer weights must stay below "
                 f"2**62 - 1; use {ROUNDED}"
             )
-        narrow = self.largest < infinity(INT32) and asked != INT64
-        return (INT32, INT64) if narrow else (INT64,)
+        return (INT32, INT64) if self.largest < infinity(INT32) and asked != INT64 else (INT64,)

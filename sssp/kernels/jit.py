@@ -34,7 +34,7 @@ def njit_with(*, slp_vectorize: bool = False, **options: Any) -> Callable[[Any],
     callable
         The decorator, which makes a dispatcher of a function.
     """
-    # a way in from C, which nobody takes
+    # (no entry for calls from C, which is never used)
     options = {"nogil": True, "no_cfunc_wrapper": True} | options
 
     def decorate(function: Callable[..., Any]) -> Any:

@@ -26,13 +26,12 @@ def on_terminal() -> bool:
 
 
 class Compiling:
-    """Prints once a process, on a terminal or in a notebook, that compilation takes long."""
+    """Messages on a terminal or in a notebook, once a process, that compilation takes long."""
 
-    def __init__(self) -> None:
-        self._timer: threading.Timer | None = None
-        self._depth = 0
-        self._told = False
-        self._begun, self._spent = 0.0, 0.0
+    _timer: threading.Timer | None = None
+    _depth = 0
+    _told = False
+    _begun, _spent = 0.0, 0.0
 
     def begin(self) -> None:
         """Record that compilation begins; calls may be nested."""

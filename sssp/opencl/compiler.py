@@ -93,7 +93,7 @@ def flaw_of(device: Any) -> str:
 
 @cache
 def _compiler_flaw(pointer: int) -> str:
-    """Return why a device cannot compile the least program; empty if it can.
+    """Return why a device cannot compile a minimal program; empty if it can.
 
     PoCL 3.0 fails so on processors that are newer than its compiler.
     """
@@ -127,7 +127,8 @@ class Device:
         self.name = f"opencl:{number} ({self.facts.name.strip()})"
         self.context = cl.Context([self.facts])
         self.is_cpu = bool(self.facts.type & cl.device_type.CPU)
-        self._programs: dict[Any, Any] = {}
+        #: compiled, by the name of the file in `sssp.opencl.matrix` and the macros
+        self.programs: dict[Any, Any] = {}
 
     def check(self, dtype: np.dtype[Any]) -> None:
         """Refuse number types that the device does not support.
@@ -156,23 +157,8 @@ class Device:
                 f"a matrix takes {nbytes:,} bytes in one piece, of which {self.name} gives {most:,}"
             )
 
-    def program(self, file: str, macros: dict[str, Any]) -> Any:
-        """Return the program of a file in `sssp.opencl.matrix`, compiled once for given macros."""
-        key = file, *macros.items()
-        with _lock:
-            if key not in self._programs:
-                lines = [f"#define {name} {value}" for name, value in macros.items()]
-                text = (files("sssp.opencl.matrix") / f"{file}.cl").read_text(encoding="utf-8")
-                with warnings.catch_warnings():  # of whatever a compiler has to say
-                    warnings.simplefilter("ignore", cl.CompilerWarning)
-                    program = cl.Program(self.context, "\n".join([*lines, text]))
-                    self._programs[key] = program.build("-cl-std=CL1.2")
-            return self._programs[key]
 
-
-@cache
-def _device(number: int) -> Device:
-    return Device(number)
+_device = cache(Device)
 
 
 class DeviceQueue:
@@ -184,9 +170,21 @@ class DeviceQueue:
         self._queue = cl.CommandQueue(self.device.context)
 
     def kernel(self, file: str, name: str, **macros: Any) -> Any:
-        """Return a kernel for this call; ``kernel(items, group, *arguments)`` queues it."""
+        """Return a kernel for this call; ``kernel(items, group, *arguments)`` queues it.
+
+        The program of its file is compiled once for given macros.
+        """
+        device, key = self.device, (file, *macros.items())
+        with _lock:
+            if key not in device.programs:
+                lines = [f"#define {name} {value}" for name, value in macros.items()]
+                text = (files("sssp.opencl.matrix") / f"{file}.cl").read_text(encoding="utf-8")
+                with warnings.catch_warnings():  # of a compiler
+                    warnings.simplefilter("ignore", cl.CompilerWarning)
+                    program = cl.Program(device.context, "\n".join([*lines, text]))
+                    device.programs[key] = program.build("-cl-std=CL1.2")
         # (the arguments of a kernel are a part of it, so that threads must not share one)
-        kernel = cl.Kernel(self.device.program(file, macros), name)
+        kernel = cl.Kernel(device.programs[key], name)
         return lambda items, group, *arguments: kernel(self._queue, items, group, *arguments)
 
     def empty(self, entries: int, dtype: np.dtype[Any]) -> Buffer:
@@ -242,15 +240,16 @@ def number_macros(dtype: np.dtype[Any], entries: int) -> dict[str, Any]:
     Sums of integers are those of unsigned ones, which wrap; those of signed ones must not.
     """
     number, integer = NUMBERS[dtype]
-    unsigned = dtype.kind == "i"
     bound = "INFINITY" if dtype.kind == "f" else int(infinity(dtype))
-    many = number if entries == 1 else f"{number}{entries}"
+    length = "" if entries == 1 else entries
+    many = f"{number}{length}"
+    wraps = f"as_{many}(as_u{many}(x) + as_u{many}(y))"
     return {
         "T": number,
         "TV": many,
         "I": integer,
-        "IV": integer if entries == 1 else f"{integer}{entries}",
+        "IV": f"{integer}{length}",
         "VEC": entries,
         "INF": f"({number})({bound})",
-        "ADD(x, y)": f"as_{many}(as_u{many}(x) + as_u{many}(y))" if unsigned else "((x) + (y))",
+        "ADD(x, y)": wraps if dtype.kind == "i" else "((x) + (y))",
     }

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter
+from timeit import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,7 +106,10 @@ def choose_tile(
             return tiles[int(kept)]
     except (OSError, ValueError, IndexError) as error:
         warn_once("the tile that was measured cannot be read, and is measured again: %s", error)
-    seconds = [_least_seconds(partial(measure, tile)) for tile in tiles]
+    seconds = []
+    for run in (partial(measure, tile) for tile in tiles):
+        run()  # compiles
+        seconds.append(min(repeat(run, timer=perf_counter, number=1, repeat=TRIALS)))
     best = int(np.argmin(seconds))
     try:
         cache_files.write(name, str(best).encode())
@@ -116,13 +120,3 @@ def choose_tile(
             error,
         )
     return tiles[best]
-
-
-def _least_seconds(run: Callable[[], None]) -> float:
-    run()  # compiles
-    found = []
-    for _ in range(TRIALS):
-        start = perf_counter()
-        run()
-        found.append(perf_counter() - start)
-    return min(found)

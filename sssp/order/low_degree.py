@@ -79,7 +79,7 @@ def peel_kernel(indptr, indices, vertices, heights, eliminated, stop):
 def list_arcs_kernel(first, last, indptr, indices, vertices, heads, following, stop):
     """Link the arcs between remaining vertices into lists, for tails from `first` to `last`.
 
-    Who has a neighbour outside must stay: another task's it may be.
+    A vertex with a neighbour outside is kept: that neighbour may belong to another task.
 
     - ``vertices``: `START` and `LISTED` are written.
     - ``heads``, ``following`` uint32, shape (m,): of a record, the head, and the next record of its

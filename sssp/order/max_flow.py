@@ -79,7 +79,7 @@ def _hops_kernel(starts, heads, source, hops, queue, stop):
         for arc in range(starts[tail], starts[tail + 1]):
             head = heads[arc]
             before = hops[head]
-            # (without a jump that nobody can predict: what is not new gets overwritten)
+            # (without an unpredictable branch: a vertex that is not new gets overwritten)
             queue[size] = head
             size += before == NONE
             hops[head] = min(before, far)
@@ -413,12 +413,6 @@ def _side_by_sinks(flow, row, turn):
     return BETWEEN if out or flow[row, KIND] == SINK else NEAR
 
 
-@njit_uncounted
-def _side_beyond(kind):
-    """Return the side of a vertex outside the band: far for sinks, near for the others."""
-    return FAR if kind == SINK else NEAR
-
-
 @njit
 def cut_kernel(starts, heads, hops, direction, share, best, scratch, part, stop):
     """Find the better of the two extreme minimum cuts along a direction; return its score.
@@ -443,7 +437,9 @@ def cut_kernel(starts, heads, hops, direction, share, best, scratch, part, stop)
     far = 0
     for v in range(n):
         row = place[v]
-        part[v] = _side_by_sources(flow, row, turn) if row < SINK else _side_beyond(row)
+        # (outside the band sinks are far, all others near)
+        beyond = FAR if row == SINK else NEAR
+        part[v] = _side_by_sources(flow, row, turn) if row < SINK else beyond
         far += part[v] == FAR
     least = min(far, n - value - far)
     turn += 1
@@ -455,7 +451,8 @@ def cut_kernel(starts, heads, hops, direction, share, best, scratch, part, stop)
         least = min(far, n - value - far)
         for v in range(n):
             row = place[v]
-            part[v] = _side_by_sinks(flow, row, turn) if row < SINK else _side_beyond(row)
+            beyond = FAR if row == SINK else NEAR
+            part[v] = _side_by_sinks(flow, row, turn) if row < SINK else beyond
     score = value / max(least, 0.5)
     if score < best[0]:
         best[0] = score

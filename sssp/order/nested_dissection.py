@@ -30,7 +30,7 @@ first in the order to its last, and a range of arcs; its two parts take its plac
 arrays, theirs in the first one again, and so on. So nothing is allocated on the way down.
 
 A kernel that may take longer than a few milliseconds reads ``stop``, one word that all threads
-share, and returns early once it is set: then nobody looks at what it has written.
+share, and returns early once it is set: its results are not read then.
 """
 
 from __future__ import annotations
@@ -352,16 +352,26 @@ def _dissect_kernel(core, pieces, first, last, row, widest, hops, scratch, part,
 Routine = Generator[list[Any], list[Any], None]
 
 
-class _Tasks:
-    """Runs generators side by side in the caller's thread; only kernels run in other threads."""
+class _Elimination:
+    """Computes the elimination order of one graph.
 
-    def __init__(self, threads: int) -> None:
+    Generators run side by side in the caller's thread; only kernels run in other threads.
+    """
+
+    def __init__(
+        self, graph: Core, widest: int, advance: Callable[[int], object], threads: int
+    ) -> None:
+        self.graph, self.widest, self.advance = graph, widest, advance
         self.executor = Pool(threads)
         #: what kernels read
         self.stop = np.zeros(1, np.int64)
-        #: whose results they are, and which of them
+        #: by future: the generator that waits for it, the list of its results, and the place there
         self.pending: dict[Future[Any], tuple[Routine, list[Any], int]] = {}
         self.missing: dict[Routine, int] = {}
+        #: what is eliminated in advance, in order
+        self.low: list[NDArray[np.uint32]] = []
+        #: the core's vertices, and their order
+        self.vertices = self.order = np.empty(0, VERTEX)
 
     def go_on(self, routine: Routine, results: list[Any] | None = None) -> None:
         """Resume a generator with the results of its calls, and submit its next calls."""
@@ -374,10 +384,10 @@ class _Tasks:
         for i, call in enumerate(calls):
             self.pending[self.executor.submit(*call)] = routine, results, i
 
-    def run(self, routine: Routine) -> None:
-        """Run a generator, and those that it starts, until all are finished."""
+    def run(self) -> None:
+        """Run `reduce`, and the generators that it starts, until all are finished."""
         try:
-            self.go_on(routine)
+            self.go_on(self.reduce())
             while self.pending:
                 # with a timeout, for else Ctrl-C is not heard on every system
                 for future in wait(self.pending, POLL_SECONDS, FIRST_COMPLETED).done:
@@ -392,32 +402,12 @@ class _Tasks:
             self.stop[0] = 1
             self.executor.shutdown(wait=False, cancel_futures=True)
 
-
-class _Elimination:
-    """Computes the elimination order of one graph."""
-
-    def __init__(
-        self,
-        indptr: NDArray[np.uint64],
-        indices: NDArray[np.uint32],
-        widest: int,
-        advance: Callable[[int], object],
-        tasks: _Tasks,
-    ) -> None:
-        self.indptr, self.indices = indptr, indices
-        self.widest, self.advance = widest, advance
-        self.tasks, self.stop = tasks, tasks.stop
-        #: what is eliminated in advance, in order
-        self.low: list[NDArray[np.uint32]] = []
-        #: the core's vertices, and their order
-        self.vertices = self.order = np.empty(0, VERTEX)
-
     def reduce(self) -> Routine:
         """Eliminate vertices of low degree, then start the dissection of the core."""
-        n, m = self.indptr.size - 1, self.indices.size
+        graph = self.graph
+        n, m = graph.starts.size - 1, graph.heads.size
         table = np.empty((n, low_degree.VERTEX_COLUMNS), VERTEX)
         eliminated, listed = np.empty(n, VERTEX), np.zeros((2, n), VERTEX)
-        graph = self.indptr, self.indices
         counts = yield [(low_degree.peel_kernel, *graph, table, listed[0], eliminated, self.stop)]
         self._place_low(eliminated, 0, counts[0])
         heads, following = np.empty((2, m), VERTEX)
@@ -442,7 +432,7 @@ class _Elimination:
         self.core = Core(starts, core_heads[: counts[0]].copy())
         rows = starts, self.core.heads, np.arange(left, dtype=VERTEX)
         self.pieces = Pieces(*(np.array([row, row]) for row in rows))
-        self.tasks.go_on(self._dissect(0, left, 0))
+        self.go_on(self._dissect(0, left, 0))
 
     def _place_low(self, eliminated: NDArray[np.uint32], first: int, count: int) -> None:
         self.low.append(eliminated[first : first + count].copy())
@@ -452,7 +442,16 @@ class _Elimination:
         """Order a piece: in one task, or its parts side by side."""
         n = last - first
         if n <= GRAIN:
-            too_wide = yield [(self._dissect_alone, first, last, row)]
+
+            def dissect_alone() -> tuple[int, int]:
+                begin, end = self.pieces.starts[row, [first, last]]
+                scratch = new_scratch(n, int(end - begin))
+                hops, part = np.empty((4, n), VERTEX), np.empty((2, n), np.uint8)
+                memory = hops, scratch, part, self.order, self.stop
+                piece = self.core, self.pieces, first, last, row, self.widest
+                return _dissect_kernel(*piece, *memory)  # type: ignore[no-any-return]
+
+            too_wide = yield [(dissect_alone,)]
             self._check(*too_wide[0])
             self.advance(n)
             return
@@ -464,12 +463,11 @@ class _Elimination:
             yield [(components_kernel, starts, heads, part, queue, self.stop)]
         else:
             best, score = np.full(1, np.inf), np.inf
-            graph = starts, heads, hops
 
             def cut(direction: int, share: float) -> tuple[float, NDArray[np.uint8]]:
                 found, scratch = np.empty(n, np.uint8), new_scratch(n, int(starts[n] - starts[0]))
-                rest = best, scratch, found, self.stop
-                return cut_kernel(*graph, direction, share, *rest), found
+                piece = starts, heads, hops, direction, share
+                return cut_kernel(*piece, best, scratch, found, self.stop), found
 
             for share in SHARES_IF_HUGE if n > HUGE else (SHARE,):
                 cuts = yield [(cut, direction, share) for direction in range(DIRECTIONS)]
@@ -487,16 +485,8 @@ class _Elimination:
         middle, end = first + near, last - between
         _spread_kernel(below[2][n - between :], self.order[end:last])
         self.advance(between)
-        self.tasks.go_on(self._dissect(first, middle, row))
-        self.tasks.go_on(self._dissect(middle, end, row))
-
-    def _dissect_alone(self, first: int, last: int, row: int) -> Any:
-        """Order a piece in one task; return the result of `_dissect_kernel`."""
-        n, starts = last - first, self.pieces.starts[row]
-        scratch = new_scratch(n, int(starts[last] - starts[first]))
-        hops, part = np.empty((4, n), VERTEX), np.empty((2, n), np.uint8)
-        rest = self.widest, hops, scratch, part, self.order, self.stop
-        return _dissect_kernel(self.core, self.pieces, first, last, row, *rest)
+        self.go_on(self._dissect(first, middle, row))
+        self.go_on(self._dissect(middle, end, row))
 
     def _check(self, piece: int, separator: int) -> None:
         if separator > self.widest:
@@ -509,7 +499,7 @@ def elimination_order(
     *,
     threads: int = 1,
     widest: int | None = None,
-    advance: Callable[[int], object] | None = None,
+    advance: Callable[[int], object] = lambda count: None,
 ) -> NDArray[np.int32]:
     """Compute an elimination order of the vertices of a graph.
 
@@ -546,9 +536,7 @@ def elimination_order(
     n = indptr.size - 1
     if indices.size >= NONE:
         raise ValueError(f"an order takes fewer than {NONE} arcs, not {indices.size}")
-    tasks = _Tasks(threads)
-    graph = seal(indptr.view(ARC)), seal(indices.view(VERTEX))
-    accepted = n if widest is None else widest
-    making = _Elimination(*graph, accepted, advance or (lambda count: None), tasks)
-    tasks.run(making.reduce())
+    graph = Core(seal(indptr.view(ARC)), seal(indices.view(VERTEX)))
+    making = _Elimination(graph, n if widest is None else widest, advance, threads)
+    making.run()
     return np.concatenate([*making.low, making.vertices[making.order]]).view(INDEX)

@@ -85,8 +85,7 @@ def ends_of_trips(prepared: PreparedMap, asked: Graph) -> NDArray[np.bool_]:
         begins[expansion.begin] = ends[expansion.end] = entered[expansion.indices] = True
         return np.stack((ends & ~begins, begins & ~ends & ~entered))[:, order]
 
-    found: NDArray[np.bool_] = prepared.graph._shared("ends of trips", build)
-    return found
+    return prepared.graph._shared("ends of trips", build)
 
 
 def weigh_targets(request: Request) -> Request:

@@ -1,6 +1,6 @@
 """From an elimination order to the structure of a hierarchy: its chordal arcs, for any weights.
 
-Vertices are eliminated in order; whoever goes joins all its neighbours that are left, both ways.
+Vertices are eliminated in order; each one joins all its remaining neighbours, both ways.
 What comes of that is the chordal graph of the order (Dibbelt, Strasser and Wagner 2016, section
 3). Every vertex keeps the list of those above it to which it is joined then, the first of them is
 its parent, and the parents make the elimination tree: all that a vertex is joined to above it are
@@ -284,9 +284,8 @@ class Structure(NamedTuple):
 
     def frozen(self) -> Structure:
         """Return the structure with arrays that are read-only for good."""
-        parts: dict[str, Any] = self._asdict()
-        arrays = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
-        return Structure(**parts | {name: freeze(array) for name, array in arrays.items()})
+        parts: list[Any] = [freeze(p) if isinstance(p, np.ndarray) else p for p in self]
+        return Structure(*parts)
 
 
 # ---- the graph, seen without directions

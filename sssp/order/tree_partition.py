@@ -4,7 +4,7 @@ A launch for every level of the tree would leave a GPU idle: there are hundreds 
 vertices on most of them. So the tree is cut from below into tiers of *bundles*. A bundle is some
 subtrees of what is left; its vertices, together with those above that they are joined to (its
 *boundary*), are so few that the distances of all fit into the shared memory of a thread block. A
-tier is one launch, and within a bundle nobody waits for another thread block.
+tier is one launch, and within a bundle there is no waiting for another thread block.
 
 The last few hundred vertices are the *top*: of those all distances are kept as a dense matrix, so
 that a source comes to all of them in one step. Where separators are wide, as in grids or on maps of

@@ -86,8 +86,8 @@ class Hierarchy:
         derived = Derived()
         if slots is not None:
             derived["slots"] = slots
-        fields = {"_structure": structure, "_opposite": opposite, "_derived": derived}
-        for name, value in ({"graph": graph} | fields).items():
+        fields = {"graph": graph, "_structure": structure, "_opposite": opposite}
+        for name, value in (fields | {"_derived": derived}).items():
             object.__setattr__(self, name, value)
 
     @property
@@ -188,8 +188,12 @@ class Hierarchy:
 
     def _customize(self, dtype: np.dtype[Any], threads: int | None) -> Metric:
         graph, signed = self.graph, self.least_weight < 0
-        if signed and not 2.0 * _longest_way(graph) < safe_length(dtype):
-            return NO_METRIC
+        if signed:
+            # an upper bound on the absolute length of every simple path
+            part, steps = graph.without_closed_arcs(), np.zeros(graph.n)
+            np.maximum.at(steps, part.tails, np.abs(part.weights.astype(float)))
+            if not 2.0 * float(steps.sum()) < safe_length(dtype):
+                return NO_METRIC
         weights, workers = graph.weights_as(dtype), threads or default_threads()
         metric = None
         if not (signed and bool((graph.weights[graph._loops] < 0).any())):
@@ -236,8 +240,7 @@ class Hierarchy:
         asked for: by questions on the CPU or on another GPU, by ``graph.weights`` and what is made
         of them, and at once where a weight is negative.
         """
-        graph = _with_weights(self.graph, w, rows)
-        return Hierarchy(graph, self._structure, self._slots)._check()
+        return Hierarchy(_with_weights(self.graph, w, rows), self._structure, self._slots)._check()
 
     def with_turn_costs(self, costs: ArrayLike) -> Hierarchy:
         """Return the hierarchy of ``graph.with_turn_costs(costs)``, in the time of new weights.
@@ -249,8 +252,7 @@ class Hierarchy:
         ValueError, TypeError, DistanceOverflowError
             As `Graph.with_turn_costs`.
         """
-        graph = self.graph.with_turn_costs(costs)
-        return Hierarchy(graph, self._structure, self._slots)._check()
+        return Hierarchy(self.graph.with_turn_costs(costs), self._structure, self._slots)._check()
 
     def with_changes(self, arcs: ArrayLike, weights: ArrayLike) -> Hierarchy:
         """Return the hierarchy of ``graph.with_changes(arcs, weights)``.
@@ -341,16 +343,15 @@ class Hierarchy:
 
     def _scenario(self, change: Any, threads: int) -> Hierarchy:
         """Return the customized version of a scenario."""
-        if not isinstance(change, tuple):
-            version = self._version(change, threads)._weigh(threads)
-            # (without the weights that `change_arcs` needs, half of the memory)
-            derived = version._searched._derived
-            for key, held in derived.items():
-                if isinstance(held, LayeredMetric):
-                    derived[key] = held._replace(base=held.base._replace(whole=None))
-            return version
-        graph = self._graph_of(change)
-        return self._change(graph, change[0], threads)._weigh(threads)
+        if isinstance(change, tuple):
+            return self._change(self._graph_of(change), change[0], threads)._weigh(threads)
+        version = self._version(change, threads)._weigh(threads)
+        # (without the weights that `change_arcs` needs, half of the memory)
+        derived = version._searched._derived
+        for key, held in derived.items():
+            if isinstance(held, LayeredMetric):
+                derived[key] = held._replace(base=held.base._replace(whole=None))
+        return version
 
     def _version(self, change: Any, threads: int) -> Hierarchy:
         """Return the version of a scenario, customized only if a weight is negative."""
@@ -376,11 +377,19 @@ class Hierarchy:
     def _change(self, graph: Graph, arcs: ArrayLike, threads: int | None = None) -> Hierarchy:
         """Return the hierarchy of a graph with other weights on some arcs."""
         places = arc_column(arcs, self.m)
-        if graph.turns is not None:
-            return self._change_expansion(graph, places, threads)
-        if self._opposite is not None:
+        if self._opposite is not None and graph.turns is None:
             return self._change_opposite(graph, places, threads)
         version = Hierarchy(graph, self._structure, self._slots)
+        if graph.turns is not None:
+            # the arcs of the expansion that stand for these
+            is_changed = np.zeros(self.m, np.bool_)
+            is_changed[places] = True
+            there = np.flatnonzero(graph.turns.expansion.values_of_arcs(is_changed))
+            before, after = self._searched, graph._searched
+            if before.graph.weights.dtype == after.weights.dtype:
+                changed = before.graph._change_at(there, after.weights[there])
+                version._derived["searched"] = before._change(changed, there, threads)
+            return version._check(threads)
         same = graph.weights.dtype == self.graph.weights.dtype
         usual = _is_usual(self._weight_range) and _is_usual(graph._weight_range)
         if same and usual and places.size <= thresholds.MOST_CHANGES:
@@ -394,21 +403,6 @@ class Hierarchy:
                 found = change_arcs(known, self._structure, graph, places, self._slots[places])
                 if found is not None:
                     version._derived[_key(dtype)] = found
-        return version._check(threads)
-
-    def _change_expansion(
-        self, graph: Graph, places: NDArray[np.int64], threads: int | None
-    ) -> Hierarchy:
-        """Change the expansion's arcs that stand for some arcs of a graph with turns."""
-        assert graph.turns is not None
-        is_changed = np.zeros(self.m, np.bool_)
-        is_changed[places] = True
-        there = np.flatnonzero(graph.turns.expansion.values_of_arcs(is_changed))
-        before, after = self._searched, graph._searched
-        version = Hierarchy(graph, self._structure, self._slots)
-        if before.graph.weights.dtype == after.weights.dtype:
-            changed = before.graph._change_at(there, after.weights[there])
-            version._derived["searched"] = before._change(changed, there, threads)
         return version._check(threads)
 
     def _change_opposite(
@@ -515,14 +509,13 @@ class Hierarchy:
         graph, arrays = self.graph, {"order": self._structure.order}
         if structure_only:
             meta = {"kind": ALONE, "n": graph.n, "topology": topology_digest(graph._searched)}
-            write_arrays(path, meta, arrays)
         else:
             meta, fields = pack(graph._fields())
-            write_arrays(path, meta | {"kind": WITH_GRAPH}, fields | arrays)
+            meta, arrays = meta | {"kind": WITH_GRAPH}, fields | arrays
+        write_arrays(path, meta, arrays)
 
     def __repr__(self) -> str:
-        arcs = self._structure.upper.size
-        return f"Hierarchy({self.graph!r}, {arcs:,} chordal arcs)"
+        return f"Hierarchy({self.graph!r}, {self._structure.upper.size:,} chordal arcs)"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self.graph, self._structure)
@@ -567,14 +560,6 @@ def _key(dtype: np.dtype[Any]) -> str:
 def _restore(graph: Graph, structure: Structure) -> Hierarchy:
     # (pickles forget that arrays are read-only, which makes other types of them for kernels)
     return Hierarchy(graph, structure.frozen())
-
-
-def _longest_way(graph: Graph) -> float:
-    """Return an upper bound on the absolute length of every simple path."""
-    part = graph.without_closed_arcs()
-    steps = np.zeros(graph.n)
-    np.maximum.at(steps, part.tails, np.abs(part.weights.astype(float)))
-    return float(steps.sum())
 
 
 def _refuse_negative_cycle(graph: Graph) -> None:

@@ -8,11 +8,9 @@ is too large is refused like any other: nothing in a file has to be trusted.
 
 from __future__ import annotations
 
-from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sssp.engine.check_arguments import as_memory_limit, as_network
 from sssp.engine.threads import check_threads
@@ -22,13 +20,14 @@ from sssp.graph.graph_file import unpack
 from sssp.graph.reading import graph_of
 from sssp.kernels.dtypes import INDEX
 from sssp.loaders import read_any
+from sssp.loaders._files import Pathname
 from sssp.order.structure import neighbours
 from sssp.prepared.hierarchy import ALONE, WITH_GRAPH, Hierarchy, topology_digest
 from sssp.prepared.prepare import build_hierarchy
 
 
 def read_hierarchy(
-    path: str | PathLike[str],
+    path: Pathname,
     graph: Graph | None = None,
     *,
     threads: int | None = None,
@@ -71,9 +70,7 @@ def read_hierarchy(
     return _hierarchy_in(read_any(path), path, given, threads, memory_limit)
 
 
-def read_network(
-    path: str | PathLike[str], coordinates: str | PathLike[str] | None = None
-) -> Graph | Hierarchy:
+def read_network(path: Pathname, coordinates: Pathname | None = None) -> Graph | Hierarchy:
     """Read a graph, or a prepared map where the file holds one.
 
     It is read once, from the beginning to the end, so a pipe will do.
@@ -103,11 +100,7 @@ def _holds_hierarchy(content: Any) -> bool:
 
 
 def _hierarchy_in(
-    content: Any,
-    path: str | PathLike[str],
-    graph: Graph | None,
-    threads: int | None,
-    memory_limit: float | None,
+    content: Any, path: Pathname, graph: Graph | None, threads: int | None, limit: float | None
 ) -> Hierarchy:
     """Return the hierarchy in a file; `graph`, if given, replaces that in the file."""
     if not _holds_hierarchy(content):
@@ -132,18 +125,12 @@ def _hierarchy_in(
             "places (g.without_arcs), whatever else changes needs sssp.prepare(g)",
             path=path,
         )
-    order = _order_in(arrays, path, graph._searched.n)
-    workers, limit = check_threads(threads), as_memory_limit(memory_limit)
-    return build_hierarchy(graph, neighbours(graph._searched), order, workers, limit)
-
-
-def _order_in(arrays: dict[str, Any], path: str | PathLike[str], n: int) -> NDArray[np.int32]:
-    """Return the order of vertices in a file, after checking it."""
-    order = arrays.get("order")
+    order, n = arrays.get("order"), graph._searched.n
     if order is None or order.shape != (n,) or order.dtype != INDEX:
         raise GraphFormatError("the order of the vertices is missing or no order", path=path)
     if n and (order.min() < 0 or order.max() >= n):
         raise GraphFormatError("the order names a vertex that does not exist", path=path)
     if (np.bincount(order, minlength=n) == 0).any():
         raise GraphFormatError("the order leaves out a vertex", path=path)
-    return np.asarray(order, INDEX)
+    limits = check_threads(threads), as_memory_limit(limit)
+    return build_hierarchy(graph, neighbours(graph._searched), order, *limits)

@@ -12,7 +12,6 @@ from sssp.engine.memory import check_memory
 from sssp.engine.progress import check_progress, progress_bar
 from sssp.engine.threads import check_threads
 from sssp.graph.graph import Graph
-from sssp.graph.turns import Expansion
 from sssp.kernels.dtypes import INDEX
 from sssp.order.nested_dissection import SeparatorTooLarge, elimination_order
 from sssp.order.structure import MOST_ARCS, make_structure, neighbours
@@ -95,7 +94,19 @@ def prepare(
     wanted = check_progress(progress)
     searched = graph._searched
     around = neighbours(searched)
-    streets = graph if graph.turns is None else _streets_of(searched, graph.turns.expansion)
+    streets = searched
+    if graph.turns is not None:
+        # Both directions of a street become one vertex, so that separators are cuts through
+        # streets, as in Buchhold, Wagner, Zeitz and Zuendorf, "Customizable contraction hierarchies
+        # with turn costs" (ATMOS 2020). Vertices without arcs in or out, where trips end or begin,
+        # come first in any order, and would make streets that meet look dearer to cut.
+        numbers = np.unique(graph.turns.expansion.street, return_inverse=True)[1]
+        leads_on = np.bincount(searched.indices, minlength=searched.n) > 0
+        leads_on &= np.diff(searched.indptr) > 0
+        inner = leads_on[searched.tails] & leads_on[searched.indices]
+        ends = numbers[searched.tails[inner]], numbers[searched.indices[inner]]
+        ones = np.ones(ends[0].size, INDEX)
+        streets = Graph.from_arcs(*ends, ones, int(numbers.max(initial=-1)) + 1)
     with progress_bar(streets.n, wanted, "vertex") as advance:
         try:
             # a separator becomes a clique
@@ -111,43 +122,10 @@ def prepare(
                 f"split {error.piece:,} in half, and would all be joined to one another; {ADVICE}"
             ) from None
     if graph.turns is not None:
-        order = _order_of_streets(searched, graph.turns.expansion, order)
+        rank = np.empty(order.size, np.int64)
+        rank[order] = np.arange(order.size)
+        order = np.lexsort((rank[numbers], leads_on)).astype(INDEX)
     return build_hierarchy(graph, around, order, workers, limit)
-
-
-def _numbers_of_streets(expansion: Expansion) -> NDArray[np.int64]:
-    """Return a street number for each vertex of an expansion, equal for both directions."""
-    numbers: NDArray[np.int64] = np.unique(expansion.street, return_inverse=True)[1]
-    return numbers
-
-
-def _streets_of(searched: Graph, expansion: Expansion) -> Graph:
-    """Return the turn-expanded graph with both directions of a street merged into one vertex.
-
-    Its separators are cuts through streets, as in Buchhold, Wagner, Zeitz and Zuendorf,
-    "Customizable contraction hierarchies with turn costs" (ATMOS 2020).
-    """
-    numbers, leads = _numbers_of_streets(expansion), _leads_on(searched)
-    # (ends of trips come first in any order, and would make streets that meet look dearer to cut)
-    inner = leads[searched.tails] & leads[searched.indices]
-    ends = numbers[searched.tails[inner]], numbers[searched.indices[inner]]
-    return Graph.from_arcs(*ends, np.ones(ends[0].size, INDEX), int(numbers.max(initial=-1)) + 1)
-
-
-def _leads_on(searched: Graph) -> NDArray[np.bool_]:
-    """Return which vertices have arcs in and arcs out."""
-    leads: NDArray[np.bool_] = np.bincount(searched.indices, minlength=searched.n) > 0
-    return leads & (np.diff(searched.indptr) > 0)
-
-
-def _order_of_streets(
-    searched: Graph, expansion: Expansion, order: NDArray[np.int32]
-) -> NDArray[np.int32]:
-    """Return the order of an expansion from that of its streets; dead ends come first."""
-    rank = np.empty(order.size, np.int64)
-    rank[order] = np.arange(order.size)
-    numbers = _numbers_of_streets(expansion)
-    return np.lexsort((rank[numbers], _leads_on(searched))).astype(INDEX)
 
 
 def _most_triangles(graph: Graph) -> int:

@@ -22,8 +22,33 @@ def check_form(g: Graph, result: ShortestPaths) -> None:
         The message names the part.
     """
     _check_question(g, result)
-    _check_distances(g, result)
-    _check_predecessors(g, result)
+    distances, trees, to_all = result.distances, result.predecessors, result.targets is None
+    axes = () if result.single or result.nearest else (result.rows,)
+    columns = g.n if result.targets is None else result.targets.size
+    dtypes: list[np.dtype[Any]] = [INT32, INT64, FLOAT32, FLOAT64]
+    if is_sparse(distances):
+        if not to_all:
+            raise VerificationError("distances to targets are never sparse")
+        _check_array("distances", distances, [(result.rows, columns)], dtypes)
+        if (distances.data == unreached(distances.dtype)).any():
+            raise VerificationError("distances store an entry for a vertex that is unreached")
+    else:
+        # (without an axis for the target of a call that named one by an int)
+        shapes = [(*axes, columns)] if to_all or columns != 1 else [(*axes, columns), axes]
+        _check_array("distances", distances, shapes, [INT16, *dtypes])
+    if is_sparse(trees):
+        _check_array("predecessors", trees, [(result.rows, g.n)], [INDEX])
+        if to_all and not is_sparse(distances):
+            raise VerificationError(
+                "predecessors are sparse, but distances to all vertices are not"
+            )
+        parts = ("indptr", "indices") if to_all else ()
+        if not all(np.array_equal(getattr(trees, x), getattr(distances, x)) for x in parts):
+            raise VerificationError("predecessors are not stored for the vertices of distances")
+    elif trees is not None:
+        if is_sparse(distances):
+            raise VerificationError("predecessors of sparse distances must be sparse too")
+        _check_array("predecessors", trees, [(*axes, g.n)], [INDEX])
     if result.nearest != (result.origin is not None):
         raise VerificationError(
             "a nearest search has an origin for every vertex, and no other search has: origin is "
@@ -54,79 +79,32 @@ def _check_question(g: Graph, result: ShortestPaths) -> None:
         raise VerificationError(f"limit must be None or a number of 0 or more, not {limit!r}")
 
 
-def _check_distances(g: Graph, result: ShortestPaths) -> None:
-    columns = g.n if result.targets is None else result.targets.size
-    matrix = result.distances
-    dtypes: list[np.dtype[Any]] = [INT32, INT64, FLOAT32, FLOAT64]
-    if is_sparse(matrix):
-        if result.targets is not None:
-            raise VerificationError("distances to targets are never sparse")
-        _check_csr("distances", matrix, (result.rows, columns), dtypes)
-        if (matrix.data == unreached(matrix.dtype)).any():
-            raise VerificationError("distances store an entry for a vertex that is unreached")
-        return
-    shapes = [(*_row_axes(result), columns)]
-    if columns == 1 and result.targets is not None:
-        shapes.append(_row_axes(result))  # of a call with one target, given as an int
-    _check_array("distances", matrix, shapes, [INT16, *dtypes])
-
-
-def _check_predecessors(g: Graph, result: ShortestPaths) -> None:
-    matrix, distances = result.predecessors, result.distances
-    if matrix is None:
-        return
-    if not is_sparse(matrix):
-        if is_sparse(distances):
-            raise VerificationError("predecessors of sparse distances must be sparse too")
-        _check_array("predecessors", matrix, [(*_row_axes(result), g.n)], [INDEX])
-        return
-    _check_csr("predecessors", matrix, (result.rows, g.n), [INDEX])
-    if result.targets is not None:
-        return
-    if not is_sparse(distances):
-        raise VerificationError("predecessors are sparse, but distances to all vertices are not")
-    for part in ("indptr", "indices"):
-        if not np.array_equal(getattr(matrix, part), getattr(distances, part)):
-            raise VerificationError("predecessors are not stored for the vertices of distances")
-
-
-def _row_axes(result: ShortestPaths) -> tuple[int, ...]:
-    return () if result.single or result.nearest else (result.rows,)
-
-
 def _check_array(
     name: str, array: Any, shapes: list[tuple[int, ...]], dtypes: list[np.dtype[Any]]
 ) -> None:
-    if not isinstance(array, np.ndarray):
+    """Refuse another dtype or shape, and CSR rows whose columns are not distinct and ascending."""
+    sparse = is_sparse(array)
+    if not sparse and not isinstance(array, np.ndarray):
         raise VerificationError(f"{name} must be an array, not {type(array).__name__}")
-    _check_dtype_and_shape(name, array, shapes, dtypes)
-
-
-def _check_csr(name: str, matrix: Any, shape: tuple[int, int], dtypes: list[np.dtype[Any]]) -> None:
-    """Refuse rows whose columns are not distinct and ascending."""
-    from scipy.sparse import csr_array
-
-    if matrix.format != "csr":
-        raise VerificationError(f"{name} must be in CSR format, not {matrix.format}")
-    _check_dtype_and_shape(name, matrix, [shape], dtypes)
-    parts = matrix.data, matrix.indices, matrix.indptr
-    try:
-        # (a copy, for the check prunes what lies behind the last row)
-        copy = csr_array(parts, shape=shape, copy=True)
-        copy.check_format()
-        whole = copy.nnz == matrix.indices.size == matrix.data.size and copy.has_canonical_format
-        whole &= matrix.indptr.dtype.kind == matrix.indices.dtype.kind == "i"
-    except (ValueError, IndexError, TypeError):
-        whole = False
-    if not whole:
-        raise VerificationError(f"the rows of {name} are not CSR rows with ascending columns")
-
-
-def _check_dtype_and_shape(
-    name: str, array: Any, shapes: list[tuple[int, ...]], dtypes: list[np.dtype[Any]]
-) -> None:
+    if sparse and array.format != "csr":
+        raise VerificationError(f"{name} must be in CSR format, not {array.format}")
     for what, given, expected in (("dtype", array.dtype, dtypes), ("shape", array.shape, shapes)):
         if given not in expected:
             raise VerificationError(
                 f"{what} of {name} must be {' or '.join(map(str, expected))}, not {given}"
             )
+    if not sparse:
+        return
+    from scipy.sparse import csr_array
+
+    try:
+        # (a copy, for the check prunes what lies behind the last row)
+        parts = array.data, array.indices, array.indptr
+        copy = csr_array(parts, shape=array.shape, copy=True)
+        copy.check_format()
+        whole = copy.nnz == array.indices.size == array.data.size and copy.has_canonical_format
+        whole &= array.indptr.dtype.kind == array.indices.dtype.kind == "i"
+    except (ValueError, IndexError, TypeError):
+        whole = False
+    if not whole:
+        raise VerificationError(f"the rows of {name} are not CSR rows with ascending columns")

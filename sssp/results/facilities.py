@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.errors import VertexError
+from sssp.errors import VertexError, import_extra
+from sssp.graph.frames import WGS84, label_column
 from sssp.methods import BreadthFirst
 from sssp.results import result_frames as frames
 
@@ -64,8 +65,7 @@ class NearestFacilities:
     @property
     def reached(self) -> NDArray[np.bool_]:
         """Whether there is a facility of each rank: bool, shape (n, k)."""
-        found: NDArray[np.bool_] = self.index >= 0
-        return found
+        return np.greater_equal(self.index, 0)
 
     def distance(self, vertex: SupportsIndex, rank: SupportsIndex = 0) -> int | float:
         """Distance of a vertex and a facility as a Python number; `math.inf` for none.
@@ -140,14 +140,20 @@ class NearestFacilities:
         >>> areas.facility.tolist(), (areas.to_crs(32632).area / 1e6).round(2).tolist()
         ([0, 2], [0.13, 0.07])
         """
-        from sssp.results.isochrone_areas import Streets, service_areas
+        from sssp.results.isochrone_areas import Streets, draw_areas, make_lines
 
+        geopandas, shapely = import_extra("geopandas", "geo"), import_extra("shapely", "geo")
         g, (distances, nearest) = self.graph, self._searched or (self.distances, self.index)
         weights = None if self.method == BreadthFirst.name else g.weights
-        towards = self.direction == "to"
-        streets = Streets.of(g, lambda: distances[:, 0], weights, towards=towards)
-        marks, own = nearest[streets.begins, 0], self.index[self.facilities, 0]
-        return service_areas(g, streets, self.facilities, own, marks, self.limit, width)
+        streets = Streets.of(g, lambda: distances[:, 0], weights, towards=self.direction == "to")
+        parts = streets.reached(math.inf if self.limit is None else self.limit)[None]
+        # (of several facilities at one place the first is the nearest)
+        dots = np.stack([self.facilities, self.index[self.facilities, 0]], axis=1)
+        lines = make_lines(g, streets, parts, nearest[streets.begins, 0][None], dots, width)
+        drawn = draw_areas(lines, apart=True) if self.facilities.size else {}
+        areas = [drawn.get(mark, shapely.MultiPolygon()) for mark in range(self.facilities.size)]
+        names = {"facility": label_column(g.labels, self.facilities)}
+        return geopandas.GeoDataFrame(names, geometry=areas, crs=WGS84)
 
     def plot(
         self,

@@ -14,7 +14,7 @@ width is stretched as the map is there.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -25,7 +25,6 @@ from sssp.errors import NegativeWeightError, import_extra
 from sssp.graph.check_arrays import is_real
 from sssp.graph.csr import offsets, tails_of
 from sssp.graph.drawing import MOST_LATITUDE, street_arcs
-from sssp.graph.frames import WGS84, label_column
 from sssp.graph.graph import Graph
 from sssp.graph.sphere import EARTH_RADIUS, HOW_TO_LOCATE, mercator, require_degrees
 from sssp.graph.weights import closed_weight
@@ -47,7 +46,7 @@ LEAST_PART = 1 / 64
 TIE = 1e-3
 #: of a street, as a part of it; less is a difference of rounding
 LEAST_TAKEN = 1e-9
-#: widths in metres: smaller ones give more points than anybody can draw, and a map of Mercator's
+#: widths in metres: smaller ones give more points than can be drawn, and a map of Mercator's
 #: is no longer like the earth within greater ones
 LEAST_WIDTH, MOST_WIDTH = 1, 100_000
 
@@ -172,7 +171,7 @@ def _rings_kernel(after, order, firsts):
 
 
 class Streets(NamedTuple):
-    """Streets, and the distances at which they are entered from both of their ends.
+    """Streets, with the distances and weights at which both of their ends are entered.
 
     Attributes
     ----------
@@ -183,7 +182,7 @@ class Streets(NamedTuple):
     distances : ndarray of float64, shape (2, k)
         With what turning in costs; inf for unreached.
     weights : ndarray of float64, shape (2, k)
-        Of the street, entered from the first and from the second end; inf if nobody may.
+        Of the street, entered from the first and from the second end; inf if that is closed.
     """
 
     ends: Array
@@ -239,7 +238,23 @@ class Streets(NamedTuple):
         sides = np.stack([twins, arcs] if towards else [arcs, twins])
         found = distances()
         known = np.where(found == unreached(found.dtype), np.inf, found)
-        begins, starts = _begins(graph, known, towards=towards)
+        # for each arc the searched vertex at which it begins, and the distance there
+        if graph.turns is None:
+            begins = graph.indices if towards else graph.tails
+            starts = known[begins]
+        else:
+            turns, expansion = graph.turns, graph.turns.expansion
+            begins = expansion.indices if towards else tails_of(expansion.indptr)
+            starts = known[begins]
+            # (an arc of the expansion costs its turn first, and one of a reversed expansion last)
+            if turns.backward == towards:
+                never = turns.costs == closed_weight(turns.costs.dtype)
+                starts += np.append(np.where(never, np.inf, turns.costs), 0)[expansion.turn_of]
+            order = np.lexsort((starts, expansion.arc_of))
+            order = order[expansion.arc_of[order] >= 0]
+            # (a trip may begin with any arc, so each is there)
+            _, least = np.unique(expansion.arc_of[order], return_index=True)
+            begins, starts = begins[order[least]], starts[order[least]]
         entered = np.where(sides >= 0, costs[sides], np.inf)
         ends = np.stack([graph.tails[arcs], graph.indices[arcs]])
         return cls(ends, begins[sides], starts[sides], entered)
@@ -258,28 +273,7 @@ class Streets(NamedTuple):
         meeting = np.select([np.isinf(back), np.isinf(there)], [1.0, 0.0], meeting)
         # (of a street of weight 0 whose ends are equally far, a half each)
         meeting = np.clip(np.nan_to_num(meeting, nan=0.5), 0, 1)
-        reached: Array = np.minimum(within, [meeting, 1 - meeting])
-        return reached
-
-
-def _begins(graph: Graph, distances: Array, *, towards: bool) -> tuple[Array, Array]:
-    """Return for each arc the searched vertex that it is entered from, and at which distance."""
-    turns = graph.turns
-    if turns is None:
-        vertices = graph.indices if towards else graph.tails
-        return vertices, distances[vertices]
-    expansion = turns.expansion
-    vertices = expansion.indices if towards else tails_of(expansion.indptr)
-    starts = distances[vertices]
-    # (an arc of the expansion costs its turn first, and one of a reversed expansion last)
-    if turns.backward == towards:
-        never = turns.costs == closed_weight(turns.costs.dtype)
-        starts += np.append(np.where(never, np.inf, turns.costs), 0)[expansion.turn_of]
-    order = np.lexsort((starts, expansion.arc_of))
-    order = order[expansion.arc_of[order] >= 0]
-    # (a trip may begin with any arc, so each is there)
-    _, least = np.unique(expansion.arc_of[order], return_index=True)
-    return vertices[order[least]], starts[order[least]]
+        return np.minimum(within, [meeting, 1 - meeting])
 
 
 class Lines(NamedTuple):
@@ -288,9 +282,9 @@ class Lines(NamedTuple):
     Attributes
     ----------
     places : ndarray of float64, shape (k, 4)
-        x and y of both ends, in metres on the equator.
+        x and y of both ends, in metres on the equator, or in steps of the grid.
     widths : ndarray of float64, shape (k,)
-        In the metres of the map at each line.
+        In the same unit of the map at each line.
     marks : ndarray of int, shape (k,)
         Which area a line is of.
     """
@@ -299,121 +293,101 @@ class Lines(NamedTuple):
     widths: Array
     marks: Array
 
-    @classmethod
-    def along(
-        cls, graph: Graph, streets: Streets, parts: Array, marks: Array, dots: Array, width: float
-    ) -> Lines:
-        """Return lines along the reached parts of streets, and dots.
-
-        Parameters
-        ----------
-        parts : ndarray of float64, shape (p, 2, k)
-            How much of each street is taken from either end, p times over.
-        marks : ndarray of int, shape (p, 2, k)
-        dots : ndarray of int, shape (d, 2)
-            Vertices and their marks.
-        width : float
-            In metres.
-
-        Raises
-        ------
-        ValueError, TypeError
-            No such width.
-        """
-        if not is_real(width):
-            raise TypeError(f"width must be a number of metres, not {width!r}")
-        if not LEAST_WIDTH <= width <= MOST_WIDTH:
-            raise ValueError(f"width must be {LEAST_WIDTH} to {MOST_WIDTH:,} metres, not {width}")
-        assert graph.coordinates is not None  # (or there are no streets)
-        taken = parts > LEAST_TAKEN
-        _, side, street = np.nonzero(taken)
-        starts, ends = (
-            mercator(graph.coordinates[np.append(streets.ends[end, street], dots[:, 0])])
-            for end in (side, 1 - side)
-        )
-        ends = starts + np.append(parts[taken], np.zeros(len(dots)))[:, None] * (ends - starts)
-        # a map of Mercator's is stretched by one by the cosine of the latitude: cosh of y
-        stretch = np.cosh((starts + ends)[:, 1] / 2 / EARTH_RADIUS)
-        numbers = np.append(marks[taken], dots[:, 1])
-        return cls(np.hstack([starts, ends]), width * stretch, numbers)
-
     def take(self, chosen: Any) -> Lines:
         """Return some of the lines."""
         return Lines(*(column[chosen] for column in self))
 
-    def scale(self, corner: Array, step: float) -> Lines:
-        """Return the lines relative to a corner, in grid steps."""
-        places = (self.places - np.tile(corner, 2)) / step
-        return self._replace(places=places, widths=self.widths / step)
 
-    def cut(self, longest: float) -> Lines:
-        """Return the lines, cut into pieces up to a length."""
-        starts, ways = self.places[:, :2], self.places[:, 2:] - self.places[:, :2]
-        line, piece, count = _within(np.maximum(np.ceil(np.hypot(*ways.T) / longest), 1))
-        ends = [starts[line] + ways[line] * (piece + i)[:, None] / count[:, None] for i in (0, 1)]
-        return Lines(np.hstack(ends), self.widths[line], self.marks[line])
+def make_lines(
+    graph: Graph, streets: Streets, parts: Array, marks: Array, dots: Array, width: float
+) -> Lines:
+    """Return lines along the reached parts of streets, and dots.
+
+    Parameters
+    ----------
+    parts : ndarray of float64, shape (p, 2, k)
+        How much of each street is taken from either end, p times over.
+    marks : ndarray of int, shape (p, 2, k)
+    dots : ndarray of int, shape (d, 2)
+        Vertices and their marks.
+    width : float
+        In metres.
+
+    Raises
+    ------
+    ValueError, TypeError
+        No such width.
+    """
+    if not is_real(width):
+        raise TypeError(f"width must be a number of metres, not {width!r}")
+    if not LEAST_WIDTH <= width <= MOST_WIDTH:
+        raise ValueError(f"width must be {LEAST_WIDTH} to {MOST_WIDTH:,} metres, not {width}")
+    assert graph.coordinates is not None  # (or there are no streets)
+    taken = parts > LEAST_TAKEN
+    _, side, street = np.nonzero(taken)
+    starts, ends = (
+        mercator(graph.coordinates[np.append(streets.ends[end, street], dots[:, 0])])
+        for end in (side, 1 - side)
+    )
+    ends = starts + np.append(parts[taken], np.zeros(len(dots)))[:, None] * (ends - starts)
+    # a map of Mercator's is stretched by one by the cosine of the latitude: cosh of y
+    stretch = np.cosh((starts + ends)[:, 1] / 2 / EARTH_RADIUS)
+    return Lines(np.hstack([starts, ends]), width * stretch, np.append(marks[taken], dots[:, 1]))
 
 
-class Grid:
-    """A grid in Mercator coordinates around lines, in tiles that list the lines near them.
+def draw_areas(lines: Lines, *, apart: bool = False) -> dict[int, Any]:
+    """Return the area of each mark, as a `shapely.MultiPolygon` in degrees.
+
+    Boundaries are drawn on a grid around the lines, tile by tile, from the lines near a tile.
 
     Parameters
     ----------
     lines : Lines
         At least one.
+    apart : bool
+        Whether a point is of the nearest line's mark alone; else of all greater marks, too.
     """
+    step = SPACING * lines.widths.min()
+    # (uneven, so that hardly a line is just the width from a row of points)
+    around = (REACH + SPACING) * lines.widths.max() + step * np.array([0.37, 0.41])
+    origin = lines.places.reshape(-1, 2).min(axis=0) - around
+    places = (lines.places - np.tile(origin, 2)) / step
+    # in steps of the grid, and cut into pieces no longer than a tile
+    starts, ways = places[:, :2], places[:, 2:] - places[:, :2]
+    line, piece, count = _within(np.maximum(np.ceil(np.hypot(*ways.T) / TILE), 1))
+    ends = [starts[line] + ways[line] * (piece + i)[:, None] / count[:, None] for i in (0, 1)]
+    lines = Lines(np.hstack(ends), lines.widths[line] / step, lines.marks[line])
+    around = REACH * lines.widths[:, None]
+    low = ((np.minimum(*ends) - around) // TILE).astype(INT64)
+    high = ((np.maximum(*ends) + around) // TILE).astype(INT64)
+    columns = int(high[:, 0].max()) + 1
+    wide, tall = (high - low + 1).T
+    line, number, _ = _within(wide * tall)
+    row, column = np.divmod(number, wide[line])
+    tile = (low[line, 1] + row) * columns + low[line, 0] + column
+    order = np.lexsort((lines.marks[line], tile))
+    tiles, near = tile[order], line[order]
 
-    def __init__(self, lines: Lines) -> None:
-        self._step = SPACING * lines.widths.min()
-        # (uneven, so that hardly a line is just the width from a row of points)
-        around = (REACH + SPACING) * lines.widths.max() + self._step * np.array([0.37, 0.41])
-        self._corner = lines.places.reshape(-1, 2).min(axis=0) - around
-        self._lines = lines = lines.scale(self._corner, self._step).cut(TILE)
-        around = REACH * lines.widths[:, None]
-        ends = lines.places[:, :2], lines.places[:, 2:]
-        low = ((np.minimum(*ends) - around) // TILE).astype(INT64)
-        high = ((np.maximum(*ends) + around) // TILE).astype(INT64)
-        self._columns = int(high[:, 0].max()) + 1
-        wide, tall = (high - low + 1).T
-        line, number, _ = _within(wide * tall)
-        row, column = np.divmod(number, wide[line])
-        tile = (low[line, 1] + row) * self._columns + low[line, 0] + column
-        order = np.lexsort((lines.marks[line], tile))
-        self._tiles, self._near = tile[order], line[order]
-
-    def draw(self, *, apart: bool) -> dict[int, Any]:
-        """Return the area of each mark, as a `shapely.MultiPolygon` in degrees.
-
-        Parameters
-        ----------
-        apart : bool
-            Whether a point is of the nearest line's mark alone; else of all greater marks, too.
-        """
-        sides, places = np.empty((4 * TILE**2, 2), INT64), np.empty((4 * TILE**2, 2))
-        stride, level = self._columns * TILE + 1, _divide if apart else _nest
-        bounds = np.flatnonzero(np.diff(self._tiles, prepend=-1, append=-1))
-        marks = np.unique(self._lines.marks)
-        found: dict[int, Any] = {mark: [] for mark in marks.tolist()}
-        for start, end in pairwise(bounds):
-            row, column = divmod(int(self._tiles[start]), self._columns)
-            corner = column * TILE, row * TILE
-            near = self._lines.take(self._near[start:end])
-            for mark, levels in level(near, marks, corner):
-                count = _contour_kernel(
-                    levels, corner[1] * stride + corner[0], stride, sides, places
-                )
-                found[mark].append((sides[:count].copy(), places[:count] + corner))
-        return {mark: self._join(*zip(*found[mark], strict=True)) for mark in found}
-
-    def _join(self, sides: Sequence[Array], places: Sequence[Array]) -> Any:
-        """Join the pieces of a boundary to polygons."""
-        begin, end = np.concatenate(sides).T
+    sides, begins = np.empty((4 * TILE**2, 2), INT64), np.empty((4 * TILE**2, 2))
+    stride, level = columns * TILE + 1, _divide if apart else _nest
+    marks = np.unique(lines.marks)
+    found: dict[int, Any] = {mark: [] for mark in marks.tolist()}
+    for first, last in pairwise(np.flatnonzero(np.diff(tiles, prepend=-1, append=-1))):
+        above, left = divmod(int(tiles[first]), columns)
+        corner = left * TILE, above * TILE
+        for mark, levels in level(lines.take(near[first:last]), marks, corner):
+            size = _contour_kernel(levels, corner[1] * stride + corner[0], stride, sides, begins)
+            found[mark].append((sides[:size].copy(), begins[:size] + corner))
+    areas = {}
+    for mark, pieces in found.items():
+        named, placed = (np.concatenate(part) for part in zip(*pieces, strict=True))
+        begin, end = named.T
         order = np.argsort(begin)
         after = order[np.searchsorted(begin, end, sorter=order)]
         order, firsts = np.empty(after.size, INT64), np.empty(after.size + 1, INT64)
         rings = _rings_kernel(after, order, firsts)
-        on_map = np.concatenate(places)[order] * self._step + self._corner
-        return _polygons(on_map, firsts[: rings + 1])
+        areas[mark] = _polygons(placed[order] * step + origin, firsts[: rings + 1])
+    return areas
 
 
 def _nest(lines: Lines, marks: Array, corner: tuple[int, int]) -> Iterator[tuple[int, Array]]:
@@ -462,7 +436,8 @@ def _polygons(places: Array, firsts: Array) -> Any:
     firsts, sizes = np.flatnonzero(number == 0), size[number == 0]
     x, y = (places - places[firsts][ring]).T
     turns = np.append(x[:-1] * y[1:] - x[1:] * y[:-1], 0)
-    areas, degrees = np.add.reduceat(turns, firsts), _unproject(places)
+    areas, (lon, lat) = np.add.reduceat(turns, firsts), places.T / EARTH_RADIUS
+    degrees = np.degrees(np.stack([lon, np.arctan(np.sinh(lat))], axis=1))
     shells, holes = np.flatnonzero(areas > 0), np.flatnonzero(areas < 0)
     # a hole is of the smallest ring around it
     filled = shapely.polygons(shapely.linearrings(degrees, indices=ring)[shells])
@@ -488,68 +463,3 @@ def _within(counts: Array) -> tuple[Array, Array, Array]:
     sizes = counts.astype(INT64)
     group = np.repeat(np.arange(sizes.size), sizes)
     return group, np.arange(group.size) - (np.cumsum(sizes) - sizes)[group], sizes[group]
-
-
-def _unproject(places: Array) -> Array:
-    x, y = places.T / EARTH_RADIUS
-    degrees: Array = np.degrees(np.stack([x, np.arctan(np.sinh(y))], axis=1))
-    return degrees
-
-
-def isochrone_areas(
-    graph: Graph, streets: Streets, sources: Array, limits: Array, width: float, *, rings: bool
-) -> Any:
-    """Return areas within limits as a GeoDataFrame; as `ShortestPaths.isochrone_areas`.
-
-    Parameters
-    ----------
-    sources : ndarray, shape (s,)
-        Vertices at distance 0.
-    limits : ndarray, shape (b,)
-        Ascending.
-    """
-    geopandas, shapely = import_extra("geopandas", "geo"), import_extra("shapely", "geo")
-    parts = np.stack([streets.reached(limit) for limit in limits.tolist()])
-    # a part that is not longer than within the limit before is there already
-    parts[1:][parts[1:] <= parts[:-1]] = 0
-    marks = np.broadcast_to(np.arange(limits.size)[:, None, None], parts.shape)
-    first = int(np.searchsorted(limits, 0))
-    dots = np.stack([sources, np.full(sources.size, first)], axis=1)
-    areas = [shapely.MultiPolygon()] * limits.size
-    if first < limits.size:
-        lines = Lines.along(graph, streets, parts, marks, dots, width)
-        # (marks that bring no line are as the one before)
-        drawn = Grid(lines).draw(apart=False)
-        for mark in range(first, limits.size):
-            areas[mark] = drawn.get(mark, areas[mark - 1])
-    if rings:
-        areas[1:] = shapely.difference(areas[1:], areas[:-1]).tolist()
-    return geopandas.GeoDataFrame({"limit": limits}, geometry=areas, crs=WGS84)
-
-
-def service_areas(
-    graph: Graph,
-    streets: Streets,
-    facilities: Array,
-    own: Array,
-    marks: Array,
-    limit: float | None,
-    width: float,
-) -> Any:
-    """Return an area for each facility as a GeoDataFrame; as `NearestFacilities.service_areas`.
-
-    Parameters
-    ----------
-    own : ndarray, shape (f,)
-        The facility that is nearest to each: another one at the same place may come first.
-    marks : ndarray, shape (2, k)
-        The facility that each street is entered from, at both ends.
-    """
-    geopandas, shapely = import_extra("geopandas", "geo"), import_extra("shapely", "geo")
-    parts = streets.reached(math.inf if limit is None else limit)[None]
-    dots = np.stack([facilities, own], axis=1)
-    lines = Lines.along(graph, streets, parts, marks[None], dots, width)
-    drawn = Grid(lines).draw(apart=True) if facilities.size else {}
-    areas = [drawn.get(mark, shapely.MultiPolygon()) for mark in range(facilities.size)]
-    names = {"facility": label_column(graph.labels, facilities)}
-    return geopandas.GeoDataFrame(names, geometry=areas, crs=WGS84)

@@ -42,8 +42,7 @@ def draw_distances(
     style : Style
     """
     colors = drawing.scale_of_distances(style.colors)
-    reached = distances != unreached(distances.dtype)
-    drawn = drawing.Map(graph, style, reached, drawing.BAR_WIDTH)
+    drawn = drawing.Map(graph, style, distances != unreached(distances.dtype), drawing.BAR_WIDTH)
     streets, values = _find_lines(drawn, distances)
     thin, bold = drawn.widths(values.size)
     far = values == unreached(values.dtype)
@@ -58,7 +57,15 @@ def draw_distances(
     label = f"distance ({style.unit})" if style.unit else "distance"
     drawn.color_bar(colors, least, greatest, label)
     if path is not None:
-        _draw_path(drawn, path)
+        effects = import_extra("matplotlib.patheffects", "plot")
+        lon, lat = drawn.coordinates[path].T
+        casing = effects.Stroke(linewidth=CASING_WIDTH, foreground="white")
+        drawn.ax.plot(
+            lon, lat, color=PATH_COLOR, linewidth=PATH_WIDTH, solid_capstyle="round",
+            solid_joinstyle="round", label="shortest path", scalex=False, scaley=False,
+            path_effects=[casing, effects.Normal()],
+        )  # fmt: skip
+        drawn.mark(path[-1:], color=PATH_COLOR, markersize=DOT_SIZE, zorder=3)
     _mark_sources(drawn, sources)
     return drawn.label()
 
@@ -79,8 +86,7 @@ def draw_isochrones(
     """
     colors = drawing.scale_of_distances(style.colors)(np.linspace(0, 1, limits.size))
     missing = unreached(distances.dtype)
-    within = (distances != missing) & (distances <= limits[-1])
-    drawn = drawing.Map(graph, style, within)
+    drawn = drawing.Map(graph, style, (distances != missing) & (distances <= limits[-1]))
     streets, values = _find_lines(drawn, distances)
     thin, bold = drawn.widths(values.size)
     band = np.where(values == missing, limits.size, np.searchsorted(limits, values))
@@ -134,19 +140,7 @@ def _find_lines(drawn: drawing.Map, distances: Array) -> tuple[drawing.Streets, 
     return streets, np.maximum(distances[streets.tails], distances[streets.heads])
 
 
-def _draw_path(drawn: drawing.Map, path: Array) -> None:
-    effects = import_extra("matplotlib.patheffects", "plot")
-    lon, lat = drawn.coordinates[path].T
-    drawn.ax.plot(
-        lon, lat, color=PATH_COLOR, linewidth=PATH_WIDTH, solid_capstyle="round",
-        solid_joinstyle="round", label="shortest path", scalex=False, scaley=False,
-        path_effects=[effects.Stroke(linewidth=CASING_WIDTH, foreground="white"), effects.Normal()],
-    )  # fmt: skip
-    drawn.mark(path[-1:], color=PATH_COLOR, markersize=DOT_SIZE, zorder=3)
-
-
 def _mark_sources(drawn: drawing.Map, sources: Array) -> None:
     size = DOT_SIZE if sources.size <= MANY_DOTS else SMALL_DOT_SIZE
-    drawn.mark(
-        sources, markersize=size, label="source" if sources.size == 1 else "sources", zorder=3
-    )
+    label = "source" if sources.size == 1 else "sources"
+    drawn.mark(sources, markersize=size, label=label, zorder=3)

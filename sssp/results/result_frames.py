@@ -42,17 +42,11 @@ def long_table(
         starts = label_column(graph.labels, sources).take(rows)
     else:
         starts = label_column(graph.labels, origin, origin < 0).take(columns)
-    return _pair_table(starts, label_column(graph.labels, targets).take(columns), found)
+    return pair_table(starts, label_column(graph.labels, targets).take(columns), found)
 
 
-def trip_table(graph: Graph, sources: Array, targets: Array, distances: Array) -> Any:
-    """Return a row for every trip; all arrays have shape (p,)."""
-    starts, ends = (label_column(graph.labels, vertices) for vertices in (sources, targets))
-    return _pair_table(starts, ends, distances.copy())
-
-
-def _pair_table(sources: Any, targets: Any, distances: Array) -> Any:
-    """Return a table with a row per pair; may write NaN to `distances`."""
+def pair_table(sources: Any, targets: Any, distances: Array) -> Any:
+    """Return a row for every pair of labels; may write NaN to `distances`."""
     reached = distances != unreached(distances.dtype)
     table = {
         "source": sources,

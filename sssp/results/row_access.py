@@ -8,14 +8,21 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.cpu.tree_sums import add_at, arcs_between
 from sssp.errors import DistanceOverflowError
 from sssp.graph.check_arrays import is_sparse
 from sssp.graph.graph import Graph
+
+if TYPE_CHECKING:
+    from sssp.graph.turns import Turns
+
+#: entries of distances that `repr` may look through
+GLANCE = 1 << 24
 
 
 def stored_row(matrix: Any, row: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -64,19 +71,33 @@ def entries(matrix: Any, row: int, rows: int, missing: Any) -> Callable[[int], A
     return find
 
 
-def rows_of_turns(graph: Graph) -> Callable[[NDArray[Any]], NDArray[Any]]:
-    """Return a function from numbers of turns to the rows of the table that named them.
+def labels_of(graph: Graph, vertices: NDArray[Any]) -> list[Any]:
+    """Return the labels of vertices; the vertices if the graph has none."""
+    return list((vertices if graph.labels is None else graph.labels[vertices]).tolist())
 
-    Raises
-    ------
-    ValueError
-        The graph has no turns.
-    """
-    turns = graph.turns
-    if turns is None:
+
+def arcs_along(graph: Graph, path: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the arcs of a path, given its vertices."""
+    return arcs_between(graph, path[:-1], path[1:])
+
+
+def require_turns(graph: Graph) -> Turns:
+    """Return the turns of a graph; raise `ValueError` if it has none."""
+    if graph.turns is None:
         raise ValueError("this graph has no turns: g.with_turns names some")
-    row_turn = turns.row_turn
-    return lambda numbers: np.append(numbers, numbers.dtype.type(0))[row_turn]
+    return graph.turns
+
+
+def add_up(loads: NDArray[Any], places: NDArray[np.int32], size: int) -> NDArray[Any]:
+    """Sum loads by place, shape (size,); the place -1 stands for none."""
+    sums = np.zeros(size + 1, loads.dtype)
+    add_at(sums, np.where(places < 0, size, places), loads)
+    return sums[:size]
+
+
+def onto_arcs(graph: Graph, loads: NDArray[Any]) -> NDArray[Any]:
+    """Return the loads of the user's arcs, given those of the arcs that are searched."""
+    return loads if graph.turns is None else add_up(loads, graph.turns.expansion.arc_of, graph.m)
 
 
 def as_index(value: Any, what: str) -> int:

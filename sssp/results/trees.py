@@ -16,22 +16,20 @@ from sssp.engine.exact_sums import as_numbers, carry, join_parts, may_wrap, part
 from sssp.engine.request import Answer, Request
 from sssp.engine.threads import default_threads
 from sssp.engine.workers import ordered_map
-from sssp.errors import UnreachableError, VertexError
+from sssp.errors import UnreachableError, VertexError, import_extra
 from sssp.graph.check_arrays import as_flag, is_on_device, is_sparse
-from sssp.graph.frames import arc_lines
+from sssp.graph.frames import WGS84, arc_lines
 from sssp.graph.labels import label_hint, no_vertex
 from sssp.kernels.dtypes import FLOAT64, INT64, unreached
 from sssp.methods import BreadthFirst
 from sssp.results import result_frames as frames
 from sssp.results import row_access
+from sssp.results.row_access import GLANCE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from sssp.graph.graph import Graph
-
-#: entries of a matrix that `repr` may look through
-GLANCE = 1 << 24
 
 
 class ShortestPaths:
@@ -115,10 +113,10 @@ class ShortestPaths:
             asked.append(f"limit {self.limit}")
         if self.has_paths:
             asked.append("with predecessors")
-        reached = self._count_reached()
-        if reached is not None:
-            asked.append(f"{reached:,} of {self.rows * self._width:,} reached")
         d = self.distances
+        if self._sparse or not (self._on_device or d.size > GLANCE):  # (others take long to count)
+            reached = d.nnz if self._sparse else np.count_nonzero(self.reached)
+            asked.append(f"{reached:,} of {self.rows * self._width:,} reached")
         form = f"{'sparse ' if self._sparse else ''}{d.dtype}, shape {d.shape}"
         return (
             f"<ShortestPaths {', '.join(asked)}; distances {form}; by {self.method} "
@@ -126,18 +124,10 @@ class ShortestPaths:
         )
 
     def _repr_html_(self) -> str:
-        knows_all = self.targets is None and not self._on_device and self.rows > 0
         from sssp.graph.drawing import as_html
 
+        knows_all = self.targets is None and not self._on_device and self.rows > 0
         return as_html(repr(self), self.graph, (lambda ax: self.plot(ax=ax)) if knows_all else None)
-
-    def _count_reached(self) -> int | None:
-        """Count the reached entries, if that is fast."""
-        if self._sparse:
-            return int(self.distances.nnz)
-        if self._on_device or self.distances.size > GLANCE:
-            return None
-        return int(np.count_nonzero(self.reached))
 
     def __getstate__(self) -> dict[str, Any]:
         return self.to_host().__dict__
@@ -238,10 +228,7 @@ class ShortestPaths:
 
     def path_labels(self, target: SupportsIndex, row: SupportsIndex = 0) -> list[Any]:
         """Return `path` as labels of the graph (numbers in the file, or NetworkX nodes)."""
-        path = self.path(target, row)
-        labels = self.graph.labels
-        named = path if labels is None else labels[path]
-        return list(named.tolist())
+        return row_access.labels_of(self.graph, self.path(target, row))
 
     def path_arcs(self, target: SupportsIndex, row: SupportsIndex = 0) -> NDArray[np.int64]:
         """Arcs of the shortest path to `target`, in order, as positions in ``graph.indices``.
@@ -249,8 +236,7 @@ class ShortestPaths:
         Like `path`; empty if the target is the source. ``graph.arc_origin[arcs]`` are the rows
         of the input that they came from.
         """
-        path = self.path(target, row)
-        return arcs_between(self.graph, path[:-1], path[1:])
+        return row_access.arcs_along(self.graph, self.path(target, row))
 
     def skim(self, values: ArrayLike) -> Any:
         """Sum another attribute of the arcs along every shortest path.
@@ -288,16 +274,33 @@ class ShortestPaths:
         """
         arc_values = as_numbers(values, "values")
         check_arc_values(self.graph, arc_values.shape)
+        wide = may_wrap(arc_values, self.graph.n)
         if self._on_device:
-            return self._skim_there(arc_values)
+            there = self._trees_there()
+            found = there.skim(arc_values) if self.predecessors.size and not wide else None
+            if found is None:  # (what the device cannot add, the host does)
+                found = there.upload(self.to_host().skim(values))
+            return found.reshape(self._shape())
         self._require_predecessors()
         trees = self._tree_sums(arc_values.dtype)
         sums = np.empty((self.rows, self._width), arc_values.dtype)
-        wide = may_wrap(arc_values, self.graph.n)
-        parts = [trees.by_head(part) for part in parts_of(self._values_along(arc_values), wide)]
+        turns = self.graph.turns
+        along = arc_values if turns is None else turns.expansion.values_of_arcs(arc_values)
+        parts = [trees.by_head(part) for part in parts_of(along, wide)]
 
         def fill(rows: range) -> None:
-            odd = _skim(trees, rows, parts, sums[rows.start : rows.stop])
+            own = sums[rows.start : rows.stop]
+            if not wide:
+                odd = trees.skim(rows, parts[0], own)
+            else:
+                halves = [np.empty_like(own) for _ in parts]
+                for half, part in zip(halves, parts, strict=True):
+                    trees.skim(rows, part, half)
+                reached = halves[0] != trees.missing
+                own[...] = trees.missing
+                own[reached] = join_parts([half[reached] for half in halves], "values along a path")
+                lost = np.argwhere(reached & (own == trees.missing)).tolist()
+                odd = (lost[0][0], lost[0][1]) if lost else None
             if odd is not None:
                 row, vertex = rows.start + odd[0], int(self._vertices_of(np.array(odd[1:]))[0])
                 where = f"on the path from {self._from(row)} to vertex {vertex}"
@@ -336,10 +339,18 @@ class ShortestPaths:
             A flow (or a volume) that does not fit the result; integers are exact, even if a sum
             leaves int64 on its way and comes back.
         """
-        if self._on_device:
-            return self._load_there(volumes)
-        loads = self._loads(volumes)
-        return flow_on_input(self.graph, [self._loads_of_arcs(load) for load in loads])
+        if not self._on_device:
+            loads = [row_access.onto_arcs(self.graph, load) for load in self._loads(volumes)]
+            return flow_on_input(self.graph, loads)
+        is_there = is_on_device(volumes)
+        flows: Any = volumes if is_there else as_numbers(volumes, "volumes")
+        self._check_volumes_shape(tuple(flows.shape))
+        trees, found = self._trees_there(), None
+        if self.predecessors.size and (is_there or flows.dtype == INT64):
+            found = trees.load(flows.reshape((self.rows, self.graph.n)))
+        if found is None:
+            return self.to_host().load(trees.on_host(flows))
+        return flow_on_input(self.graph, [found])
 
     def load_turns(self, volumes: ArrayLike) -> NDArray[Any]:
         """Load flows onto the turns that were named.
@@ -361,31 +372,20 @@ class ShortestPaths:
         UnreachableError, TypeError, DistanceOverflowError
             As `load`.
         """
-        named = row_access.rows_of_turns(self.graph)
-        loads = [self._loads_of_turns(load) for load in self._loads(volumes)]
-        return named(join_parts(loads, "volumes on a turn"))
-
-    def _values_along(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Map values of the user's arcs to the arcs of the trees."""
-        return values
-
-    def _loads_of_arcs(self, load: NDArray[Any]) -> NDArray[Any]:
-        """Return the loads of the user's arcs from those of the trees' arcs."""
-        return load
-
-    def _loads_of_turns(self, load: NDArray[Any]) -> NDArray[Any]:
-        """Return the loads of all turns."""
-        raise AssertionError
+        turns = row_access.require_turns(self.graph)
+        place, size = turns.expansion.turn_of, turns.costs.size
+        loads = [row_access.add_up(load, place, size + 1) for load in self._loads(volumes)]
+        return join_parts(loads, "volumes on a turn")[turns.row_turn]
 
     def _loads(self, volumes: ArrayLike) -> list[NDArray[Any]]:
-        """Return the loads of the trees' arcs, in parts."""
+        """Return the loads of the trees' arcs; of large integers the upper and lower halves."""
         flows = as_numbers(volumes, "volumes")
         self._check_volumes_shape(flows.shape)
         self._require_predecessors()
         return self._load_arcs(flows.reshape(self.rows, self._width))
 
     def _load_arcs(self, flows: NDArray[Any]) -> list[NDArray[Any]]:
-        """Load flows, shape (rows, width), onto the trees' arcs; return the loads in parts."""
+        """Load flows, shape (rows, width), onto the trees' arcs; return the loads as `_loads`."""
         wide = may_wrap(flows, flows.size)
         trees = self._tree_sums(flows.dtype)
         m = trees.graph.m
@@ -691,15 +691,29 @@ class ShortestPaths:
         >>> (areas.to_crs(32632).area / 1e6).round(2).tolist()  # square kilometres
         [0.1, 0.15]
         """
-        from sssp.results.isochrone_areas import Streets, isochrone_areas
+        from sssp.results.isochrone_areas import Streets, draw_areas, make_lines
         from sssp.results.plots import check_limits
 
         row, _ = self._distances_to_all(row)
-        bands = check_limits(limits, self.limit)
-        graph, sources = self.graph, self._sources_of(row)
+        bands, sources = check_limits(limits, self.limit), self._sources_of(row)
         weights = None if self.method == BreadthFirst.name else self._weights_of_distances()
-        streets = Streets.of(graph, lambda: self._searched_distances(row), weights)
-        return isochrone_areas(graph, streets, sources, bands, width, rings=as_flag(rings, "rings"))
+        streets = Streets.of(self.graph, lambda: self._searched_distances(row), weights)
+        rings = as_flag(rings, "rings")
+        geopandas, shapely = import_extra("geopandas", "geo"), import_extra("shapely", "geo")
+        parts = np.stack([streets.reached(limit) for limit in bands.tolist()])
+        # a part that is not longer than within the limit before is there already
+        parts[1:][parts[1:] <= parts[:-1]] = 0
+        marks = np.broadcast_to(np.arange(bands.size)[:, None, None], parts.shape)
+        first = int(np.searchsorted(bands, 0))
+        areas = [shapely.MultiPolygon()] * bands.size
+        if first < bands.size:
+            dots = np.stack([sources, np.full(sources.size, first)], axis=1)
+            drawn = draw_areas(make_lines(self.graph, streets, parts, marks, dots, width))
+            for mark in range(first, bands.size):  # (marks without a line are as the one before)
+                areas[mark] = drawn.get(mark, areas[mark - 1])
+        if rings:
+            areas[1:] = shapely.difference(areas[1:], areas[:-1]).tolist()
+        return geopandas.GeoDataFrame({"limit": bands}, geometry=areas, crs=WGS84)
 
     def plot_flows(self, volumes: ArrayLike, **style: Any) -> Axes:
         """Draw the flows of volumes on the network: `load`, then `Graph.plot_flows`.
@@ -780,7 +794,7 @@ class ShortestPaths:
         VertexError, TypeError
             No such row; a result on a device.
         OSError
-            The file cannot be written, or somebody listens at that port.
+            The file cannot be written, or the port is in use.
 
         Notes
         -----
@@ -842,28 +856,8 @@ class ShortestPaths:
         if not self.has_paths:
             raise ValueError("this needs predecessors: call shortest_paths(predecessors=True)")
 
-    def _skim_there(self, values: NDArray[Any]) -> Any:
-        """Skim on the device of the trees if possible, else on the host."""
-        trees, sums = self._trees_there(), None
-        if self.predecessors.size and not may_wrap(values, self.graph.n):
-            sums = trees.skim(values)
-        if sums is None:
-            sums = trees.upload(self.to_host().skim(values))
-        return sums.reshape(self._shape())
-
-    def _load_there(self, volumes: Any) -> NDArray[Any]:
-        """Load on the device of the trees if possible, else on the host."""
-        there = is_on_device(volumes)
-        flows = volumes if there else as_numbers(volumes, "volumes")
-        self._check_volumes_shape(tuple(flows.shape))
-        trees, found = self._trees_there(), None
-        if self.predecessors.size and (there or flows.dtype == INT64):
-            found = trees.load(flows.reshape((self.rows, self.graph.n)))
-        if found is None:
-            return self.to_host().load(trees.on_host(flows))
-        return flow_on_input(self.graph, [found])
-
     def _trees_there(self) -> Any:
+        """Return the object that sums along the trees on their device."""
         self._require_trees()
         from sssp.cuda.tree_sums import TreeSumsThere
 
@@ -887,11 +881,8 @@ class ShortestPaths:
         return TreeSums(self.graph, trees, self.sources, ends, dtype)
 
     def _shape(self) -> tuple[int, ...]:
-        """Return the dense shape of one number for each entry of the distances."""
-        if self._sparse:
-            return (self.rows, self._width)
-        shape: tuple[int, ...] = self.distances.shape
-        return shape
+        """Return the shape of an array with a number for each entry of the distances."""
+        return (self.rows, self._width) if self._sparse else tuple(self.distances.shape)
 
     def _vertices_of(self, columns: NDArray[Any]) -> NDArray[Any]:
         return columns if self.targets is None else self.targets[columns]
@@ -918,19 +909,15 @@ class ShortestPaths:
             )
 
     def _refuse_volumes(self, flows: NDArray[Any], row: int) -> NoReturn:
-        """Raise for the first volume of a row whose vertex is unreached."""
+        """Raise an error for the first volume of a row that is not finite, or has no path."""
         columns = np.flatnonzero(flows[row])
-        volumes = flows[row, columns]
-        wrong = ~np.isfinite(volumes)
-        if wrong.any():
-            first = int(np.argmax(wrong))
+        wrong = columns[~np.isfinite(flows[row, columns])]
+        if wrong.size:
             raise ValueError(
-                f"the volume from {self._from(row)} to vertex "
-                f"{self._vertices_of(columns[[first]])[0]} is {volumes[first]}; where nothing "
-                "travels write 0"
+                f"the volume from {self._from(row)} to vertex {self._vertices_of(wrong)[0]} is "
+                f"{flows[row, wrong[0]]}; where nothing travels write 0"
             )
-        is_lost = self._distances_of(row)[columns] == unreached(self.distances.dtype)
-        lost = columns[is_lost]
+        lost = columns[self._distances_of(row)[columns] == unreached(self.distances.dtype)]
         raise UnreachableError(
             f"volumes lead from {self._from(row)} to {lost.size} vertices that are not "
             f"reached, vertex {self._vertices_of(lost)[0]} first; set them to 0"
@@ -957,22 +944,6 @@ class ShortestPaths:
         if not 0 <= index < g.n:
             raise no_vertex(index, g)
         return index
-
-
-def _skim(
-    trees: TreeSums, rows: range, values: Sequence[NDArray[Any]], sums: NDArray[Any]
-) -> tuple[int, int] | None:
-    """Sum values along tree paths; upper and lower 32 bits apart if they are given so."""
-    if len(values) == 1:
-        return trees.skim(rows, values[0], sums)
-    parts = [np.empty_like(sums) for _ in values]
-    for part, own in zip(parts, values, strict=True):
-        trees.skim(rows, own, part)
-    reached = parts[0] != trees.missing
-    sums[...] = trees.missing
-    sums[reached] = join_parts([part[reached] for part in parts], "values along a path")
-    odd = np.argwhere(reached & (sums == trees.missing))
-    return None if odd.size == 0 else (int(odd[0, 0]), int(odd[0, 1]))
 
 
 def _count(number: int, what: str) -> str:

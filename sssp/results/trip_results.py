@@ -14,18 +14,17 @@ from sssp.cpu import tree_sums
 from sssp.engine.exact_sums import as_numbers, carry, join_parts, may_wrap, parts_of
 from sssp.engine.request import Walks
 from sssp.errors import UnreachableError, VertexError, import_extra
-from sssp.graph.frames import WGS84
+from sssp.graph.frames import WGS84, label_column
 from sssp.kernels.dtypes import FLOAT64, unreached
 from sssp.results import result_frames as frames
-from sssp.results.row_access import as_index, refuse_sum, rows_of_turns
+from sssp.results import row_access
+from sssp.results.row_access import GLANCE, as_index, refuse_sum, require_turns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from sssp.graph.graph import Graph
 
-#: distances that `repr` may look through
-GLANCE = 1 << 24
 #: of the most travelled street in a notebook, in points
 LINE_WIDTH = 3.0
 
@@ -85,7 +84,7 @@ class Trips:
         asked = [f"{p:,} trip{'' if p == 1 else 's'}"]
         if self.limit is not None:
             asked.append(f"limit {self.limit}")
-        if self._walks is not None:
+        if self.has_paths:
             asked.append("with paths")
         if p <= GLANCE:
             asked.append(f"{np.count_nonzero(self.reached):,} reached")
@@ -95,17 +94,17 @@ class Trips:
         )
 
     def _repr_html_(self) -> str:
-        has_paths = self.has_paths and self.reached.any()
         from sssp.graph.drawing import as_html
 
-        return as_html(repr(self), self.graph, self._draw if has_paths else None)
+        def draw(ax: Axes) -> None:  # (darker where more trips pass)
+            flow = self.load(self.reached.astype(np.int64))
+            self.graph.plot_flows(flow, ax=ax, max_width=LINE_WIDTH)
+            if legend := ax.get_legend():
+                legend.remove()
 
-    def _draw(self, ax: Axes) -> None:
-        """Draw the paths of the trips, darker where more of them pass."""
-        flow = self.load(self.reached.astype(np.int64))
-        self.graph.plot_flows(flow, ax=ax, max_width=LINE_WIDTH)
-        if legend := ax.get_legend():
-            legend.remove()
+        return as_html(
+            repr(self), self.graph, draw if self.has_paths and self.reached.any() else None
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         # what is found again on first use stays behind
@@ -114,8 +113,7 @@ class Trips:
     @property
     def reached(self) -> NDArray[np.bool_]:
         """Whether the target of each trip is reached: bool, shape (p,)."""
-        found: NDArray[np.bool_] = self.distances != unreached(self.distances.dtype)
-        return found
+        return np.asarray(self.distances != unreached(self.distances.dtype))
 
     def to_float(self) -> NDArray[np.float64]:
         """Distances for arithmetic: float64, inf where unreached; above 2**53 rounded."""
@@ -151,7 +149,8 @@ class Trips:
         MissingExtraError
             pandas is not installed.
         """
-        return frames.trip_table(self.graph, self.sources, self.targets, self.distances)
+        starts, ends = (label_column(self.graph.labels, x) for x in (self.sources, self.targets))
+        return frames.pair_table(starts, ends, self.distances.copy())
 
     def to_geodataframe(self) -> Any:
         """Return a `geopandas.GeoDataFrame` with a line for every trip, in order.
@@ -217,9 +216,7 @@ class Trips:
 
     def path_labels(self, i: SupportsIndex) -> list[Any]:
         """Return `path` as labels of the graph (numbers in the file, or NetworkX nodes)."""
-        path = self.path(i)
-        labels = self.graph.labels
-        return list((path if labels is None else labels[path]).tolist())
+        return row_access.labels_of(self.graph, self.path(i))
 
     def path_arcs(self, i: SupportsIndex) -> NDArray[np.int64]:
         """Arcs of the shortest path of trip `i`, in order, as positions in ``graph.indices``.
@@ -227,8 +224,7 @@ class Trips:
         Like `path`; empty if source and target are the same. ``graph.arc_origin[arcs]`` are the
         rows of the input that they came from.
         """
-        path = self.path(i)
-        return tree_sums.arcs_between(self.graph, path[:-1], path[1:])
+        return row_access.arcs_along(self.graph, self.path(i))
 
     def skim(self, values: ArrayLike) -> NDArray[Any]:
         """Sum another attribute of the arcs along the path of every trip.
@@ -311,10 +307,20 @@ class Trips:
                 f"expected volumes, one a trip: shape ({len(self)},), not {flows.shape}"
             )
         walks = self._require_walks()
-        self._check_volumes(flows)
-        wide, steps = may_wrap(flows, flows.size), steps_of(walks)
-        loads = []
-        for part in parts_of(flows, wide):
+        odd = np.flatnonzero(~np.isfinite(flows))
+        if odd.size:
+            raise ValueError(
+                f"the volume of {self._describe(odd[0])} is {flows[odd[0]]}; where nothing travels "
+                "write 0"
+            )
+        lost = np.flatnonzero((flows != 0) & ~self.reached)
+        if lost.size:
+            raise UnreachableError(
+                f"{lost.size} trips with volumes have no path{self._within()}, "
+                f"{self._describe(lost[0])} first; set them to 0"
+            )
+        steps, loads = steps_of(walks), list[NDArray[Any]]()
+        for part in parts_of(flows, may_wrap(flows, flows.size)):
             loads.append(np.zeros(size, flows.dtype))
             tree_sums.load_kernel(walks.firsts, steps, self._walk_of, part, loads[-1])
         carry(loads)
@@ -340,13 +346,14 @@ class Trips:
         UnreachableError, TypeError, DistanceOverflowError
             As `load`.
         """
-        named, turns = rows_of_turns(self.graph), self.graph.turns
-        assert turns is not None
+        turns = require_turns(self.graph)
         loads = self._loads(volumes, self._path_turns, turns.costs.size + 1)
-        return named(join_parts(loads, "volumes on a turn")[:-1])
+        flow = join_parts(loads, "volumes on a turn")
+        flow[-1] = 0  # (where arcs meet in no turn with a number)
+        return flow[turns.row_turn]
 
     def _path_turns(self, walks: Walks) -> NDArray[np.int64]:
-        """Return for every vertex on the paths the turn onto the arc that leads to it, or -1."""
+        """Return for every vertex on the paths the turn before the arc that leads to it, or -1."""
         turns, arcs, m = self.graph.turns, self._path_arcs(walks), self.graph.m
         assert turns is not None
         driven = arcs
@@ -365,8 +372,7 @@ class Trips:
         """Return for every vertex on the paths the arc that leads to it, -1 at sources."""
         if self._arcs is None:
             tails = np.roll(walks.vertices, 1)
-            begins = walks.firsts[:-1][np.diff(walks.firsts) > 0]
-            tails[begins] = -1
+            tails[walks.firsts[:-1][np.diff(walks.firsts) > 0]] = -1
             self._arcs = tree_sums.arcs_between(self.graph, tails, walks.vertices)
         return self._arcs
 
@@ -386,20 +392,6 @@ class Trips:
 
     def _within(self) -> str:
         return "" if self.limit is None else f" within the limit of {self.limit}"
-
-    def _check_volumes(self, volumes: NDArray[Any]) -> None:
-        odd = np.flatnonzero(~np.isfinite(volumes))
-        if odd.size:
-            raise ValueError(
-                f"the volume of {self._describe(odd[0])} is {volumes[odd[0]]}; where nothing "
-                "travels write 0"
-            )
-        lost = np.flatnonzero((volumes != 0) & ~self.reached)
-        if lost.size:
-            raise UnreachableError(
-                f"{lost.size} trips with volumes have no path{self._within()}, "
-                f"{self._describe(lost[0])} first; set them to 0"
-            )
 
 
 @dataclass(eq=False, repr=False)

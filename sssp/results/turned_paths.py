@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.tree_sums import TreeSums, add_at
+from sssp.cpu.tree_sums import TreeSums
 from sssp.engine.plan import Plan
 from sssp.engine.request import Answer, Request
 from sssp.graph.check_arrays import is_sparse
@@ -20,9 +20,10 @@ from sssp.results.trees import ShortestPaths
 class TurnedPaths(ShortestPaths):
     """Shortest paths on a graph with turns (`Graph.with_turns`), used like all others.
 
-    There is no tree over the vertices, for the best way to a vertex need not begin with the best
-    way to the vertex before: `predecessors` refuses, and `path`, `path_arcs`, `skim`, `load` and
-    `load_turns` tell of ways. Of origins at the same distance it may be any.
+    There is no tree over the vertices, for the shortest path to a vertex need not begin with the
+    shortest path to the vertex before: `predecessors` raises an error, and `path`, `path_arcs`,
+    `skim`, `load` and `load_turns` use the paths over the expansion. Of origins at the same
+    distance it may be any.
     """
 
     def __init__(
@@ -31,30 +32,26 @@ class TurnedPaths(ShortestPaths):
         assert graph.turns is not None
         expansion = graph.turns.expansion
         found = {"method": method, "device": device}
-        # the same result on the expansion, if its rows are whole or it knows ways
+        # the same result on the expansion, if its rows are whole or it has paths
         whole = request.targets is None and request.width is None
         self._inside: ShortestPaths | None = None
         if whole or request.predecessors:
             self._inside = ShortestPaths(graph._searched, request, answer, **found)
         distances, origin = answer.distances, answer.origin
-        columns: Any = expansion.end
-        if expansion.rows_come_first:
-            columns = slice(expansion.n)  # (a view)
+        # (a slice makes a view)
+        columns: Any = slice(expansion.n) if expansion.rows_come_first else expansion.end
         if whole:
             distances = distances[:, columns]
             if is_sparse(distances):
                 distances.sort_indices()
         if origin is not None:
-            own = np.append(expansion.vertex_of, -1)
-            origin = own[origin[columns]].astype(origin.dtype)
+            origin = np.append(expansion.vertex_of, -1)[origin[columns]].astype(origin.dtype)
         no_vertices = request.width is not None or request.arc_ends is not None
         targets = None if no_vertices else request.targets
+        if targets is not None:
+            targets = expansion.vertex_of[targets]
         self._starts = request.sources
-        named = replace(
-            request,
-            sources=expansion.vertex_of[request.sources],
-            targets=None if targets is None else expansion.vertex_of[targets],
-        )
+        named = replace(request, sources=expansion.vertex_of[request.sources], targets=targets)
         own_answer = replace(answer, distances=distances, origin=origin, predecessors=None)
         super().__init__(graph, named, own_answer, **found)
 
@@ -65,7 +62,7 @@ class TurnedPaths(ShortestPaths):
             return None
         raise ValueError(
             "a graph with turns has no tree over its vertices: r.path(v) and r.path_arcs(v) are "
-            "the ways, r.skim(values), r.load(volumes) and r.load_turns(volumes) go along them"
+            "the paths; r.skim(values), r.load(volumes) and r.load_turns(volumes) follow them"
         )
 
     @predecessors.setter
@@ -80,14 +77,13 @@ class TurnedPaths(ShortestPaths):
     def _searched_distances(self, row: int) -> NDArray[Any]:
         if self._inside is not None:
             return self._inside._searched_distances(row)
-        # of the copies of crossings nothing was kept
+        # the distances of the expansion's other vertices were not kept
         counted = self.method == BreadthFirst.name
         graph = (self.graph._counting_streets() if counted else self.graph)._searched
         request = Request(self._starts[row : row + 1], limit=self.limit)
         answer = Plan(graph, request, Dijkstra()).run()
         assert answer is not None  # (or the call had failed, too)
-        found: NDArray[Any] = answer.distances[0]
-        return found
+        return np.asarray(answer.distances[0])
 
     def _walk_to(self, vertex: int, row: int) -> NDArray[np.int64]:
         assert self._inside is not None
@@ -98,21 +94,3 @@ class TurnedPaths(ShortestPaths):
         assert self._inside is not None
         own: NDArray[np.int64] = self.graph.turns.expansion.end  # type: ignore[union-attr]
         return self._inside._tree_sums(dtype, own if self.targets is None else own[self.targets])
-
-    def _values_along(self, values: NDArray[Any]) -> NDArray[Any]:
-        return self.graph.turns.expansion.values_of_arcs(values)  # type: ignore[union-attr]
-
-    def _loads_of_arcs(self, load: NDArray[Any]) -> NDArray[Any]:
-        return add_up(load, self.graph.turns.expansion.arc_of, self.graph.m)  # type: ignore[union-attr]
-
-    def _loads_of_turns(self, load: NDArray[Any]) -> NDArray[Any]:
-        turns = self.graph.turns
-        assert turns is not None
-        return add_up(load, turns.expansion.turn_of, turns.costs.size)
-
-
-def add_up(load: NDArray[Any], places: NDArray[np.int32], size: int) -> NDArray[Any]:
-    """Sum loads by place; -1 means none."""
-    sums = np.zeros(size + 1, load.dtype)
-    add_at(sums, np.where(places < 0, size, places), load)
-    return sums[:size]

@@ -50,9 +50,9 @@ def table_of(text: str, heading: str = "method") -> list[list[str]]:
 
 @pytest.mark.slow
 def test_the_table_of_starts_has_a_row_for_every_process(monkeypatch, tmp_path, capsys):
-    kept = [startup.StartupTask("import sssp", "cpu", startup.IMPORT)]
+    kept = [("import sssp", "cpu", startup.IMPORT)]
     kept += [task for task in startup.list_tasks() if task[:2] == ("bellman-ford, a source", "cpu")]
-    kept += [startup.StartupTask("nothing", "cpu", "import no_such_package")]
+    kept += [("nothing", "cpu", "import no_such_package")]
     monkeypatch.setattr(startup, "list_tasks", lambda: iter(kept))
     monkeypatch.setattr(startup, "SIZE", 1000)
     monkeypatch.setenv("SSSP_DATA", str(tmp_path))

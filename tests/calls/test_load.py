@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array
 
 import sssp
-from sssp.calls.load_demand import Loader, onto_arcs
+from sssp.calls.load_demand import Loader
 from sssp.engine import thresholds
 from sssp.engine.demand import as_demand
+from sssp.results.row_access import onto_arcs
 from tests import naive
 from tests.strategies import (
     DYADIC,

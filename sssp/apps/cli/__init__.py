@@ -8,12 +8,9 @@ little before Ctrl-C is heard.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from sssp.apps.terminal.interrupt import leave
-
-if TYPE_CHECKING:
-    from sssp.apps.terminal.arguments import Parser
 
 #: the module behind every command, in the order of the help text
 COMMANDS = {
@@ -53,9 +50,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from sssp.apps.terminal.outcome import report_errors
 
     def command() -> int:
-        from sssp.apps.terminal.arguments import parse
+        from importlib import import_module
 
-        options = parse(_command_parser(), arguments)
+        import sssp
+        from sssp.apps.terminal.arguments import Parser, parse
+
+        parser = Parser(
+            prog="sssp",
+            description="Exact shortest paths on road networks.",
+            epilog=f"sssp COMMAND --help explains a command, with examples.\n{EXIT_CODES}",
+        )
+        parser.add_argument("--version", action="version", version=f"sssp {sssp.__version__}")
+        commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+        for name, module_name in COMMANDS.items():
+            module = import_module(module_name)
+            texts = {"help": module.SUMMARY, "description": module.__doc__}
+            one = commands.add_parser(name, epilog=module.EXAMPLES + EXIT_CODES, **texts)
+            module.add_arguments(one)
+            one.set_defaults(run=module.run, program=one.prog)
+        options = parse(parser, arguments)
         return report_errors(options.program, lambda: options.run(options), vars(options))
 
     return report_errors("sssp", command)
@@ -64,27 +77,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def console() -> NoReturn:
     """Run the console script ``sssp``."""
     leave(main)
-
-
-def _command_parser() -> Parser:
-    from importlib import import_module
-
-    import sssp
-    from sssp.apps.terminal.arguments import Parser
-
-    parser = Parser(
-        prog="sssp",
-        description="Exact shortest paths on road networks.",
-        epilog=f"sssp COMMAND --help explains a command, with examples.\n{EXIT_CODES}",
-    )
-    parser.add_argument("--version", action="version", version=f"sssp {sssp.__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name, module_name in COMMANDS.items():
-        module = import_module(module_name)
-        epilog = module.EXAMPLES + EXIT_CODES
-        command = commands.add_parser(
-            name, help=module.SUMMARY, description=module.__doc__, epilog=epilog
-        )
-        module.add_arguments(command)
-        command.set_defaults(run=module.run, program=command.prog)
-    return parser

@@ -49,8 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         text = f"what a unit of the column {what} costs, in units of time (default 0)"
         parser.add_argument(f"--{name}", type=above, default=0.0, metavar="X", help=text)
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N (default auto)")
-    text = "threads (default all cores)"
-    parser.add_argument("--threads", type=count, metavar="T", help=text)
+    parser.add_argument("--threads", type=count, metavar="T", help="threads (default all cores)")
     add_output(parser, FORMATS, default=STDOUT)
 
 

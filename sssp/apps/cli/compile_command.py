@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+import warnings
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -36,7 +38,7 @@ ALL |= registry.DENSE_METHODS | registry.CLOSURE_METHODS
 DTYPES = ("int32", "int64", "float32", "float64")
 #: vertices of the graph that is searched, and of the matrices
 SEARCHED, DENSE = 20_000, 200
-#: sources, so many that on a GPU each has a block of its own
+#: number of sources: so many that on a GPU each has its own thread block
 SEVERAL = 16
 #: entries of the matrices are below this
 GREATEST = 5_000
@@ -97,34 +99,38 @@ def _steps(methods: Sequence[Method], device: str, dtypes: Sequence[str]) -> Ite
     """Yield calls that use every kernel of the methods, and on the CPU those of graphs."""
     import numpy as np
 
+    def matrix(dtype: np.dtype[Any], size: int) -> NDArray[Any]:
+        entries = np.random.default_rng(0).integers(1, GREATEST, (size, size)).astype(dtype)
+        return entries << 31 if dtype == np.int64 else entries
+
     g = sssp.road_like(SEARCHED)
     if device == "cpu":
-        yield _read_files
         yield partial(_use_graph, g)
     for name in dtypes:
         dtype = np.dtype(name)
-        # integers that only int64 has room for
+        # (integers that only int64 holds)
         weights = g.weights.astype(np.int64) << 31 if name == "int64" else g.weights.astype(dtype)
         weighted = g.with_weights(weights)
         for method in methods:
+            options: dict[str, Any] = {"device": device, "dtype": dtype}
             if method.task == "search":
                 yield from _searches(weighted, method, device, dtype)
             elif method.task == "trips":
-                yield from _trips(weighted, method, device, dtype)
+                ask = partial(sssp.pairs, weighted, range(SEVERAL), 0, **options)
+                yield partial(ask, method=method)
+                yield partial(ask, predecessors=True)
             elif method.task == "sweep":
                 yield partial(_sweep, weighted, device, dtype)
             elif method.task == "matrix":
-                yield from _matrices(method, device, dtype)
-    for method in methods:
-        if method.task == "closure":
-            yield partial(_close, method, device)
-
-
-def _trips(g: sssp.Graph, method: Method, device: str, dtype: np.dtype[Any]) -> Iterator[Step]:
-    """Yield calls that use every kernel of trips."""
-    ask = partial(sssp.pairs, g, range(SEVERAL), 0, device=device, dtype=dtype)
-    yield partial(ask, method=method)
-    yield partial(ask, predecessors=True)
+                close = partial(sssp.all_pairs, method=method, **options)
+                yield partial(close, matrix(dtype, DENSE), predecessors=False)
+                yield partial(close, matrix(dtype, DENSE), predecessors=True)
+                if name == "int32":
+                    yield partial(close, matrix(dtype, SHORT))
+    reach = partial(sssp.transitive_closure, matrix(np.dtype(np.int32), DENSE), device=device)
+    closures = [method for method in methods if method.task == "closure"]
+    for method, packed in product(closures, (False, True)):
+        yield partial(reach, method=method, packed=packed)
 
 
 def _sweep(g: sssp.Graph, device: str, dtype: np.dtype[Any]) -> None:
@@ -151,37 +157,23 @@ def _sweep(g: sssp.Graph, device: str, dtype: np.dtype[Any]) -> None:
     fallen = h.with_changes([0], [-1])
     for sources in (0, several):
         sssp.shortest_paths(fallen, sources, device=device, dtype=dtype)
-    if device == "cuda":
-        _weigh_there(h, device, dtype)
-    elif dtype == np.float64:
-        _assign(h)
+    if device == "cuda":  # weights from an array on the GPU
+        from sssp.cuda.arrays import DeviceArray
+        from sssp.cuda.availability import device_number, select
+        from sssp.cuda.device_memory import upload
 
-
-def _assign(h: sssp.Hierarchy) -> None:
-    """Use every kernel of traffic assignment."""
-    import warnings
-
-    import numpy as np
-
-    rows = np.ones(h.graph.input_arcs)
-    trips = [0, 1], [2, 3], np.ones((2, 2))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # (a gap of 0 is not reached)
-        for cost in (sssp.BPR(rows, rows), sssp.Conical(rows, rows)):
-            sssp.assign(h, trips, cost, gap=0, iterations=4, select=[0])
-
-
-def _weigh_there(h: sssp.Hierarchy, device: str, dtype: np.dtype[Any]) -> None:
-    """Use every kernel that takes weights from a GPU array."""
-    from sssp.cuda.arrays import DeviceArray
-    from sssp.cuda.availability import device_number, select
-    from sssp.cuda.device_memory import upload
-
-    number = device_number(device)
-    with select(number):
-        weights = DeviceArray(upload(h.graph.weights.astype(dtype)), (h.m,), number)
-    for version in (h, h.without_arcs([0])):
-        version.with_weights(weights)
+        number = device_number(device)
+        with select(number):
+            weights = DeviceArray(upload(h.graph.weights.astype(dtype)), (h.m,), number)
+        for version in (h, h.without_arcs([0])):
+            version.with_weights(weights)
+    elif dtype == np.float64:  # traffic assignment
+        rows = np.ones(h.graph.input_arcs)
+        trips = [0, 1], [2, 3], np.ones((2, 2))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # (a gap of 0 is not reached)
+            for cost in (sssp.BPR(rows, rows), sssp.Conical(rows, rows)):
+                sssp.assign(h, trips, cost, gap=0, iterations=4, select=[0])
 
 
 def _searches(g: sssp.Graph, method: Method, device: str, dtype: np.dtype[Any]) -> Iterator[Step]:
@@ -218,35 +210,8 @@ def _use_trees(ask: Callable[..., sssp.ShortestPaths], sources: NDArray[np.int64
         result.load(np.zeros(result.distances.shape, dtype))
 
 
-def _matrix(dtype: np.dtype[Any], size: int = DENSE) -> NDArray[Any]:
-    import numpy as np
-
-    matrix = np.random.default_rng(0).integers(1, GREATEST, (size, size)).astype(dtype)
-    return matrix << 31 if dtype == np.int64 else matrix
-
-
-def _matrices(method: Method, device: str, dtype: np.dtype[Any]) -> Iterator[Step]:
-    """Yield calls that use every kernel of a method on matrices."""
-    ask = partial(sssp.all_pairs, _matrix(dtype), method=method, device=device, dtype=dtype)
-    for predecessors in (False, True):
-        yield partial(ask, predecessors=predecessors)
-    if dtype.name == "int32":
-        short = _matrix(dtype, SHORT)
-        yield partial(sssp.all_pairs, short, method=method, device=device, dtype=dtype)
-
-
-def _close(method: Method, device: str) -> None:
-    """Use every kernel of a method for the transitive closure."""
-    import numpy as np
-
-    for packed in (False, True):
-        sssp.transitive_closure(
-            _matrix(np.dtype(np.int32)), method=method, device=device, packed=packed
-        )
-
-
-def _read_files() -> None:
-    """Use the kernels that read files."""
+def _use_graph(g: sssp.Graph) -> None:
+    """Use the kernels that read files, and those of graphs and results."""
     with tempfile.TemporaryDirectory() as folder:
         graph, places = Path(folder, "small.gr"), Path(folder, "small.co")
         graph.write_text("p sp 2 2\na 1 2 3\na 2 1 3\n", encoding="ascii")
@@ -254,10 +219,6 @@ def _read_files() -> None:
         kept = Path(folder, "small.sssp")
         sssp.read_graph(graph, coordinates=places).save(kept)
         sssp.read_graph(kept)
-
-
-def _use_graph(g: sssp.Graph) -> None:
-    """Use the kernels of graphs and results."""
     g.largest_component()
     g.reverse()
     result = sssp.shortest_paths(g, 0, predecessors=True)

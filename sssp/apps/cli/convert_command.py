@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -47,8 +46,6 @@ EXAMPLES = """examples:
   %(prog)s ny.sssp -o ny.geojson
 """
 DIMACS = ("gr", "gr.gz", "gr.xz", "gr.bz2")
-#: of a .gpkg file
-LAYER = "arcs"
 #: the column that tells whether a line of a map is one arc, or two that lead both ways; and what
 #: stands there for both ways, in any case
 ONE_WAY, BOTH_WAYS = "oneway", {"false", "no", "0", "none", "nan", ""}
@@ -70,6 +67,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read and write the graph, and report the losses of the format."""
+    import numpy as np
+
     if (options.to is None) == (options.output == NOWHERE):
         raise ValueError("name one file to write, behind that to read or with -o")
     options.output = options.to or options.output
@@ -83,13 +82,25 @@ def run(options: argparse.Namespace) -> int:
     if options.scale is not None:
         g = g.scaled(options.scale)
     start = perf_counter()
-    count = WRITERS[output.format](g, output)
+    count = _write(g, output)
     lines = [f"wrote {count:,} arcs to {output.name} in {perf_counter() - start:.2f} s"]
     if places is not None:
         with raise_interrupts(), name_in_errors(places):
             sssp.loaders.write_co(places, arguments.require_coordinates(g))
         lines.append(f"wrote {g.n:,} coordinates to {on_one_line(str(places))}")
-    output.summarize([*lines, *_report_losses(g, output.format, places)])
+    # the parts of the graph that the format does not hold
+    if output.format != "sssp" and g.turns is not None:
+        lines.append("left out the turns")
+    if output.format != "sssp" and g.closed_arcs:
+        lines.append(f"left out {g.closed_arcs:,} closed arcs")
+    if output.format in DIMACS and g.coordinates is not None and places is None:
+        lines.append("left out the coordinates; --coordinates-output FILE writes them")
+    labels = np.arange(g.n) if g.labels is None else g.labels
+    if output.format in DIMACS and not np.array_equal(labels, np.arange(1, g.n + 1)):
+        lines.append(
+            f"vertices 1 to {g.n} stand for those that went by {labels[0]} to {labels[-1]}"
+        )
+    output.summarize(lines)
     return 0
 
 
@@ -107,18 +118,22 @@ def _read_arcs(path: Path) -> sssp.Graph:
     """
     import numpy as np
 
-    lines = None
-    if path.suffix.lower() == ".gpkg":
-        table, lines = _read_layer(path)
-    elif path.suffix.lower() == ".geojson":
-        table, lines = _read_geojson(path)
-    else:
+    readers = {".gpkg": _read_layer, ".geojson": _read_geojson}
+    lines, read = None, readers.get(path.suffix.lower())
+    if read is None:
         table = read_table(path)
-    names = [table.columns[table.require(name)] for name in ("tail", "head")]
+    else:
+        table, lines = read(path)
+    tails, heads = (table.columns[table.require(name)] for name in ("tail", "head"))
     weights = np.array(table.numbers(table.require("weight")))
     if (weights == np.rint(weights)).all() and np.abs(weights).max(initial=0) < 1 << 53:
         weights = weights.astype(np.int64)
-    labels, vertices = np.unique(_as_labels(names[0] + names[1]), return_inverse=True)
+    names: Any
+    try:
+        names = np.array([int(name) for name in tails + heads], np.int64)
+    except (ValueError, TypeError, OverflowError):
+        names = np.array([str(name) for name in tails + heads], np.str_)
+    labels, vertices = np.unique(names, return_inverse=True)
     ends = vertices.reshape(2, -1)
     coordinates, directed = None, True
     if lines is not None:
@@ -134,16 +149,6 @@ def _read_arcs(path: Path) -> sssp.Graph:
         ends[0], ends[1], weights, n=labels.size, directed=directed, coordinates=coordinates,
         labels=labels,
     )  # fmt: skip
-
-
-def _as_labels(names: list[Any]) -> Any:
-    """Return labels as integers, if all are some, else as texts."""
-    import numpy as np
-
-    try:
-        return np.array([int(name) for name in names], np.int64)
-    except (ValueError, TypeError, OverflowError):
-        return np.array([str(name) for name in names], np.str_)
 
 
 def _read_geojson(path: Path) -> tuple[FileTable, Any]:
@@ -175,76 +180,33 @@ def _read_layer(path: Path) -> tuple[FileTable, Any]:
     return FileTable(str(path), columns, range(1, len(frame) + 1)), np.hstack(ends)
 
 
-def _report_losses(g: sssp.Graph, format: str, places: Path | None) -> Iterator[str]:
-    """Report the parts of the graph that the format does not hold."""
+def _write(g: sssp.Graph, output: Output) -> int:
+    """Write a graph in the format of the output; return the number of written arcs."""
     import numpy as np
 
-    if format == "sssp":
-        return
-    if g.turns is not None:
-        yield "left out the turns"
-    if g.closed_arcs:
-        yield f"left out {g.closed_arcs:,} closed arcs"
-    if format not in DIMACS:
-        return
-    if g.coordinates is not None and places is None:
-        yield "left out the coordinates; --coordinates-output FILE writes them"
-    labels = np.arange(g.n) if g.labels is None else g.labels
-    if not np.array_equal(labels, np.arange(1, g.n + 1)):
-        yield f"vertices 1 to {g.n} stand for those that went by {labels[0]} to {labels[-1]}"
-
-
-def _write_sssp(g: sssp.Graph, output: Output) -> int:
-    output.save(g.save)
-    return g.m
-
-
-def _write_gr(g: sssp.Graph, output: Output) -> int:
+    if output.format == "sssp":
+        output.save(g.save)
+        return g.m
+    if output.format == "gpkg":
+        arguments.require_coordinates(g)
+        frame = g.to_geodataframe().assign(**{ONE_WAY: g.directed})
+        output.write_frame(frame, "arcs")
+        return len(frame)
     arcs = g.without_closed_arcs()
-    if arcs.weights.dtype.kind == "f":
-        raise ValueError(
-            f"a .gr file holds integers, and these weights are {g.weights.dtype}: --scale 1000 "
-            "keeps three digits behind the point"
-        )
-    output.save(
-        lambda path: sssp.loaders.write_gr(path, arcs.n, arcs.tails, arcs.indices, arcs.weights)
-    )
-    return arcs.m
-
-
-def _write_rows(g: sssp.Graph, output: Output) -> int:
-    arcs = g.without_closed_arcs()
-    return write_table(output, [_columns(arcs, arcs.tails, arcs.indices, arcs.weights)])
-
-
-def _write_geojson(g: sssp.Graph, output: Output) -> int:
-    import numpy as np
-
-    arcs = g.without_closed_arcs()
-    shown = np.flatnonzero(g.directed | (arcs.tails <= arcs.indices))
-    ends = arcs.tails[shown], arcs.indices[shown]
-    one_way = np.full(shown.size, g.directed)
-    columns = _columns(g, *ends, arcs.weights[shown]) | {ONE_WAY: one_way}
-    return write_lines(output, g, *ends, columns)
-
-
-def _write_gpkg(g: sssp.Graph, output: Output) -> int:
-    arguments.require_coordinates(g)
-    frame = g.to_geodataframe().assign(**{ONE_WAY: g.directed})
-    output.write_frame(frame, LAYER)
-    return len(frame)
-
-
-def _columns(g: sssp.Graph, tails: Any, heads: Any, weights: Any) -> dict[str, Any]:
-    return arguments.label_arcs(g, tails, heads) | {"weight": weights}
-
-
-#: what writes a graph and returns how many arcs that were
-WRITERS: dict[str, Callable[[sssp.Graph, Output], int]] = {
-    **dict.fromkeys(DIMACS, _write_gr),
-    "sssp": _write_sssp,
-    "csv": _write_rows,
-    "parquet": _write_rows,
-    "geojson": _write_geojson,
-    "gpkg": _write_gpkg,
-}
+    tails, heads, weights = arcs.tails, arcs.indices, arcs.weights
+    if output.format in DIMACS:
+        if weights.dtype.kind == "f":
+            raise ValueError(
+                f"a .gr file holds integers, and these weights are {g.weights.dtype}: --scale 1000 "
+                "keeps three digits behind the point"
+            )
+        output.save(lambda path: sssp.loaders.write_gr(path, arcs.n, tails, heads, weights))
+        return arcs.m
+    if output.format == "geojson":
+        shown = np.flatnonzero(g.directed | (tails <= heads))
+        tails, heads, weights = tails[shown], heads[shown], weights[shown]
+    columns = arguments.label_arcs(g, tails, heads) | {"weight": weights}
+    if output.format == "geojson":
+        one_way = {ONE_WAY: np.full(tails.size, g.directed)}
+        return write_lines(output, g, tails, heads, columns | one_way)
+    return write_table(output, [columns])

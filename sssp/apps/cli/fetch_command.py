@@ -38,7 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Download the files, and print their paths."""
     if options.list:
-        _list()
+        names = [file.removesuffix(".gz").removesuffix(".gr") for file in datasets.PUBLISHED]
+        width = max(map(len, names))
+        for name in names:
+            here = datasets.find(name)
+            print(f"{name:{width}}  {'not here' if here is None else on_one_line(str(here))}")
     elif not options.names:
         raise ValueError("name a graph, as rome99; --list shows which ones there are")
     for name in options.names:
@@ -46,14 +50,6 @@ def run(options: argparse.Namespace) -> int:
             path = datasets.fetch(name)
         print(on_one_line(str(path)), flush=True)
     return 0
-
-
-def _list() -> None:
-    names = [file.removesuffix(".gz").removesuffix(".gr") for file in datasets.PUBLISHED]
-    width = max(map(len, names))
-    for name in names:
-        path = datasets.find(name)
-        print(f"{name:{width}}  {'not here' if path is None else on_one_line(str(path))}")
 
 
 def _check_name(text: str) -> str:

@@ -6,7 +6,7 @@ Or which devices there are, and why one cannot be used.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from time import perf_counter
 from typing import Any, Literal
 
@@ -61,96 +61,61 @@ def _devices() -> Iterator[tuple[str, str]]:
 
 def run(options: argparse.Namespace) -> int:
     """Print the facts, one a line."""
-    if options.devices:
-        return _print(_devices())
-    start = perf_counter()
-    g = options.graph.load(options.coordinates)
-    seconds = perf_counter() - start
-    name = on_one_line(options.graph.name)
-    return _print([("graph", name), ("read in", f"{seconds:.2f} s"), *_facts(g)])
-
-
-def _print(facts: Iterable[tuple[str, str]]) -> int:
-    facts = list(facts)
+    facts = list(_devices() if options.devices else _facts(options))
     width = max(len(name) for name, _ in facts)
     for name, value in facts:
         print(f"{name:{width}}  {value}")
     return 0
 
 
-def _facts(g: sssp.Graph) -> Iterator[tuple[str, str]]:
+def _facts(options: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    import numpy as np
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    start = perf_counter()
+    g: sssp.Graph = options.graph.load(options.coordinates)
+    seconds = perf_counter() - start
+    yield "graph", on_one_line(options.graph.name)
+    yield "read in", f"{seconds:.2f} s"
     yield "vertices", f"{g.n:,}"
     yield "arcs", f"{g.m:,}" + ("" if g.directed else " (every input arc in both directions)")
     yield "input arcs", f"{g.input_arcs:,}"
     yield "  parallel, reduced", f"{g.parallel_arcs:,}"
     yield "  self-loops, dropped", f"{g.self_loops:,}"
-    yield "weights", _weights(g)
+    negative = np.count_nonzero(g.weights < 0)
+    span = f"{g.least_weight:,} to {g.greatest_weight:,}" if g.m else "none"
+    below = f", {negative:,} below zero" if negative else ""
+    yield "weights", f"{g.weights.dtype}, {span}{below}"
     yield "out-degree", f"{g.m / g.n:.3f} on average" if g.n else "-"
-    yield from _degrees(g)
-    yield "strong components", _components(g, "strong")
-    yield "weak components", _components(g, "weak")
-    yield "labels", _labels(g)
-    yield "coordinates", _coordinates(g)
-    yield "memory", f"{_bytes(g) / MIB:,.1f} MiB"
+    counts = np.bincount(np.minimum(np.diff(g.indptr), MANY_ARCS))
+    for degree in np.flatnonzero(counts):
+        name = f"  {degree}" + (" or more" if degree == MANY_ARCS else "")
+        yield name, f"{counts[degree]:,} ({counts[degree] / g.n:.1%})"
+    connections: tuple[Literal["strong", "weak"], ...] = ("strong", "weak")
+    for connection in connections:
+        pattern = csr_array((np.ones(g.m, np.int8), g.indices, g.indptr), shape=(g.n, g.n))
+        count, component = connected_components(pattern, directed=True, connection=connection)
+        largest = np.bincount(component, minlength=1).max()
+        share = f", the largest of {largest:,} vertices ({largest / g.n:.1%})" if g.n else ""
+        yield f"{connection} components", f"{count:,}{share}"
+    labels, points = g.labels, g.coordinates
+    if labels is None or g.n == 0:
+        yield "labels", "none" if labels is not None else "none: vertices go by 0-based numbers"
+    else:
+        kind = {"i": "integers", "U": "strings"}.get(labels.dtype.kind, "objects")
+        yield "labels", f"{kind}, {labels[0]} to {labels[-1]}"
+    if points is None or g.n == 0:
+        yield "coordinates", "none"
+    else:
+        (west, south), (east, north) = points.min(axis=0), points.max(axis=0)
+        box = f"longitude {west:.6f} to {east:.6f}, latitude {south:.6f} to {north:.6f}"
+        yield "coordinates", box
+    arrays: list[Any] = [g.indptr, g.indices, g.weights, g.arc_origin]
+    arrays += [] if points is None else [points]
+    yield "memory", f"{sum(array.nbytes for array in arrays) / MIB:,.1f} MiB"
     for name, value in g.about.items():
         if name != "left_out":
             yield name, on_one_line(f"{value:,}" if isinstance(value, int) else str(value))
     for reason, (number, case) in g.about.get("left_out", {}).items():
         yield f"  left out: {reason}", on_one_line(f"{number:,}, the first {case}")
-
-
-def _weights(g: sssp.Graph) -> str:
-    if g.m == 0:
-        return f"{g.weights.dtype}, none"
-    import numpy as np
-
-    negative = np.count_nonzero(g.weights < 0)
-    return f"{g.weights.dtype}, {g.least_weight:,} to {g.greatest_weight:,}" + (
-        f", {negative:,} below zero" if negative else ""
-    )
-
-
-def _degrees(g: sssp.Graph) -> Iterator[tuple[str, str]]:
-    import numpy as np
-
-    counts = np.bincount(np.minimum(np.diff(g.indptr), MANY_ARCS))
-    for degree in np.flatnonzero(counts):
-        name = f"  {degree}" + (" or more" if degree == MANY_ARCS else "")
-        yield name, f"{counts[degree]:,} ({counts[degree] / g.n:.1%})"
-
-
-def _components(g: sssp.Graph, connection: Literal["strong", "weak"]) -> str:
-    import numpy as np
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    if g.n == 0:
-        return "0"
-    pattern = csr_array((np.ones(g.m, np.int8), g.indices, g.indptr), shape=(g.n, g.n))
-    count, component = connected_components(pattern, directed=True, connection=connection)
-    largest = np.bincount(component).max()
-    return f"{count:,}, the largest of {largest:,} vertices ({largest / g.n:.1%})"
-
-
-def _labels(g: sssp.Graph) -> str:
-    labels = g.labels
-    if labels is None:
-        return "none: vertices go by 0-based numbers"
-    if g.n == 0:
-        return "none"
-    kind = {"i": "integers", "U": "strings"}.get(labels.dtype.kind, "objects")
-    return f"{kind}, {labels[0]} to {labels[-1]}"
-
-
-def _coordinates(g: sssp.Graph) -> str:
-    if g.coordinates is None or g.n == 0:
-        return "none"
-    (west, south), (east, north) = g.coordinates.min(axis=0), g.coordinates.max(axis=0)
-    return f"longitude {west:.6f} to {east:.6f}, latitude {south:.6f} to {north:.6f}"
-
-
-def _bytes(g: sssp.Graph) -> int:
-    arrays: list[Any] = [g.indptr, g.indices, g.weights, g.arc_origin]
-    if g.coordinates is not None:
-        arrays.append(g.coordinates)
-    return sum(array.nbytes for array in arrays)

@@ -18,22 +18,11 @@ from __future__ import annotations
 
 import argparse
 import math
-from typing import TYPE_CHECKING, Any
 
 import sssp
-from sssp.apps.terminal import arguments
-from sssp.apps.terminal.output import DRIVERS, STDOUT, Output, add_output, choose_output
+from sssp.apps.terminal import arguments, vertices
+from sssp.apps.terminal.output import DRIVERS, STDOUT, add_output, choose_output
 from sssp.apps.terminal.table_files import write_lines, write_table
-from sssp.apps.terminal.vertices import (
-    add_vertices,
-    find_vertices,
-    graph_of,
-    require_vertices,
-    search,
-)
-
-if TYPE_CHECKING:
-    from sssp.graph.drawing import Unit
 
 SUMMARY = "find what is reached within limits"
 EXAMPLES = """examples:
@@ -54,7 +43,7 @@ WIDTH = 60.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     arguments.add_graph(parser)
-    add_vertices(parser, "source", help="where the paths start")
+    vertices.add_vertices(parser, "source", help="where the paths start")
     text = "where the bands end, inclusive, in --unit or in that of weights"
     arguments.add_limits(parser, required=True, help=text)
     arguments.add_unit(parser)
@@ -71,17 +60,19 @@ def run(options: argparse.Namespace) -> int:
     """Write the reached vertices, and print a summary."""
     import numpy as np
 
-    require_vertices(options, "source")
+    from sssp.graph.drawing import street_arcs
+
+    vertices.require_vertices(options, "source")
     if options.width is not None and not options.areas:
         raise ValueError("--width is that of --areas")
     options.formats = tuple(DRIVERS) if options.areas else FORMATS
     output, unit = choose_output(options), arguments.take_unit(options)
-    g = graph_of(options)
+    g = vertices.graph_of(options)
     if output.format in DRIVERS:
         arguments.require_coordinates(g)
-    sources = find_vertices(g, options.sources, "source", options.max_distance)
+    sources = vertices.find_vertices(g, options, "source")
     asked = {"nearest": True, "limit": math.ceil(options.limits[-1])}
-    result, how = search(g, options, sssp.shortest_paths, sources.vertices, **asked)
+    result, how = vertices.search(g, options, sssp.shortest_paths, sources.vertices, **asked)
     limits = np.array(options.limits)
     if options.areas:
         areas = result.isochrone_areas(limits, width=options.width or WIDTH)
@@ -89,9 +80,29 @@ def run(options: argparse.Namespace) -> int:
         output.write_frame(areas, "areas")
         written = f"{len(areas):,} areas"
     elif output.format == "geojson":
-        written = f"{_write_streets(output, result, limits, unit):,} lines"
+        # a line for every street with both ends in reach
+        arcs, _ = street_arcs(g)
+        ends = np.stack([g.tails[arcs], g.indices[arcs]])
+        tails, heads = ends[:, result.reached[ends].all(axis=0)]
+        farther = np.maximum(result.distances[tails], result.distances[heads])
+        bands = {"distance": farther, "band": limits[np.searchsorted(limits, farther)]}
+        shown = {name: unit.of(values) for name, values in bands.items()}
+        shown = arguments.label_arcs(g, tails, heads) | shown
+        written = f"{write_lines(output, g, tails, heads, shown):,} lines"
     else:
-        written = f"{write_table(output, [_columns(result, limits, unit)]):,} vertices"
+        reached = np.flatnonzero(result.reached)
+        distances = result.distances[reached]
+        columns = {
+            "vertex": arguments.label_vertices(g, reached),
+            "distance": unit.of(distances),
+            "band": unit.of(limits[np.searchsorted(limits, distances)]),
+        }
+        if result.sources.size > 1:
+            assert result.origin is not None
+            columns["source"] = arguments.label_vertices(g, result.origin[reached])
+        if g.coordinates is not None:
+            columns["lon"], columns["lat"] = g.coordinates[reached].T
+        written = f"{write_table(output, [columns]):,} vertices"
     counts = np.searchsorted(np.sort(result.distances[result.reached]), limits, "right")
     within = [
         f"within {unit.text(limit)}: {count:,} of {g.n:,} vertices"
@@ -99,39 +110,3 @@ def run(options: argparse.Namespace) -> int:
     ]
     output.summarize([*sources.notes, how, *within, f"wrote {written} to {output.name}"])
     return 0
-
-
-def _columns(result: sssp.ShortestPaths, limits: Any, unit: Unit) -> dict[str, Any]:
-    """Return a row for every vertex that is reached."""
-    import numpy as np
-
-    g = result.graph
-    vertices = np.flatnonzero(result.reached)
-    distances = result.distances[vertices]
-    columns = {
-        "vertex": arguments.label_vertices(g, vertices),
-        "distance": unit.of(distances),
-        "band": unit.of(limits[np.searchsorted(limits, distances)]),
-    }
-    if result.sources.size > 1:
-        assert result.origin is not None
-        columns["source"] = arguments.label_vertices(g, result.origin[vertices])
-    if g.coordinates is not None:
-        columns["lon"], columns["lat"] = g.coordinates[vertices].T
-    return columns
-
-
-def _write_streets(output: Output, result: sssp.ShortestPaths, limits: Any, unit: Unit) -> int:
-    """Write a line for every street with both ends in reach."""
-    import numpy as np
-
-    from sssp.graph.drawing import street_arcs
-
-    g = result.graph
-    arcs, _ = street_arcs(g)
-    ends = np.stack([g.tails[arcs], g.indices[arcs]])
-    tails, heads = ends[:, result.reached[ends].all(axis=0)]
-    farther = np.maximum(result.distances[tails], result.distances[heads])
-    bands = {"distance": farther, "band": limits[np.searchsorted(limits, farther)]}
-    shown = {name: unit.of(values) for name, values in bands.items()}
-    return write_lines(output, g, tails, heads, arguments.label_arcs(g, tails, heads) | shown)

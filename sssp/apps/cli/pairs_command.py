@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sssp
 from sssp.apps.terminal import arguments
@@ -24,9 +24,6 @@ from sssp.apps.terminal.output import DRIVERS, STDOUT, add_output, choose_output
 from sssp.apps.terminal.table_files import FileTable, read_table, write_table
 from sssp.apps.terminal.vertices import add_max_distance, find_in_table, network_of, search
 from sssp.methods import METHODS, TRIP_METHODS
-
-if TYPE_CHECKING:
-    from sssp.graph.drawing import Unit
 
 SUMMARY = "find the paths of trips, each with its own two ends"
 EXAMPLES = """examples:
@@ -67,16 +64,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write a row per trip, and print a summary."""
+    import numpy as np
+
     output, unit = choose_output(options), arguments.take_unit(options)
-    table, draws = _read_trips(options.trips), output.format in DRIVERS
+    trips_file, draws = options.trips, output.format in DRIVERS
+    if P2P in trips_file.suffixes:
+        pairs = (sssp.loaders.read_p2p(trips_file) + 1).T.tolist()
+        labels = dict(zip(ENDS, pairs, strict=True))
+        table = FileTable(str(trips_file), labels, range(1, len(pairs[0]) + 1))
+    else:
+        table = read_table(trips_file)
     if options.paths and draws:
         raise ValueError(f"a .{output.format} file has every path as a line: omit --paths")
     for name in (DISTANCE, PATH) if options.paths else (DISTANCE,):
         if name in table.columns:
-            raise sssp.GraphFormatError(
-                f"there is a column {name} already, which this command writes: rename it",
-                path=table.path,
-            )
+            reason = f"there is a column {name} already, which this command writes: rename it"
+            raise sssp.GraphFormatError(reason, path=table.path)
     network = _prepare(network_of(options), table, options)
     g = network._tree_graph
     if draws:
@@ -91,7 +94,16 @@ def run(options: argparse.Namespace) -> int:
         others = {name: column for name, column in table.columns.items() if name not in lines}
         output.write_frame(lines.assign(**others), "trips")
     else:
-        write_table(output, [_columns(table, trips, unit, options.paths)])
+        columns: dict[str, Any] = dict(table.columns)
+        for name, own in zip(ENDS, (trips.sources, trips.targets), strict=True):
+            columns[table.find(name) or name] = arguments.label_vertices(g, own)
+        columns[DISTANCE] = unit.of(np.ma.masked_array(trips.distances, ~trips.reached))
+        if options.paths:
+            columns[PATH] = [
+                trips.path_labels(trip) if reached else None
+                for trip, reached in enumerate(trips.reached.tolist())
+            ]
+        write_table(output, [columns])
     count = len(trips)
     unreached = count - int(trips.reached.sum())
     notes = [note for end in ends for note in end.notes]
@@ -103,37 +115,13 @@ def run(options: argparse.Namespace) -> int:
 def _prepare(
     network: sssp.Graph | sssp.Hierarchy, table: FileTable, options: argparse.Namespace
 ) -> sssp.Graph | sssp.Hierarchy:
-    """Return the network, prepared if asked for, or if trips are many and it is one of roads."""
+    """Return the network; prepare it if asked to, or for many trips on a road network."""
     if options.prepare is False or not isinstance(network, sssp.Graph):
         return network
     if options.prepare:
         return sssp.prepare(network)
     if options.method == "auto" and table.rows >= WORTH_PREPARING and network.least_weight >= 0:
-        # (what is no road network is soon refused)
+        # (`prepare` refuses other networks early)
         with suppress(ValueError, sssp.DeviceError):
             return sssp.prepare(network)
     return network
-
-
-def _read_trips(path: Path) -> FileTable:
-    if P2P not in path.suffixes:
-        return read_table(path)
-    ends = (sssp.loaders.read_p2p(path) + 1).T.tolist()
-    return FileTable(str(path), dict(zip(ENDS, ends, strict=True)), range(1, len(ends[0]) + 1))
-
-
-def _columns(table: FileTable, trips: sssp.Trips, unit: Unit, paths: bool) -> dict[str, Any]:
-    """Return the columns of the file, and those of the trips."""
-    import numpy as np
-
-    g = trips.graph
-    columns: dict[str, Any] = dict(table.columns)
-    for name, end in zip(ENDS, (trips.sources, trips.targets), strict=True):
-        columns[table.find(name) or name] = arguments.label_vertices(g, end)
-    columns[DISTANCE] = unit.of(np.ma.masked_array(trips.distances, ~trips.reached))
-    if paths:
-        columns[PATH] = [
-            trips.path_labels(trip) if reached else None
-            for trip, reached in enumerate(trips.reached.tolist())
-        ]
-    return columns

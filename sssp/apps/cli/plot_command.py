@@ -58,7 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Draw, and write the picture."""
     output = choose_output(options)
-    _check(options)
+    for name in ("targets", "limits", "limit"):
+        if getattr(options, name) is not None and not options.sources:
+            flag = name.removesuffix("s") if name == "targets" else name
+            raise ValueError(f"--{flag} needs --source V or --source-at LON,LAT")
+    if options.limits and (options.targets or options.limit is not None):
+        raise ValueError("--limits draws bands, without a path and without another --limit")
     g = graph_of(options)
     arguments.require_coordinates(g)
     # a picture for a file needs no screen
@@ -76,16 +81,6 @@ def run(options: argparse.Namespace) -> int:
         import_extra("matplotlib.pyplot", "plot").close(axes.figure)
     output.summarize([*notes, f"drew {g.n:,} vertices and {g.m:,} arcs to {output.name}"])
     return 0
-
-
-def _check(options: argparse.Namespace) -> None:
-    """Refuse options that cannot be drawn together, or lack a source."""
-    for name in ("targets", "limits", "limit"):
-        if getattr(options, name) is not None and not options.sources:
-            flag = name.removesuffix("s") if name == "targets" else name
-            raise ValueError(f"--{flag} needs --source V or --source-at LON,LAT")
-    if options.limits and (options.targets or options.limit is not None):
-        raise ValueError("--limits draws bands, without a path and without another --limit")
 
 
 def _draw_result(g: sssp.Graph, sources: Any, targets: Any, options: argparse.Namespace) -> Axes:

@@ -96,13 +96,22 @@ def run(options: argparse.Namespace) -> int:
     network: Any = network_of(options)
     g = network._tree_graph
     sources, targets, notes = find_ends(g, options)
-    with _open_client(options.dask) as client, _show_plan(), name_negatives(g):
+    client: Any = nullcontext()
+    if options.dask is not None:
+        distributed = import_extra("distributed", "jobs")
+        if options.dask.endswith(".json"):
+            if not os.path.exists(options.dask):
+                tell(f"waits for {options.dask}, which the scheduler writes")
+            client = distributed.Client(scheduler_file=options.dask)
+        else:
+            client = distributed.Client(options.dask)
+    with client as on, _show_plan(), name_negatives(g):
         report = sssp.run(
             network,
             np.arange(g.n) if sources is None else sources,
             targets=targets,
             compression=None if options.compression == "none" else options.compression,
-            on=client,
+            on=on,
             resume=not options.no_resume,
             **{name: getattr(options, name) for name in PASSED_ON},
         )
@@ -111,28 +120,12 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _open_client(address: str | None) -> Any:
-    """Return a context manager of a Dask client, or of None."""
-    if address is None:
-        return nullcontext()
-    distributed = import_extra("distributed", "jobs")
-    if address.endswith(".json"):
-        if not os.path.exists(address):
-            tell(f"waits for {address}, which the scheduler writes")
-        return distributed.Client(scheduler_file=address)
-    return distributed.Client(address)
-
-
-class _OnStderr(logging.Handler):
-    def emit(self, record: logging.LogRecord) -> None:
-        tell(record.getMessage())
-
-
 @contextmanager
 def _show_plan() -> Iterator[None]:
     """Print on stderr the plan that the job logs."""
-    logger = logging.getLogger("sssp")
-    handler, level = _OnStderr(), logger.level
+    logger, handler = logging.getLogger("sssp"), logging.Handler()
+    handler.emit = lambda record: tell(record.getMessage())  # type: ignore[method-assign]
+    level = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     try:

@@ -11,16 +11,12 @@ The graph needs coordinates.
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
 
 import sssp
 from sssp.apps.terminal import arguments
 from sssp.apps.terminal.interrupt import end_on_sigterm
 from sssp.apps.terminal.outcome import name_in_errors, tell
 from sssp.apps.terminal.vertices import network_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SUMMARY = "serve a page with a map that answers clicks"
 EXAMPLES = """examples:
@@ -59,6 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Serve until Ctrl-C or SIGTERM."""
     end_on_sigterm()
+    import numpy as np
+
     from sssp.apps.page.explore import PLAIN, make_server
 
     if options.distance_unit is not None and options.distances is None:
@@ -67,7 +65,14 @@ def run(options: argparse.Namespace) -> int:
     if options.prepare and isinstance(network, sssp.Graph):
         network = sssp.prepare(network)
     arguments.require_coordinates(network._tree_graph)
-    lengths = None if options.distances is None else _lengths(options.distances, network)
+    lengths = None
+    if options.distances is not None:
+        graph, other = network._tree_graph, options.distances.load()
+        same = other.n == graph.n and np.array_equal(other.indptr, graph.indptr)
+        if not (same and np.array_equal(other.indices, graph.indices)):
+            name = options.distances.name
+            raise ValueError(f"--distances {name}: its arcs are not those of the graph")
+        lengths = other.weights
     with name_in_errors(f"{options.host}:{options.port}"):
         server = make_server(
             network, name=options.graph.name, unit=options.unit or PLAIN, lengths=lengths,
@@ -85,17 +90,6 @@ def run(options: argparse.Namespace) -> int:
             webbrowser.open(server.address)
         server.serve_forever()
     return 0
-
-
-def _lengths(named: arguments.NamedGraph, network: sssp.Graph | sssp.Hierarchy) -> NDArray[Any]:
-    """Return the weights of another graph, which has to have the same arcs."""
-    import numpy as np
-
-    graph, other = network._tree_graph, named.load()
-    same = other.n == graph.n and np.array_equal(other.indptr, graph.indptr)
-    if not (same and np.array_equal(other.indices, graph.indices)):
-        raise ValueError(f"--distances {named.name}: its arcs are not those of the graph")
-    return other.weights
 
 
 def _port(text: str) -> int:

@@ -13,18 +13,13 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sssp
 from sssp.apps.terminal import arguments
 from sssp.apps.terminal.output import NOWHERE, add_output, choose_output
 from sssp.apps.terminal.table_files import write_table
 from sssp.apps.terminal.vertices import add_vertices, find_ends, graph_of, require_vertices, search
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from sssp.graph.drawing import Unit
 
 SUMMARY = "find shortest paths in a graph file"
 EXAMPLES = """examples:
@@ -63,42 +58,32 @@ def run(options: argparse.Namespace) -> int:
     trees = options.predecessors or targets is not None
     asked = {"targets": targets, "limit": options.limit, "predecessors": trees}
     result, how = search(g, options, sssp.shortest_paths, sources, **asked)
-    describe = _describe_farthest if targets is None else _describe_paths
-    lines += [how, *describe(result, unit)]
+    lines += [how, *_describe(result, unit)]
     if output.path != NOWHERE:
-        # before anything is printed: whatever becomes of that, the file is there
+        # (before anything is printed: the file is complete even if printing fails)
         count = write_table(output, _columns(result, unit, options.predecessors))
         lines.append(f"wrote {count:,} vertices to {output.name}")
     output.summarize(lines)
     return 0
 
 
-def _describe_farthest(result: sssp.ShortestPaths, unit: Unit) -> Iterator[str]:
-    """Say how many vertices every source reaches, and the farthest."""
+def _describe(result: sssp.ShortestPaths, unit: arguments.Unit) -> Iterator[str]:
+    """Yield for every source the distance and path to each target; without, the farthest vertex."""
     import numpy as np
 
-    g = result.graph
-    for row, source in enumerate(arguments.label_vertices(g, result.sources)):
-        reached = result.reached[row]
-        vertices = arguments.label_vertices(g, np.flatnonzero(reached))
-        distances = result.distances[row][reached]
-        farthest = distances.argmax()
-        count = f"reached {vertices.size:,} of {g.n:,} vertices"
-        end = f"farthest {vertices[farthest]}, distance {unit.text(distances[farthest])}"
-        if result.rows == 1:
-            yield from (count, end)
-        else:
-            yield f"source {source}: {count}, {end}"
-
-
-def _describe_paths(result: sssp.ShortestPaths, unit: Unit) -> Iterator[str]:
-    """Say the distance and the path from every source to every target."""
     g, targets = result.graph, result.targets
-    assert targets is not None
-    names = arguments.label_vertices(g, targets)
     for row, source in enumerate(arguments.label_vertices(g, result.sources)):
+        if targets is None:
+            reached = result.reached[row]
+            vertices = arguments.label_vertices(g, np.flatnonzero(reached))
+            distances = result.distances[row][reached]
+            farthest = distances.argmax()
+            count = f"reached {vertices.size:,} of {g.n:,} vertices"
+            end = f"farthest {vertices[farthest]}, distance {unit.text(distances[farthest])}"
+            yield from (count, end) if result.rows == 1 else (f"source {source}: {count}, {end}",)
+            continue
         start = "" if result.rows == 1 else f"source {source}, "
-        for name, target in zip(names, targets, strict=True):
+        for name, target in zip(arguments.label_vertices(g, targets), targets, strict=True):
             distance = result.distance(target, row)
             if math.isinf(distance):
                 yield f"{start}target {name}: unreached"
@@ -109,9 +94,9 @@ def _describe_paths(result: sssp.ShortestPaths, unit: Unit) -> Iterator[str]:
 
 
 def _columns(
-    result: sssp.ShortestPaths, unit: Unit, predecessors: bool = False
-) -> Iterator[dict[str, NDArray[Any]]]:
-    """Yield the arrays of every source: one entry a reached vertex, in the order of the graph."""
+    result: sssp.ShortestPaths, unit: arguments.Unit, predecessors: bool
+) -> Iterator[dict[str, Any]]:
+    """Yield the columns of every source: a row per reached vertex, in the order of the graph."""
     import numpy as np
 
     g = result.graph
@@ -123,18 +108,11 @@ def _columns(
             block["source"] = arguments.label_vertices(g, np.full(vertices.size, source))
         block["vertex"] = arguments.label_vertices(g, vertices)
         block["distance"] = unit.of(result.distances[row][reached])
-        if predecessors:
-            tails = _tails(result, row, vertices)
+        if predecessors:  # that of the source is the source itself
+            if result.targets is None:
+                tails = result.predecessors[row][vertices]
+            else:
+                paths = (result.path(target, row) for target in vertices)
+                tails = np.array([path[-2] if path.size > 1 else -1 for path in paths], np.int64)
             block["predecessor"] = arguments.label_vertices(g, np.where(tails < 0, source, tails))
         yield block
-
-
-def _tails(result: sssp.ShortestPaths, row: int, vertices: NDArray[Any]) -> NDArray[Any]:
-    """Return the predecessors of the reached vertices, -1 for the source."""
-    import numpy as np
-
-    if result.targets is None:
-        tails: NDArray[Any] = result.predecessors[row][vertices]
-        return tails
-    paths = (result.path(target, row) for target in vertices)
-    return np.array([path[-2] if path.size > 1 else -1 for path in paths], np.int64)

@@ -10,17 +10,14 @@ every target a column.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sssp
 from sssp.apps.terminal import arguments, vertices
 from sssp.apps.terminal.output import STDOUT, add_output, choose_output
 from sssp.apps.terminal.table_files import write_table
-
-if TYPE_CHECKING:
-    from sssp.graph.drawing import Unit
 
 SUMMARY = "write a table of distances, sources by targets"
 EXAMPLES = """examples:
@@ -58,18 +55,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the table, and print a summary."""
+    import numpy as np
+
     vertices.require_vertices(options, "source", "target")
     output, unit = choose_output(options), arguments.take_unit(options)
     g = vertices.graph_of(options)
-    asked = options.max_distance, options.id
-    sources = vertices.find_vertices(g, options.sources, "source", *asked, allow_none=True)
-    targets = vertices.find_vertices(g, options.targets, "target", *asked)
-    start = perf_counter()
+    sources = vertices.find_vertices(g, options, "source", options.id, allow_none=True)
+    targets = vertices.find_vertices(g, options, "target", options.id)
+    #: what solved every block, and its number of unreached pairs
     seen: list[tuple[str, int]] = []
+
+    def list_columns(results: Iterable[sssp.ShortestPaths]) -> Iterator[dict[str, Any]]:
+        """Yield rows of source, target and distance, or with ``--wide`` a row per source."""
+        rows, columns = (
+            arguments.label_vertices(g, end.vertices) if end.names is None else end.names
+            for end in (sources, targets)
+        )
+        names = [str(name) for name in columns.tolist()] if options.wide else []
+        if options.wide and len({"source", *names}) <= len(names):
+            raise ValueError(
+                "with --wide every target has a column of its own, so that none may be there "
+                "twice, nor be called source"
+            )
+        done = 0
+        for result in results:
+            part = rows[done : done + result.rows]
+            done += result.rows
+            seen.append((f"{result.method} on {result.device}", int((~result.reached).sum())))
+            distances = unit.of(np.ma.masked_array(result.distances, ~result.reached))
+            if options.wide:
+                yield {"source": part, **dict(zip(names, distances.T, strict=True))}
+            else:
+                source, target = np.repeat(part, columns.size), np.tile(columns, result.rows)
+                yield {"source": source, "target": target, "distance": distances.ravel()}
+
+    start = perf_counter()
     with vertices.name_negatives(g):
-        results = _search_blocks(g, sources.vertices, targets.vertices, options)
-        columns = _list_columns(g, (sources, targets), results, seen, unit, wide=options.wide)
-        count = write_table(output, columns)
+        searched = {name: getattr(options, name) for name in ("limit", "method", "device")}
+        searched["targets"] = targets.vertices
+        results: Iterable[sssp.ShortestPaths]
+        if sources.vertices.size == 0:  # a table without rows has columns
+            results = [sssp.shortest_paths(g, sources.vertices, **searched)]
+        else:
+            block_size = max(1, BLOCK_CELLS // max(1, targets.vertices.size))
+            results = sssp.iter_blocks(g, sources.vertices, block_size=block_size, **searched)
+        count = write_table(output, list_columns(results))
     seconds = perf_counter() - start
     method, unreached = seen[-1][0], sum(pairs for _, pairs in seen)
     lines = [
@@ -80,55 +110,3 @@ def run(options: argparse.Namespace) -> int:
     ]
     output.summarize([*sources.notes, *targets.notes, *lines])
     return 0
-
-
-def _search_blocks(
-    g: sssp.Graph, sources: Any, targets: Any, options: argparse.Namespace
-) -> Iterable[sssp.ShortestPaths]:
-    asked = {name: getattr(options, name) for name in ("limit", "method", "device")}
-    asked["targets"] = targets
-    if sources.size == 0:  # a table without rows has columns
-        return [sssp.shortest_paths(g, sources, **asked)]
-    block_size = max(1, BLOCK_CELLS // max(1, targets.size))
-    return sssp.iter_blocks(g, sources, block_size=block_size, **asked)
-
-
-def _list_columns(
-    g: sssp.Graph,
-    ends: Sequence[vertices.Chosen],
-    results: Iterable[sssp.ShortestPaths],
-    seen: list[tuple[str, int]],
-    unit: Unit,
-    *,
-    wide: bool,
-) -> Iterator[dict[str, Any]]:
-    """Yield rows of source, target and distance, if `wide` a row per source.
-
-    `seen` gets what solved every block, and its number of unreached pairs.
-    """
-    import numpy as np
-
-    sources, targets = (
-        arguments.label_vertices(g, end.vertices) if end.names is None else end.names
-        for end in ends
-    )
-    names = [str(name) for name in targets.tolist()] if wide else []
-    if wide and len({"source", *names}) <= len(names):
-        raise ValueError(
-            "with --wide every target has a column of its own, so that none may be there twice, "
-            "nor be called source"
-        )
-    done = 0
-    for result in results:
-        part = sources[done : done + result.rows]
-        done += result.rows
-        seen.append((f"{result.method} on {result.device}", int((~result.reached).sum())))
-        distances = unit.of(np.ma.masked_array(result.distances, ~result.reached))
-        if wide:
-            yield {"source": part, **dict(zip(names, distances.T, strict=True))}
-        else:
-            yield {
-                "source": np.repeat(part, targets.size),
-                "target": np.tile(targets, result.rows),
-                "distance": distances.ravel(),
-            }

@@ -84,7 +84,7 @@ class Buffers:
 
 
 def _give_back(buffers: weakref.ref[Buffers], memory: NDArray[np.uint8]) -> None:
-    """Keep memory for the next array, if the job has not ended."""
+    """Return memory to the pool for the next array, if the job has not ended."""
     own = buffers()
     if own is not None:
         own._returned.append(memory)
@@ -318,14 +318,6 @@ class Inputs:
             first = rows.stop
         return found
 
-    def certify(self, solved: Solved) -> int:
-        """Certify the searches of a block that are in the sample; return their number."""
-        searches = solved.searches
-        first, end = np.searchsorted(self.sample, (searches.start, searches.stop))
-        rows = (self.sample[first:end] - searches.start).tolist()
-        self.asked.certify(solved, rows)
-        return len(rows)
-
     def write(self, solved: Solved) -> list[Piece]:
         """Write a block; return its files."""
         values = solved.values
@@ -334,12 +326,14 @@ class Inputs:
         return self.sink.write(solved.block, values, self.temporary)
 
     def finish(self, solved: Solved) -> Done:
-        """Certify a block and write it; return its manifest entry."""
-        start = perf_counter()
-        certified, pieces = self.certify(solved), self.write(solved)
-        seconds = solved.seconds + perf_counter() - start
-        searches, device = len(solved.searches), solved.device
-        return Done(solved.block, pieces, searches, certified, seconds, device, worker_name())
+        """Certify the searches of a block in the sample, write it; return its manifest entry."""
+        start, own = perf_counter(), solved.searches
+        first, end = np.searchsorted(self.sample, (own.start, own.stop))
+        rows = (self.sample[first:end] - own.start).tolist()
+        self.asked.certify(solved, rows)
+        pieces = self.write(solved)
+        seconds, ran = solved.seconds + perf_counter() - start, (solved.device, worker_name())
+        return Done(solved.block, pieces, len(own), len(rows), seconds, *ran)
 
 
 class Ticket(NamedTuple):
@@ -347,15 +341,12 @@ class Ticket(NamedTuple):
 
     Attributes
     ----------
-    key : str
-        Tells jobs apart.
     path : str
-        A file.
+        A file whose name no other job has.
     checksum : str
         Its SHA-256: what is unpickled is what the job wrote.
     """
 
-    key: str
     path: str
     checksum: str
 
@@ -388,12 +379,12 @@ _lock = make_lock()
 _networks: dict[str, sssp.Graph] = {}
 
 
-def store_inputs(inputs: Inputs, key: str, path: Path) -> Ticket:
+def store_inputs(inputs: Inputs, path: Path) -> Ticket:
     """Write inputs to a file that only this user can read; return its ticket for workers."""
     with whole_file(path, inputs.temporary, PRIVATE) as stream:
         digested = _DigestingFile(stream)
         pickle.dump(inputs, digested, protocol=5)
-    return Ticket(key, os.fspath(path), digested.digest.hexdigest())
+    return Ticket(os.fspath(path), digested.digest.hexdigest())
 
 
 class _DigestingFile:
@@ -411,7 +402,8 @@ class _DigestingFile:
 def do_block(inputs: Inputs | Ticket, block: int, device: Any, threads: int | None) -> Done:
     """Compute a block and write it; return its manifest entry."""
     if isinstance(inputs, Ticket):
-        inputs = _inputs_of(inputs)
+        with _lock:
+            inputs = _read_inputs(inputs)
     (solved,) = inputs.solve([block], device, threads)
     return inputs.finish(solved)
 
@@ -419,11 +411,6 @@ def do_block(inputs: Inputs | Ticket, block: int, device: Any, threads: int | No
 def worker_name() -> str:
     """Return a name for this process."""
     return f"{platform.node()}:{os.getpid()}"
-
-
-def _inputs_of(ticket: Ticket) -> Inputs:
-    with _lock:
-        return _read_inputs(ticket)
 
 
 @lru_cache(1)
@@ -443,21 +430,18 @@ def _read_inputs(ticket: Ticket) -> Inputs:
             "has changed it; run the job again"
         )
     inputs: Inputs = pickle.loads(content)
-    if isinstance(inputs.network, GraphFile):
-        inputs = replace(inputs, network=_read_graph(inputs.network))
+    file = inputs.network
+    if isinstance(file, GraphFile):
+        network: Any = _networks.get(file.identity["graph"])
+        if network is None or identity_of(network) != file.identity:
+            try:
+                network = read_network(file.path)
+            except (OSError, GraphFormatError) as error:
+                raise GraphNotSeenError(f"the worker {worker_name()}: {error}") from error
+            if identity_of(network) != file.identity:
+                other = f"the worker {worker_name()} has another graph in {file.path!r}"
+                raise GraphNotSeenError(other)
+        inputs = replace(inputs, network=network)
     _networks.clear()
     _networks[identity_of(inputs.network)["graph"]] = inputs.network
     return inputs
-
-
-def _read_graph(file: GraphFile) -> sssp.Graph:
-    kept = _networks.get(file.identity["graph"])
-    if kept is not None and identity_of(kept) == file.identity:
-        return kept
-    try:
-        network: sssp.Graph = read_network(file.path)  # type: ignore[assignment]  # or what stands for it
-    except (OSError, GraphFormatError) as error:
-        raise GraphNotSeenError(f"the worker {worker_name()}: {error}") from error
-    if identity_of(network) != file.identity:
-        raise GraphNotSeenError(f"the worker {worker_name()} has another graph in {file.path!r}")
-    return network

@@ -42,7 +42,7 @@ CERTIFIED = 16
 SEED = 1
 #: seconds beside which it hardly counts that kernels are compiled
 LONG = 100.0
-#: what a disk or a quota without room says; the last is a limit of the process
+#: error numbers of a full disk or quota; the last is the process's limit on file sizes
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 #: what skims may not be called
@@ -265,7 +265,7 @@ def run(
     graph travels as the path of its file, or of a copy beside the table, which only this user may
     read; a worker compares the SHA-256 of what it reads.
 
-    The same table is written whatever does the blocks, to the byte: what ran where is not in it.
+    The files are the same to the byte, wherever blocks are computed: the table does not record it.
 
     Examples
     --------
@@ -282,13 +282,26 @@ def run(
         file = os.fspath(g) if os.path.isfile(g) else None
         g = read_network(g)
     network = as_network(g)
-    table = _as_table(to)
+    text = os.fsdecode(to)
+    if "://" in text:
+        raise ValueError(
+            f"to is {text!r}: a table lies in a folder that this process sees, not at an address"
+        )
+    table = Path(os.path.abspath(text))
+    if not text or not table.name:
+        raise ValueError(f"to is {text!r}, which is not the name of a folder to make")
     for name, value in (("vertex_weights", vertex_weights), ("decay", decay)):
         if reduce is None and value is not None:
             raise ValueError(f"{name} belongs to the reduction 'weight', and to nothing else")
     vertices, _ = as_vertices(sources, network, "source")
     distinct, rows = stores.distinct_rows(vertices, network.n)
-    form = _choose_form(table, form)
+    is_zarr = table.suffix == stores.SUFFIX
+    if form is not None and (form not in ("long", "wide") or is_zarr):
+        raise ValueError(
+            f"form is {form!r}: it is 'long' or 'wide', of Parquet parts, and a name that ends in "
+            f"{stores.SUFFIX} makes a Zarr store, which has none"
+        )
+    form = form or ("zarr" if is_zarr else "long")
     if compression not in ("zstd", None):
         raise ValueError(f"compression must be 'zstd' or None, not {compression!r}")
     if vertex_weights is not None:
@@ -305,8 +318,8 @@ def run(
     job = _Job(network, file, distinct, asked, *place, table, form, compression == "zstd")
     flags = {"resume": as_flag(resume, "resume"), "dry_run": as_flag(dry_run, "dry_run")}
     size = None if block_size is None else as_count(block_size, "block_size")
-    least, shown = as_count(certify, "certify", least=0), check_progress(progress)
-    return job.run(rows, block_size=size, certify=least, progress=shown, **flags)
+    checked = as_count(certify, "certify", least=0), check_progress(progress)
+    return job.run(rows, size, *checked, **flags)
 
 
 @dataclass
@@ -329,43 +342,32 @@ class _Job:
         # (devices and threads of workers are not known)
         place = (self.device, threads) if self.on is None else ("cpu", 1)
         self.plan = asked.plan(self.network, distinct, *place)
-        self.weights_dtype = weights_of(self.plan.network, self.plan.method).dtype
+        weights_dtype = weights_of(self.plan.network, self.plan.method).dtype
         self.by_columns = self.plan.transposed is not None and self.form != "wide"
         self.targets = asked.targets
         if asked.what is None:
             dtype = with_fixed_dtype(self.plan).request.dtype
-            asked = replace(asked, dtype=(dtype or self.weights_dtype).str)
+            asked = replace(asked, dtype=(dtype or weights_dtype).str)
         self.starts = distinct
         if self.by_columns:
             assert asked.targets is not None
             self.starts, asked = asked.targets, replace(asked, targets=distinct)
         self.asked = asked
-        self.fields = self._fields()
-
-    def _fields(self) -> tuple[stores.Field, ...]:
-        asked, reduction = self.asked, self.plan.request.reduction
+        reduction = self.plan.request.reduction
         if reduction is not None:
             width = None if reduction.one_column else reduction.columns
-            dtype = reduction.dtype_of(self.weights_dtype)
-            return (stores.Field(reduction.what, reduction.what, dtype, width),)
-        width = self.network.n if self.targets is None else self.targets.size
-        distances = stores.Field(blocks.DISTANCES, "distance", np.dtype(asked.dtype), width)
-        skims = (stores.Field(name, name, v.dtype, width) for name, v in asked.skims.items())
-        return (distances, *skims)
-
-    def _layout(self, block_size: int | None) -> stores.Layout:
-        searches = self.starts.size
-        if block_size is None:
-            on_gpu = self.plan.request.device != "cpu"
-            block_size = stores.block_size_of(searches, self._search_bytes(), on_gpu=on_gpu)
-        return stores.Layout(self.fields, self.distinct.size, searches, block_size, self.by_columns)
-
-    def _search_bytes(self) -> int:
-        """Return the bytes that each search keeps until its block is written."""
+            types = {(reduction.what, reduction.what): reduction.dtype_of(weights_dtype)}
+        else:
+            width = self.network.n if self.targets is None else self.targets.size
+            types = {(blocks.DISTANCES, "distance"): np.dtype(asked.dtype)}
+            types |= {(name, name): values.dtype for name, values in asked.skims.items()}
+        self.fields = tuple(stores.Field(*names, dtype, width) for names, dtype in types.items())
+        #: bytes that each search keeps until its block is written
+        self.search_bytes = sum(field.row_bytes for field in self.fields)
         if self.by_columns:
-            return self.distinct.size * self.fields[0].dtype.itemsize
-        trees = 4 * self.network.n if self.asked.skims else 0
-        return sum(field.row_bytes for field in self.fields) + trees
+            self.search_bytes = distinct.size * self.fields[0].dtype.itemsize
+        elif asked.skims:
+            self.search_bytes += 4 * self.network.n  # (trees)
 
     def _identity(self, layout: stores.Layout, chunk_bytes: int | None) -> dict[str, Any]:
         """Return all parameters that the table depends on, as the manifest stores them."""
@@ -402,15 +404,15 @@ class _Job:
     def run(
         self,
         rows: Array | None,
-        *,
-        resume: bool,
-        dry_run: bool,
         block_size: int | None,
         certify: int,
         progress: bool | None,
+        *,
+        resume: bool,
+        dry_run: bool,
     ) -> Report:
-        """Do the blocks that are not done yet, and report."""
-        manifest = Manifest(self.table)
+        """Compute the blocks that are not done yet; return the report."""
+        manifest, request = Manifest(self.table), self.plan.request
         chunk_bytes = stores.CHUNK_BYTES if self.form == "zarr" else None
         if manifest.job is not None:
             if not resume:
@@ -418,15 +420,17 @@ class _Job:
             block_size = block_size or manifest.job["block_size"]
             # (an earlier version may have cut them otherwise)
             chunk_bytes = manifest.job["chunk_bytes"]
-        layout = self._layout(block_size)
+        size, searches, on_gpu = self.distinct.size, self.starts.size, request.device != "cpu"
+        if block_size is None:
+            block_size = stores.block_size_of(searches, self.search_bytes, on_gpu=on_gpu)
+        layout = stores.Layout(self.fields, size, searches, block_size, self.by_columns)
         identity = self._identity(layout, chunk_bytes)
-        if manifest.job is not None:
-            odd = manifest.differences(json.loads(json.dumps(identity)))
-            if odd:
-                raise JobError(
-                    f"{str(self.table)!r} is of another job: {', '.join(odd)}; name another place, "
-                    "or ask the same"
-                )
+        known = json.loads(json.dumps(identity))
+        if manifest.job is not None and (odd := manifest.differences(known)):
+            raise JobError(
+                f"{str(self.table)!r} is of another job: {', '.join(odd)}; name another place, "
+                "or ask the same"
+            )
         report = Report(
             self.table, self.form, self.distinct, rows, layout.blocks, layout.block_size,
             layout.searches, layout.nbytes,
@@ -446,61 +450,48 @@ class _Job:
             report.done_before = int(done.sum())
             self._refuse_full_disk(report)
             if not framed:
-                sink, attributes = inputs.sink, {"sssp": identity}
-                frame = sink.prepare(self._labels(), attributes, temporary)
+                frame = inputs.sink.prepare(self._labels(), {"sssp": identity}, temporary)
                 # (on record before it is in place: so what is in place is known to be the job's)
                 manifest.add([(FRAME, list(frame.values()))])
                 for made, piece in frame.items():
                     stores.move_into_place(made, self.table / piece.name)
                     report.written += piece.size
             logger.info("%s", report.plan())
-            self._do(inputs, runner, manifest, done, report, progress)
+            start = perf_counter()
+            left = sum(len(layout.searches_of(block)) for block in np.flatnonzero(~done).tolist())
+            try:
+                with progress_bar(left, progress) as advance:
+                    for some in self._run_blocks(inputs, runner, manifest, done):
+                        manifest.add((one.block, one.pieces) for one in some)
+                        for one in some:
+                            done[one.block] = True
+                            report.count(one)
+                            advance(one.searches)
+                        if report.estimate is None and report.done > runner.slots * runner.together:
+                            last = some[-1]
+                            report.estimate = _estimate(last.seconds, last.searches, left, runner)
+                            logger.info("about %s for all of it", _format_seconds(report.estimate))
+            finally:
+                report.seconds = perf_counter() - start
             manifest.finish()
         return report
-
-    def _do(
-        self,
-        inputs: blocks.Inputs,
-        runner: Runner,
-        manifest: Manifest,
-        done: NDArray[np.bool_],
-        report: Report,
-        progress: bool | None,
-    ) -> None:
-        """Compute the unfinished blocks, and put them on record; raises as the runner does."""
-        layout, start = inputs.layout, perf_counter()
-        left = sum(len(layout.searches_of(block)) for block in _list_left(done))
-        try:
-            with progress_bar(left, progress) as advance:
-                for some in self._run_blocks(inputs, runner, manifest, done):
-                    manifest.add((one.block, one.pieces) for one in some)
-                    for one in some:
-                        done[one.block] = True
-                        report.count(one)
-                        advance(one.searches)
-                    if report.estimate is None and report.done > runner.slots * runner.together:
-                        last = some[-1]
-                        report.estimate = _estimate(last.seconds, last.searches, left, runner)
-                        logger.info("about %s for all of it", _format_seconds(report.estimate))
-        finally:
-            report.seconds = perf_counter() - start
 
     def _run_blocks(
         self, inputs: blocks.Inputs, runner: Runner, manifest: Manifest, done: NDArray[np.bool_]
     ) -> Iterator[list[Done]]:
-        """Run the blocks that are not `done`; other processes get their inputs as a file."""
+        """Compute the blocks that are not `done`; other processes get their inputs as a file."""
         if runner.in_process:
-            yield from runner.run(inputs, _list_left(done))
+            yield from runner.run(inputs, np.flatnonzero(~done).tolist())
             return
         ways = [inputs]
         if self.file is not None:
             path, identity = os.path.abspath(self.file), blocks.identity_of(inputs.network)
             ways.insert(0, replace(inputs, network=blocks.GraphFile(path, identity)))
         for way in ways:
-            key = secrets.token_hex(8)
-            kept = manifest.inputs(key)
+            kept = manifest.inputs(secrets.token_hex(8))
             try:
-                yield from runner.run(blocks.store_inputs(way, key, kept), _list_left(done))
+                ticket = blocks.store_inputs(way, kept)
+                yield from runner.run(ticket, np.flatnonzero(~done).tolist())
                 return
             except blocks.GraphNotSeenError as error:
                 logger.info("%s; so the graph travels", error)
@@ -508,19 +499,20 @@ class _Job:
                 kept.unlink(missing_ok=True)
 
     def _runner(self, layout: stores.Layout) -> Runner:
-        """Return the runner that does the blocks: here, on an executor, or on a cluster."""
+        """Return the runner that computes blocks: in this process, on an executor or a cluster."""
         if self.on is not None:
             return runner_of(self.on, self.device, self.threads)
-        request, by_rule = self.plan.request, self.plan.request.by_rule
-        threads, devices = check_threads(self.threads), list(request.devices) or [request.device]
-        if by_rule:
+        request, threads = self.plan.request, check_threads(self.threads)
+        devices = list(request.devices) or [request.device]
+        if request.by_rule:
             devices = named_devices("cuda:all")
         elif devices == ["cpu"]:
             devices = ["cpu"] * max(1, min(threads, layout.blocks))
         together = 1
         if any(device != "cpu" for device in devices):
-            together = stores.blocks_together(layout.block_size, self._search_bytes())
-        return LocalRunner(devices, max(1, threads // len(devices)), together, by_rule=by_rule)
+            together = stores.blocks_together(layout.block_size, self.search_bytes)
+        each = max(1, threads // len(devices))
+        return LocalRunner(devices, each, together, by_rule=request.by_rule)
 
     def _inputs(
         self, layout: stores.Layout, chunk_bytes: int | None, temporary: Path, certify: int
@@ -550,26 +542,20 @@ class _Job:
 
     def _labels(self) -> dict[str, Array]:
         """Return the labels of sources and, unless rows are reduced, of targets."""
-        labels = {"source": self._label(self.distinct)}
+        vertices, labels = {"source": self.distinct}, self.network.labels
         if self.asked.what is None:
-            targets = np.arange(self.network.n) if self.targets is None else self.targets
-            labels["target"] = self._label(targets)
-        return labels
-
-    def _label(self, vertices: Array) -> Array:
-        labels = self.network.labels
+            vertices["target"] = np.arange(self.network.n) if self.targets is None else self.targets
         # (strings have no form in the standard of Zarr yet)
         if labels is None or (self.form == "zarr" and labels.dtype.kind not in "iu"):
             return vertices
-        return labels[vertices]
+        return {name: labels[own] for name, own in vertices.items()}
 
     def _refuse_full_disk(self, report: Report) -> None:
-        if self.zstd:  # the compressed size is unknown
-            return
+        """Refuse a table that the disk has no room for, unless its compressed size is unknown."""
         folder = next(parent for parent in self.table.absolute().parents if parent.exists())
         free = shutil.disk_usage(folder).free
         needed = report.nbytes * (report.blocks - report.done_before) // max(1, report.blocks)
-        if needed > free:
+        if needed > free and not self.zstd:
             raise JobError(
                 f"the table takes {needed:,} bytes more, but {str(folder)!r} has {free:,} free: "
                 "make room, name another disk, or ask for less (targets, limit, reduce)"
@@ -589,11 +575,6 @@ def _explain_full_disk(report: Report) -> Iterator[None]:
             f"{report.done_before + report.done:,} of {report.blocks:,} blocks are done and kept; "
             "make room, and run the job again"
         ) from error
-
-
-def _list_left(done: NDArray[np.bool_]) -> list[int]:
-    left: list[int] = np.flatnonzero(~done).tolist()
-    return left
 
 
 def _measure(inputs: blocks.Inputs, report: Report, runner: Runner) -> None:
@@ -619,30 +600,6 @@ def _measure(inputs: blocks.Inputs, report: Report, runner: Runner) -> None:
 def _estimate(seconds: float, searches: int, left: int, runner: Runner) -> float:
     """Return the seconds for all searches that are left, from the seconds of some."""
     return seconds / searches * left / min(runner.slots, -(-left // searches))
-
-
-def _as_table(to: str | PathLike[str]) -> Path:
-    text = os.fsdecode(to)
-    if "://" in text:
-        raise ValueError(
-            f"to is {text!r}: a table lies in a folder that this process sees, not at an address"
-        )
-    path = Path(os.path.abspath(text))
-    if not text or not path.name:
-        raise ValueError(f"to is {text!r}, which is not the name of a folder to make")
-    return path
-
-
-def _choose_form(table: Path, form: str | None) -> str:
-    is_zarr = table.suffix == stores.SUFFIX
-    if form is None:
-        return "zarr" if is_zarr else "long"
-    if form not in ("long", "wide") or is_zarr:
-        raise ValueError(
-            f"form is {form!r}: it is 'long' or 'wide', of Parquet parts, and a name that ends in "
-            f"{stores.SUFFIX} makes a Zarr store, which has none"
-        )
-    return form
 
 
 def _check_skims(skim: Any, network: sssp.Graph, reduce: str | None) -> dict[str, Array]:

@@ -235,7 +235,12 @@ class Manifest:
             if os.path.lexists(self.table):
                 raise self._in_the_way(self.table)
             return
-        own = self._own(names)
+        # (before the frame is on record the job has put nothing in its place)
+        frame, own = self._files(0).get(FRAME), set()
+        if frame is not None:
+            frames = {self.table / piece.name: piece for piece in frame}
+            own = {path for path, is_file in _find_files(self.table, names) if is_file}
+            own -= {p for p in own & {*frames} if checksum_of(p) != frames[p].checksum}
         for path, _ in _find_files(self.table, new):
             if path not in own:
                 raise self._in_the_way(path)
@@ -246,18 +251,6 @@ class Manifest:
         for folder in sorted(inside | {self.table}, reverse=True):
             with suppress(OSError):  # something is in it, or it is a link
                 folder.rmdir()
-
-    def _own(self, names: Names) -> set[Path]:
-        """Return the files of a job without a recorded block."""
-        frame = self._files(0).get(FRAME)
-        # (before the frame is on record the job has put nothing in its place)
-        if frame is None:
-            return set()
-        own = {path for path, is_file in _find_files(self.table, names) if is_file}
-        frames = {self.table / piece.name: piece for piece in frame}
-        return {
-            path for path in own if path not in frames or checksum_of(path) == frames[path].checksum
-        }
 
     def _in_the_way(self, path: Path) -> JobError:
         return JobError(

@@ -114,9 +114,9 @@ class ExecutorRunner(Runner):
                     return
                 # with a timeout, for else Ctrl-C is not heard on every system
                 done, under_way = futures.wait(under_way, POLL_SECONDS, futures.FIRST_COMPLETED)
-                some, failed = _split_failed(done)
-                if some:
-                    yield [future.result() for future in some]
+                failed = {future for future in done if future.exception() is not None}
+                if done - failed:
+                    yield [future.result() for future in done - failed]
                 # (now that they are on record: a crash costs a worker one block, not two)
                 for future in failed:
                     future.result()
@@ -184,16 +184,16 @@ class LocalRunner(Runner):
                 # with a timeout, for else Ctrl-C is not heard on every system
                 under_way: set[futures.Future[Any]] = {*searches, *writes}
                 ended = futures.wait(under_way, POLL_SECONDS, futures.FIRST_COMPLETED).done
-                some, failed = _split_failed(ended)
-                written = [future.result() for future in writes.intersection(some)]
+                failed = {future for future in ended if future.exception() is not None}
+                written = [future.result() for future in writes & ended - failed]
                 if written:
                     yield written
                 for future in failed:
                     future.result()
-                for search in searches.intersection(some):
+                for search in searches & ended:
                     writes |= search.result()
-                searches.difference_update(some)
-                writes.difference_update(some)
+                searches -= ended
+                writes -= ended
                 for done in written:
                     own = missing.pop(done.block)
                     own.remove(done.block)
@@ -228,14 +228,6 @@ class LocalRunner(Runner):
         finally:
             self._idle.put(device)
         return {self._writers.submit(inputs.finish, solved) for solved in found}
-
-
-def _split_failed(
-    done: Iterable[futures.Future[Any]],
-) -> tuple[list[futures.Future[Any]], list[futures.Future[Any]]]:
-    """Divide finished futures into those that succeeded and those that failed."""
-    failed = [future for future in done if future.exception() is not None]
-    return [future for future in done if future not in failed], failed
 
 
 def do_block_on_dask(

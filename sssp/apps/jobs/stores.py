@@ -282,20 +282,6 @@ def move_into_place(made: Path, path: Path) -> None:
     os.replace(made, path)
 
 
-def piece_of(path: Path, name: str) -> Piece:
-    """Flush a file that a library has written to disk; return its name, size and checksum.
-
-    Parameters
-    ----------
-    path : Path
-    name : str
-        That it will have, relative to the table.
-    """
-    with path.open("r+b") as stream:
-        os.fsync(stream.fileno())
-    return Piece(name, path.stat().st_size, checksum_of(path))
-
-
 def checksum_of(path: Path) -> int:
     """Return the CRC-32 of a file."""
     checksum = 0
@@ -377,14 +363,17 @@ class ZarrStore:
             )  # fmt: skip
             missing = "Infinity" if field.missing == np.inf else int(field.missing)
             array.update_attributes({"unreached": missing})
-        return {
-            path: piece_of(path, path.relative_to(made).as_posix())
-            for path in sorted(made.rglob("*"))
-            if path.is_file()
-        }
+        pieces = {}
+        for path in sorted(made.rglob("*")):
+            if path.is_file():
+                with path.open("r+b") as stream:
+                    os.fsync(stream.fileno())
+                name = path.relative_to(made).as_posix()
+                pieces[path] = Piece(name, path.stat().st_size, checksum_of(path))
+        return pieces
 
     def _chunk_shape(self, field: Field) -> tuple[int, int]:
-        """Return the rows and columns of a chunk: a block's, divided evenly if too many."""
+        """Return the rows and columns of a chunk: those of a block, divided evenly if too many."""
         layout, columns = self.layout, max(1, field.columns)
         across, along = (layout.rows, columns) if layout.by_columns else (columns, layout.rows)
         block = max(1, min(layout.block_size, along))
@@ -407,29 +396,29 @@ class ZarrStore:
         if self.zstd:
             encode = import_extra("numcodecs", "jobs").Zstd(level=ZSTD_LEVEL).encode
         for field in self.layout.fields:
-            for name, chunk in self._chunks(block, field, values[field.name]):
+            table, shape = values[field.name], self._chunk_shape(field)
+            table = table if table.ndim == 2 else table[:, np.newaxis]
+            by_columns, dtype = self.layout.by_columns, field.dtype.newbyteorder("<")
+            step = shape[0 if by_columns else 1]
+            for number, first in enumerate(range(0, table.shape[0 if by_columns else 1], step)):
+                end = first + step
+                part = table[first:end] if by_columns else table[:, first:end]
+                place = (number, block) if by_columns else (block, number)
+                keys = place if field.width is not None else place[:1]
+                name = f"{field.name}/c/{'/'.join(map(str, keys))}"
+                if part.shape == shape:
+                    chunk = np.ascontiguousarray(part, dtype)
+                else:  # at an edge of the table: filled up, for all chunks have one shape
+                    chunk = np.full(shape, field.missing, dtype)
+                    chunk[: part.shape[0], : part.shape[1]] = part
                 with whole_file(self.path / name, temporary) as stream:
                     stream.write(chunk if encode is None else encode(chunk))
                 pieces.append(Piece(name, stream.size, stream.checksum))
         return pieces
 
-    def _chunks(self, block: int, field: Field, values: Array) -> Iterator[tuple[str, Array]]:
-        """Yield the chunks of a field and their names; all chunks have the same shape."""
-        table = values if values.ndim == 2 else values[:, np.newaxis]
-        rows, columns = self._chunk_shape(field)
-        by_columns = self.layout.by_columns
-        step = rows if by_columns else columns
-        for number, first in enumerate(range(0, table.shape[0 if by_columns else 1], step)):
-            end = first + step
-            part = table[first:end] if by_columns else table[:, first:end]
-            place = (number, block) if by_columns else (block, number)
-            keys = place if field.width is not None else place[:1]
-            name = f"{field.name}/c/{'/'.join(map(str, keys))}"
-            yield name, _fill_chunk(part, (rows, columns), field)
-
 
 def names_in_store(lines: Iterable[str], tables: Iterable[str]) -> list[tuple[str, ...]]:
-    """Return the names of a store's files, relative to it, as regular expressions.
+    """Return regular expressions for the names of a store's files, relative to the store.
 
     Parameters
     ----------
@@ -444,16 +433,6 @@ def names_in_store(lines: Iterable[str], tables: Iterable[str]) -> list[tuple[st
         (line, "c", number),
         (table, "c", number, number),
     ]
-
-
-def _fill_chunk(part: Array, shape: tuple[int, int], field: Field) -> Array:
-    """Return a chunk of full shape, padded at the edges of the table."""
-    dtype = field.dtype.newbyteorder("<")
-    if part.shape == shape:
-        return np.ascontiguousarray(part, dtype)
-    whole = np.full(shape, field.missing, dtype)
-    whole[: part.shape[0], : part.shape[1]] = part
-    return whole
 
 
 # -- Parquet --------------------------------------------------------------------------------------
@@ -574,7 +553,7 @@ class ParquetParts:
         yield columns
 
     def _names(self, field: Field) -> list[str]:
-        """Return the column names of a field: one a target in a wide table, or one a number."""
+        """Return the column names of a field: one per target of a wide table, else per number."""
         if self.targets is None:
             if field.width is None:
                 return [field.column]

@@ -96,20 +96,19 @@ TARGET_IS_OPTIONAL = {
 }
 
 
-def _form_of(name: str) -> Form:
-    """Return what a function makes of a row or a path: its name tells."""
-    if name == "goldberg_radzik":
-        return _tree
-    if name.endswith("_predecessor_and_distance"):
-        return _all_trees
-    if name.endswith("_path_length"):
-        return LENGTHS
-    return PATHS if name.endswith("_path") else _both
+#: what a function makes of a row or a path, by the end of its name; `_both` for other names
+FORMS: dict[str, Form] = {
+    "goldberg_radzik": _tree,
+    "_predecessor_and_distance": _all_trees,
+    "_path_length": LENGTHS,
+    "_path": PATHS,
+}
 
 
 def _make_function(name: str, algorithm: str) -> Callable[..., Any]:
     """Return the backend function for a name, with the signature of NetworkX's function."""
-    form, theirs = _form_of(name), getattr(nx, name).orig_func
+    form = next((form for ending, form in FORMS.items() if name.endswith(ending)), _both)
+    theirs = getattr(nx, name).orig_func
     _, *parameters = signature(theirs).parameters
     nodes = [end for end in ENDS if end in parameters]
     if form is _all_trees and "target" in nodes:
@@ -197,7 +196,12 @@ def has_path(G: ConvertedGraph, source: Any, target: Any) -> bool:
 def negative_edge_cycle(G: ConvertedGraph, weight: Any = "weight", heuristic: bool = True) -> bool:
     """Return whether there is a cycle of negative length; `heuristic` makes no difference."""
     kind = kind_of("bellman-ford", G, weight)
-    return kind.method == "bellman-ford" and searches.has_negative_cycle(G)
+    try:
+        if kind.method == "bellman-ford":
+            searches.search_from(G, kind, range(len(G.nodes)), tree=False)
+    except nx.NetworkXUnbounded:
+        return True
+    return False
 
 
 # -- dense ---------------------------------------------------------------------------------------
@@ -290,29 +294,20 @@ def closeness_centrality(
     *,
     sp: None = None,
 ) -> Any:
-    """Return the closeness of every node, or of one.
+    """Return the closeness of every node, or of one, computed in the order of NetworkX.
 
     `sp`, distances that NetworkX 3.7 takes, does not come here: `can_run` declines.
     """
-    kind = kind_of("dijkstra", G, distance)._replace(backwards=True)
-    if u is None:
-        rows = searches.search_each(G, kind, tree=False)
-        return dict(zip(G.nodes, (_closeness(G, row, wf_improved) for row in rows), strict=True))
-    vertex = G.vertex(u)
-    if vertex is None:
+    kind, n = kind_of("dijkstra", G, distance)._replace(backwards=True), len(G.nodes)
+    vertex = None if u is None else G.vertex(u)
+    if u is not None and vertex is None:
         _raise_as_networkx("closeness_centrality", G, (), u=u, distance=distance)
-    row = searches.search_from(G, kind, [vertex], tree=False)
-    return _closeness(G, row, wf_improved)
-
-
-def _closeness(G: ConvertedGraph, row: SearchRow, wf_improved: bool) -> float:
-    """Return the closeness of the source of a row, computed in the order of NetworkX."""
-    n, total = len(G.nodes), row.total()
-    if not total > 0.0 or n <= 1:
-        return 0.0
-    others = row.count() - 1.0
-    closeness: float = others / total
-    return closeness * (others / (n - 1)) if wf_improved else closeness
+    found: dict[Any, float] = {}
+    for row in searches.search_each(G, kind, None if vertex is None else [vertex], tree=False):
+        total, others = row.total(), row.count() - 1.0
+        closeness = others / total if total > 0.0 and n > 1 else 0.0
+        found[row.source] = closeness * (others / (n - 1)) if wf_improved and n > 1 else closeness
+    return found if vertex is None else found[G.nodes[vertex]]
 
 
 def eccentricity(G: ConvertedGraph, v: Any = None, sp: None = None, weight: Any = None) -> Any:
@@ -322,25 +317,18 @@ def eccentricity(G: ConvertedGraph, v: Any = None, sp: None = None, weight: Any 
     """
     if not G.nodes:
         return _ask_networkx("eccentricity", G, (), v=v, weight=weight)
-    if v is None:
-        return _eccentricities(G, range(len(G.nodes)), weight)
-    vertex = G.vertex(v)
-    if vertex is not None:
-        return _eccentricities(G, [vertex], weight)[v]
-    vertices = [found for node in v if (found := G.vertex(node)) is not None]
-    if len(vertices) < len(v):
-        raise NotImplementedError("v holds something that is not a node")
-    return _eccentricities(G, vertices, weight)
-
-
-def _eccentricities(G: ConvertedGraph, vertices: Sequence[int], weight: Any) -> dict[Any, Any]:
-    rows = searches.search_each(G, kind_of("dijkstra", G, weight), vertices, tree=False)
-    found = {}
-    for vertex, row in zip(vertices, rows, strict=True):
+    vertex = None if v is None else G.vertex(v)
+    vertices: Sequence[int] = range(len(G.nodes)) if vertex is None else [vertex]
+    if v is not None and vertex is None:
+        vertices = [found for node in v if (found := G.vertex(node)) is not None]
+        if len(vertices) < len(v):
+            raise NotImplementedError("v holds something that is not a node")
+    farthest = {}
+    for row in searches.search_each(G, kind_of("dijkstra", G, weight), vertices, tree=False):
         if row.count() < len(G.nodes):
             _raise_as_networkx("eccentricity", G, G.nodes[:2])
-        found[G.nodes[vertex]] = row.farthest()
-    return found
+        farthest[row.source] = row.farthest()
+    return farthest if vertex is None else farthest[v]
 
 
 def diameter(G: ConvertedGraph, e: None = None, usebounds: bool = False, weight: Any = None) -> Any:

@@ -144,7 +144,14 @@ def _weights(values: list[Any], name: Any, n: int) -> tuple[NDArray[Any], str]:
     others = kinds - {_Default}
     defaulted = "none" if _Default not in kinds else "some" if others else "all"
     if all(kind is int or issubclass(kind, np.integer) for kind in others):
-        return _integers(values, name, n), defaulted
+        try:
+            integers = np.fromiter(values, np.int64, len(values))
+        except OverflowError as error:
+            raise NotImplementedError(f"the {name!r} of an edge does not fit int64") from error
+        greatest = max(int(integers.max(initial=0)), -int(integers.min(initial=0)))
+        if n * greatest > largest_distance(np.int64):
+            raise NotImplementedError(f"sums of the {name!r} of the edges may not fit int64")
+        return integers, defaulted
     if kinds <= {float, np.float64}:
         floats = np.fromiter(values, np.float64, len(values))
         with np.errstate(over="ignore"):
@@ -156,16 +163,3 @@ def _weights(values: list[Any], name: Any, n: int) -> tuple[NDArray[Any], str]:
     raise NotImplementedError(
         f"the {name!r} of the edges ({shown}) are neither all ints nor all floats"
     )
-
-
-def _integers(values: list[Any], name: Any, n: int) -> NDArray[np.int64]:
-    """Return weights as integers if no path length can exceed int64."""
-    try:
-        integers = np.fromiter(values, np.int64, len(values))
-    except OverflowError as error:
-        raise NotImplementedError(f"the {name!r} of an edge does not fit int64") from error
-    if integers.size and n * max(int(integers.max()), -int(integers.min())) > largest_distance(
-        np.int64
-    ):
-        raise NotImplementedError(f"sums of the {name!r} of the edges may not fit int64")
-    return integers

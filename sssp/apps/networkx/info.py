@@ -14,55 +14,38 @@ _WEIGHTS = (
     "Of several shortest paths it may be another one that comes back."
 )
 _NOT_NEGATIVE = f"{_WEIGHTS}\nGraphs with a negative weight go back to NetworkX as well."
+_ONE_SEARCH = "One search from the source."
 _SUMS = "Sums of floats are those of single searches, which a matrix adds in another order."
 
+#: what users of a function should know, line by line, and the functions
+_NOTES: dict[tuple[str, ...], str] = {
+    (_PATHS, _WEIGHTS): "all_pairs_bellman_ford_path johnson shortest_path "
+    "single_source_bellman_ford_path",
+    (_LENGTHS, _WEIGHTS): "all_pairs_bellman_ford_path_length goldberg_radzik shortest_path_length "
+    "bellman_ford_predecessor_and_distance single_source_bellman_ford_path_length",
+    (_LENGTHS, _PATHS, _NOT_NEGATIVE): "all_pairs_dijkstra multi_source_dijkstra "
+    "single_source_dijkstra",
+    (_PATHS, _NOT_NEGATIVE): "all_pairs_dijkstra_path multi_source_dijkstra_path "
+    "single_source_dijkstra_path",
+    (_LENGTHS, _NOT_NEGATIVE): "all_pairs_dijkstra_path_length dijkstra_predecessor_and_distance "
+    "multi_source_dijkstra_path_length single_source_dijkstra_path_length",
+    (_PATHS,): "all_pairs_shortest_path single_source_shortest_path single_target_shortest_path",
+    (_LENGTHS,): "all_pairs_shortest_path_length single_source_shortest_path_length "
+    "single_target_shortest_path_length",
+    (_WEIGHTS,): "bellman_ford_path bellman_ford_path_length",
+    (_ONE_SEARCH, _NOT_NEGATIVE): "bidirectional_dijkstra",
+    (_ONE_SEARCH,): "bidirectional_shortest_path has_path predecessor",
+    (_NOT_NEGATIVE,): "closeness_centrality dijkstra_path dijkstra_path_length",
+    ("Without ``e`` and ``usebounds``.", _NOT_NEGATIVE): "diameter radius",
+    ("Without ``sp``.", _NOT_NEGATIVE): "eccentricity",
+    (_LENGTHS, _WEIGHTS, _SUMS): "floyd_warshall floyd_warshall_predecessor_and_distance",
+    (_WEIGHTS, _SUMS): "floyd_warshall_numpy",
+    ("The graph is not touched.", _WEIGHTS): "negative_edge_cycle",
+    (_LENGTHS, _PATHS, _WEIGHTS): "single_source_bellman_ford",
+}
 #: every function that the backend has, and what its users should know
 FUNCTIONS = {
-    name: text
-    for text, names in (
-        (
-            f"{_PATHS}\n{_WEIGHTS}",
-            "all_pairs_bellman_ford_path johnson shortest_path single_source_bellman_ford_path",
-        ),
-        (
-            f"{_LENGTHS}\n{_WEIGHTS}",
-            "all_pairs_bellman_ford_path_length bellman_ford_predecessor_and_distance "
-            "goldberg_radzik shortest_path_length single_source_bellman_ford_path_length",
-        ),
-        (
-            f"{_LENGTHS}\n{_PATHS}\n{_NOT_NEGATIVE}",
-            "all_pairs_dijkstra multi_source_dijkstra single_source_dijkstra",
-        ),
-        (
-            f"{_PATHS}\n{_NOT_NEGATIVE}",
-            "all_pairs_dijkstra_path multi_source_dijkstra_path single_source_dijkstra_path",
-        ),
-        (
-            f"{_LENGTHS}\n{_NOT_NEGATIVE}",
-            "all_pairs_dijkstra_path_length dijkstra_predecessor_and_distance "
-            "multi_source_dijkstra_path_length single_source_dijkstra_path_length",
-        ),
-        (_PATHS, "all_pairs_shortest_path single_source_shortest_path single_target_shortest_path"),
-        (
-            _LENGTHS,
-            "all_pairs_shortest_path_length single_source_shortest_path_length "
-            "single_target_shortest_path_length",
-        ),
-        (_WEIGHTS, "bellman_ford_path bellman_ford_path_length"),
-        (f"One search from the source.\n{_NOT_NEGATIVE}", "bidirectional_dijkstra"),
-        ("One search from the source.", "bidirectional_shortest_path has_path predecessor"),
-        (_NOT_NEGATIVE, "closeness_centrality dijkstra_path dijkstra_path_length"),
-        (f"Without ``e`` and ``usebounds``.\n{_NOT_NEGATIVE}", "diameter radius"),
-        (f"Without ``sp``.\n{_NOT_NEGATIVE}", "eccentricity"),
-        (
-            f"{_LENGTHS}\n{_WEIGHTS}\n{_SUMS}",
-            "floyd_warshall floyd_warshall_predecessor_and_distance",
-        ),
-        (f"{_WEIGHTS}\n{_SUMS}", "floyd_warshall_numpy"),
-        (f"The graph is not touched.\n{_WEIGHTS}", "negative_edge_cycle"),
-        (f"{_LENGTHS}\n{_PATHS}\n{_WEIGHTS}", "single_source_bellman_ford"),
-    )
-    for name in names.split()
+    name: "\n".join(lines) for lines, names in _NOTES.items() for name in sorted(names.split())
 }
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise
@@ -95,6 +94,9 @@ class Paths(Mapping[Any, list[Any]]):
         The vertices that are reached, in the order of the mapping.
     """
 
+    #: the walk from a node back to the source is turned round
+    _step = -1
+
     def __init__(
         self,
         names: NDArray[Any],
@@ -118,20 +120,12 @@ class Paths(Mapping[Any, list[Any]]):
     def __getitem__(self, node: Any) -> list[Any]:
         if node not in self:
             raise KeyError(node)
-        return self._path(self._index[node])
-
-    def _path(self, vertex: int) -> list[Any]:
-        return self._walk(vertex)[::-1]
-
-    def _walk(self, vertex: int) -> list[Any]:
-        """Return the nodes from a vertex back to the source."""
-        item = self._predecessors.item
-        walk = []
+        item, vertex, walk = self._predecessors.item, self._index[node], []
         while vertex >= 0:
             walk.append(vertex)
             vertex = item(vertex)
-        nodes: list[Any] = self._names[walk].tolist()
-        return nodes
+        path: list[Any] = self._names[walk[:: self._step]].tolist()
+        return path
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._names[self._order].tolist())
@@ -180,8 +174,7 @@ class Paths(Mapping[Any, list[Any]]):
 class PathsTo(Paths):
     """The shortest path from every node to the source of a search on the reversed graph."""
 
-    def _path(self, vertex: int) -> list[Any]:
-        return self._walk(vertex)
+    _step = 1
 
 
 @dataclass(eq=False)
@@ -283,35 +276,30 @@ class SearchRow:
         return dict(zip(G.names[self._order].tolist(), lists, strict=True))
 
 
-@contextmanager
-def _translate_cycles() -> Iterator[None]:
-    """Turn `NegativeCycleError` into NetworkX's error."""
+def _call(search: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Call a search without progress; turn `NegativeCycleError` into NetworkX's error."""
     try:
-        yield
+        return search(*arguments, progress=False, **options)
     except sssp.NegativeCycleError as error:
         raise nx.NetworkXUnbounded("Negative cycle detected.") from error
 
 
-def _search(G: ConvertedGraph, kind: SearchKind, sources: Any, **options: Any) -> Any:
-    network = G.backwards if kind.backwards else G.graph
-    options |= {"method": kind.method, "limit": kind.limit, "progress": False}
-    with _translate_cycles():
-        return sssp.shortest_paths(network, sources, **options)
-
-
-def _search_together(
-    G: ConvertedGraph, kind: SearchKind, sources: Sequence[int], **options: Any
+def _search(
+    G: ConvertedGraph, kind: SearchKind, sources: Sequence[int], *, nearest: bool, **options: Any
 ) -> Any:
-    """Search once from all sources together: every vertex gets the distance of the nearest."""
-    together = len(sources) > 1
-    return _search(G, kind, sources if together else sources[0], nearest=together, **options)
+    """Search from each source, or with `nearest` once: the distance is that of the nearest."""
+    network = G.backwards if kind.backwards else G.graph
+    options |= {"method": kind.method, "limit": kind.limit}
+    starts = sources[0] if nearest and len(sources) == 1 else sources
+    together = nearest and len(sources) > 1
+    return _call(sssp.shortest_paths, network, starts, nearest=together, **options)
 
 
 def search_from(
     G: ConvertedGraph, kind: SearchKind, sources: Sequence[int], *, tree: bool
 ) -> SearchRow:
     """Search once from distinct sources together; return the row."""
-    found = _search_together(G, kind, sources, predecessors=tree)
+    found = _search(G, kind, sources, nearest=True, predecessors=tree)
     return SearchRow(G, sources, found.distances, found.predecessors, kind)
 
 
@@ -323,7 +311,7 @@ def search_each(
     at_once = max(1, min(_BLOCK_ROWS, _BLOCK_ENTRIES // max(1, len(G.nodes))))
     for first in range(0, len(sources), at_once):
         block = sources[first : first + at_once]
-        found = _search(G, kind, block, predecessors=tree)
+        found = _search(G, kind, block, nearest=False, predecessors=tree)
         for row, source in enumerate(block):
             # (a copy, so that one row does not keep the block)
             predecessors = found.predecessors[row].copy() if tree else None
@@ -358,7 +346,7 @@ def find_between(
         return None
     if target in sources:
         return PathBetween(0, [G.nodes[target]])
-    found = _search_together(G, kind, sources, targets=target, predecessors=tree)
+    found = _search(G, kind, sources, nearest=True, targets=target, predecessors=tree)
     if not found.reached:
         return None
     walk, vertex = [], target
@@ -374,14 +362,5 @@ def find_between(
 def find_matrix(G: ConvertedGraph, kind: SearchKind, *, tree: bool) -> sssp.ShortestPaths:
     """Compute all pairs as one matrix, by the fastest method for such a graph."""
     method = kind.method if kind.method == HOPS else "auto"
-    with _translate_cycles():
-        return sssp.all_pairs(G.graph, method=method, predecessors=tree, progress=False)
-
-
-def has_negative_cycle(G: ConvertedGraph) -> bool:
-    """Return whether there is a cycle of negative length anywhere."""
-    try:
-        search_from(G, SearchKind("bellman-ford"), range(len(G.nodes)), tree=False)
-    except nx.NetworkXUnbounded:
-        return True
-    return False
+    found: sssp.ShortestPaths = _call(sssp.all_pairs, G.graph, method=method, predecessors=tree)
+    return found

@@ -94,14 +94,21 @@ def parse_request(fields: dict[str, Any], vertices: int, streets: int) -> MapReq
     limits = _list(fields, "limits", MOST_LIMITS)
     if not all(_is_number(limit) and 0 <= limit < math.inf for limit in limits):
         raise ValueError("limits must be finite numbers, 0 or more")
+    traffic = _list(fields, "traffic", len(CLASSES))
+    if traffic and len(traffic) != len(CLASSES):
+        raise ValueError(f"traffic must have {len(CLASSES)} factors, not {len(traffic)}")
+    low, high = FACTORS
+    for value in traffic:
+        if not (_is_number(value) and low <= value <= high):
+            raise ValueError(f"{_shorten(value)} is not a factor from {low:g} to {high:g}")
     return MapRequest(
         tuple(map(vertex, sources)),
         None if target is None else vertex(target),
         tuple(sorted(set(map(street, closed)))),
-        _traffic(_list(fields, "traffic", len(CLASSES))),
-        by_source=fields.get("by_source", False),
-        others=fields.get("others", False),
+        # (nothing changes with factors of 1: the same as no factors)
+        () if set(traffic) <= {1} else tuple(map(float, traffic)),
         limits=tuple(map(float, limits)),
+        **{name: fields.get(name, False) for name in flags},
     )
 
 
@@ -118,18 +125,6 @@ def _number(value: Any, count: int, what: str, error: type[ValueError | VertexEr
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < count:
         raise error(f"{_shorten(value)} is not a {what}: they are 0..{count - 1}")
     return value
-
-
-def _traffic(values: Sequence[Any]) -> tuple[float, ...]:
-    if values and len(values) != len(CLASSES):
-        raise ValueError(f"traffic must have {len(CLASSES)} factors, not {len(values)}")
-    low, high = FACTORS
-    for value in values:
-        if not (_is_number(value) and low <= value <= high):
-            raise ValueError(f"{_shorten(value)} is not a factor from {low:g} to {high:g}")
-    factors = tuple(map(float, values))
-    # (nothing changes: the same as no factors)
-    return () if set(factors) <= {1.0} else factors
 
 
 def _is_number(value: Any) -> bool:
@@ -204,8 +199,7 @@ class Answers:
     def distances(self, question: MapRequest) -> MapAnswer:
         """Return the distance of every vertex from its nearest source, or that source's number."""
         start = perf_counter()
-        network = self._version(question)
-        result = self._search(network, question, predecessors=False)
+        result = self._search(self._version(question), question, predecessors=False)
         facts = {
             "method": result.method,
             "device": result.device,
@@ -214,7 +208,11 @@ class Answers:
         }
         values, scale = encode(result.distances)
         if question.by_source and result.origin is not None:
-            values = _positions(result.origin, question.sources)
+            sources, origin = question.sources, result.origin
+            order = np.argsort(sources, kind="stable")
+            sought = np.maximum(origin, min(sources))
+            positions = order[np.searchsorted(sources, sought, sorter=order)]
+            values = np.where(origin < 0, UNREACHED, positions).astype(np.uint16)
         return MapAnswer(values, facts | scale)
 
     def route(self, question: MapRequest) -> dict[str, Any]:
@@ -227,7 +225,8 @@ class Answers:
             them but ``reached`` False. ``others``, if asked for: the first three of other ways, and
             their ``stretch`` and ``sharing``.
         """
-        assert question.target is not None
+        if question.target is None:
+            raise ValueError("target must be a vertex")
         start = perf_counter()
         network = self._version(question)
         sources, ends = list(question.sources), [question.target] * len(question.sources)
@@ -237,12 +236,20 @@ class Answers:
             way = self._way(trips, first)
         except UnreachableError:
             return {"reached": False, "labels": [None, self.label(question.target)]}
+        others = []
+        if question.others:
+            both_ends = way["vertices"][0], way["vertices"][-1]
+            ways = sssp.alternatives(network, *both_ends, k=WAYS, progress=False)
+            for number in range(1, len(ways)):
+                ratios = ways.stretch[number].item(), ways.sharing[number].item()
+                named = dict(zip(("stretch", "sharing"), ratios, strict=True))
+                others.append(self._way(ways, number) | named)
         return {
             "reached": True,
             "source": question.sources[first],
             **way,
             "labels": [self.label(question.sources[first]), self.label(question.target)],
-            "others": self._other_ways(network, way) if question.others else [],
+            "others": others,
             "milliseconds": (perf_counter() - start) * 1e3,
         }
 
@@ -253,17 +260,8 @@ class Answers:
             "length": float(self.map.lengths[found.path_arcs(number)].sum()),
         }
 
-    def _other_ways(self, network: Network, way: dict[str, Any]) -> list[dict[str, Any]]:
-        ends = way["vertices"][0], way["vertices"][-1]
-        ways = sssp.alternatives(network, *ends, k=WAYS, progress=False)
-        return [
-            self._way(ways, number)
-            | {name: getattr(ways, name)[number].item() for name in ("stretch", "sharing")}
-            for number in range(1, len(ways))
-        ]
-
     def areas(self, question: MapRequest) -> dict[str, Any]:
-        """Return what is within the limits of a question as areas, in GeoJSON."""
+        """Return the areas within the limits of a request, as GeoJSON."""
         if not question.limits:
             raise ValueError("limits must name a limit")
         result = sssp.shortest_paths(
@@ -300,7 +298,7 @@ class Answers:
         yield lambda: self.distances(replace(question, sources=(0, self.network.n - 1)))
 
     def vertex(self, label: str) -> int:
-        """Return the vertex of a label as people write it, of names a part in any case too."""
+        """Return the vertex of a label; a part of a name will do, in upper or lower case."""
         labels = self.graph.labels
         if labels is not None and labels.dtype.kind == "U":
             names = np.char.lower(labels)
@@ -336,20 +334,17 @@ class Answers:
         return self.network
 
     def _make_version(self, factors: tuple[float, ...], closed: tuple[int, ...]) -> Network:
-        if not closed:
-            return self._in_traffic(factors)
-        arcs = self.map.arcs[list(closed)].ravel()
-        network = self._find_version(factors, ()) if factors else self.network
-        return network.without_arcs(arcs[arcs >= 0])
-
-    def _in_traffic(self, factors: tuple[float, ...]) -> Network:
+        if closed:
+            arcs = self.map.arcs[list(closed)].ravel()
+            network = self._find_version(factors, ()) if factors else self.network
+            return network.without_arcs(arcs[arcs >= 0])
         weights = self.graph.weights
         scaled = weights * np.array(factors)[self.map.arc_class]
-        closed = weights == unreached(weights.dtype)
+        shut = weights == unreached(weights.dtype)
         if weights.dtype.kind == "i":
             # (a closed arc weighs the greatest integer, which no float is)
-            scaled = np.rint(np.where(closed, 0, scaled)).astype(np.int64)
-        scaled[closed] = unreached(scaled.dtype)
+            scaled = np.rint(np.where(shut, 0, scaled)).astype(np.int64)
+        scaled[shut] = unreached(scaled.dtype)
         return self.network.with_weights(scaled)
 
 
@@ -382,10 +377,3 @@ def encode(distances: Array) -> tuple[NDArray[np.uint16], dict[str, Any]]:
         values = np.full(distances.size, UNREACHED, np.uint16)
         values[reached] = steps.astype(np.uint16)
     return values, {"least": least, "step": step, "greatest": greatest, "reached": count}
-
-
-def _positions(origin: Array, sources: tuple[int, ...]) -> NDArray[np.uint16]:
-    """Return the position of each vertex's nearest source in `sources`."""
-    order = np.argsort(sources, kind="stable")
-    found = order[np.searchsorted(sources, np.maximum(origin, min(sources)), sorter=order)]
-    return np.where(origin < 0, UNREACHED, found).astype(np.uint16)

@@ -78,7 +78,7 @@ def open_page(
     open_browser: bool | None,
     **shown: Any,
 ) -> OpenPage:
-    """Serve a result; as `ShortestPaths.explore`."""
+    """Serve a result from this process; arguments as of `ShortestPaths.explore`."""
     if network is not None and getattr(network, "_tree_graph", None) is not result.graph:
         raise ValueError(
             "network= must be the prepared map of this result's graph: sssp.prepare(r.graph)"
@@ -93,22 +93,44 @@ def open_page(
 def write_page(
     result: ShortestPaths, path: str | PathLike[str], *, row: SupportsIndex, unit: str, **shown: Any
 ) -> Path:
-    """Write the page with everything in one file; as `ShortestPaths.explore`."""
+    """Write the page and its data to one file; arguments as of `ShortestPaths.explore`."""
     index = result._row(row)
     facts, values = _encode_row(result, index)
     _, head, arrays = _describe(result.graph, unit=Unit(unit, 1.0), **shown)
     arrays["values"] = values
     if result.has_paths:
-        # (with turns the tree is one over the expansion)
+        # (on a graph with turns it is a tree of the expansion)
         tree = getattr(result, "_inside", result).predecessors
         arrays["predecessors"] = dense_row(tree, index, result.rows, -1).astype(np.int32)
         if result.graph.turns is not None:
             expansion = result.graph.turns.expansion
             arrays["vertex_of"] = expansion.vertex_of.astype(np.int32)
             arrays["ends"] = expansion.end.astype(np.int32)
-    head |= {"result": facts, "standalone": True, **_list_labels(result.graph)}
+    head |= {"result": facts, "standalone": True}
+    labels = result.graph.labels
+    if labels is not None and labels.size:
+        if labels.dtype.kind == "i" and (np.diff(labels) == 1).all():
+            head["first_label"] = int(labels[0])
+        else:
+            head["labels"] = [str(label) for label in labels.tolist()]
+    # the page as one text, with its style, scripts and map inside
+    folder = files("sssp.apps.page") / "static"
+    names = ("index.html", "icon.svg", "page.css", *SCRIPTS)
+    texts = {name: (folder / name).read_text(encoding="utf-8") for name in names}
+    packed = gzip.compress(pack(head, arrays), COMPRESSION, mtime=0)
+    icon, data = (base64.b64encode(b).decode() for b in (texts["icon.svg"].encode(), packed))
+    inside = {
+        'href="icon.svg"': f'href="data:image/svg+xml;base64,{icon}"',
+        '<link rel="stylesheet" href="page.css">': f"<style>\n{texts['page.css']}</style>",
+        "<!-- map -->": f'<script type="application/octet-stream" id="map-data">{data}</script>',
+    }
+    for name in SCRIPTS:
+        inside[f'<script defer src="{name}"></script>'] = f"<script>\n{texts[name]}</script>"
+    page = texts["index.html"]
+    for tag, text in inside.items():
+        page = page.replace(tag, text)
     with replaced_file(path) as stream:
-        stream.write(_embed(pack(head, arrays)).encode())
+        stream.write(page.encode())
     return Path(fspath(path))
 
 
@@ -148,7 +170,7 @@ class OpenPage:
                 webbrowser.open(self.address)
 
     def wait(self) -> None:
-        """Serve until Ctrl-C, at the end of a script, say."""
+        """Serve until Ctrl-C, for example at the end of a script."""
         try:
             self._thread.join()
         except KeyboardInterrupt:
@@ -224,35 +246,3 @@ def _describe(
     }
     arrays = streets.arrays(None if flows is None else flows_on_arcs(graph, flows))
     return streets, head, arrays
-
-
-def _list_labels(graph: Graph) -> dict[str, Any]:
-    """Return the labels of all vertices; only the first if they are consecutive numbers."""
-    labels = graph.labels
-    if labels is None or labels.size == 0:
-        return {}
-    if labels.dtype.kind == "i" and (np.diff(labels) == 1).all():
-        return {"first_label": int(labels[0])}
-    return {"labels": [str(label) for label in labels.tolist()]}
-
-
-def _embed(content: bytes) -> str:
-    """Return the page as one text, with its style, scripts and map inside."""
-    folder = files("sssp.apps.page") / "static"
-
-    def text_of(name: str) -> str:
-        return (folder / name).read_text(encoding="utf-8")
-
-    page = text_of("index.html")
-    icon = base64.b64encode((folder / "icon.svg").read_bytes()).decode("ascii")
-    data = base64.b64encode(gzip.compress(content, COMPRESSION, mtime=0)).decode("ascii")
-    inside = {
-        'href="icon.svg"': f'href="data:image/svg+xml;base64,{icon}"',
-        '<link rel="stylesheet" href="page.css">': f"<style>\n{text_of('page.css')}</style>",
-        "<!-- map -->": f'<script type="application/octet-stream" id="map-data">{data}</script>',
-    }
-    for name in SCRIPTS:
-        inside[f'<script defer src="{name}"></script>'] = f"<script>\n{text_of(name)}</script>"
-    for tag, text in inside.items():
-        page = page.replace(tag, text)
-    return page

@@ -38,7 +38,7 @@ from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
-from sssp.apps.page.answers import Answers, MapAnswer, MapRequest, parse_fields, parse_request
+from sssp.apps.page.answers import Answers, MapAnswer, parse_fields, parse_request
 from sssp.errors import SSSPError, VertexError
 
 LOOPBACK = "127.0.0.1"
@@ -60,6 +60,8 @@ STATIC = {
     "/page.js": ("page.js", "text/javascript; charset=utf-8"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
+#: what may be asked: methods of `Answers`, by path
+QUESTIONS = ("distances", "route", "areas", "certificate", "vertex")
 BINARY = "application/octet-stream"
 #: nothing is loaded from elsewhere, and no other site may take anything from here
 HEADERS = {
@@ -82,20 +84,20 @@ class Refusal(Exception):
         self.status = status
 
 
-class Desk:
-    """Admits one request at a time, with a bounded queue: one solver uses all threads."""
+class RequestQueue:
+    """Admit one request at a time, for each uses all threads; bound the number that wait."""
 
     def __init__(self, most_waiting: int = MOST_WAITING) -> None:
         self._places = threading.BoundedSemaphore(most_waiting + 1)
-        self._turn = threading.Lock()
+        self._answering = threading.Lock()
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
+    def wait(self) -> Iterator[None]:
         """Wait for the earlier requests; raise `Refusal` if too many are waiting."""
         if not self._places.acquire(blocking=False):
             raise Refusal(Status.SERVICE_UNAVAILABLE, "too many questions are waiting; ask again")
         try:
-            with self._turn:
+            with self._answering:
                 yield
         finally:
             self._places.release()
@@ -130,7 +132,7 @@ class PageServer(ThreadingHTTPServer):
     ) -> None:
         self.answers = answers
         self.host = host.lower()
-        self.desk = Desk()
+        self.queue = RequestQueue()
         folder = files("sssp.apps.page") / "static"
         self.files = {
             path: ((folder / name).read_bytes(), kind) for path, (name, kind) in STATIC.items()
@@ -156,17 +158,18 @@ class PageServer(ThreadingHTTPServer):
         questions = self.answers.warm_up()
         for ask in islice(questions, 1):
             ask()
-        with suppress(RuntimeError):  # without another thread the first clicks warm up
-            threading.Thread(target=self._ask_all, args=(questions,), daemon=True).start()
 
-    def _ask_all(self, questions: Iterator[Callable[[], object]]) -> None:
-        for ask in questions:
-            try:
-                with self.desk.turn():
-                    ask()
-            except Exception:
-                # (the next to ask gets the error)
-                log.debug("a question has no answer here", exc_info=True)
+        def ask_others() -> None:
+            for ask in questions:
+                try:
+                    with self.queue.wait():
+                        ask()
+                except Exception:
+                    # (the next to ask gets the error)
+                    log.debug("a question has no answer here", exc_info=True)
+
+        with suppress(RuntimeError):  # without another thread the first clicks warm up
+            threading.Thread(target=ask_others, daemon=True).start()
 
     @property
     def address(self) -> str:
@@ -185,20 +188,23 @@ class PageServer(ThreadingHTTPServer):
 
         Another name may have been made to point here by its owner.
         """
-        if name in ("localhost", self.host):
-            return True
-        try:
-            ipaddress.ip_address(name or "")
-        except ValueError:
-            return False
-        return True
+        with suppress(ValueError):
+            return name in ("localhost", self.host) or bool(ipaddress.ip_address(name or ""))
+        return False
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Handle a connection in its own thread; close the slowest one if there are too many."""
         with self._registering:
-            if len(self._connections) >= MOST_CONNECTIONS and not self._close_slowest():
-                self.shutdown_request(request)
-                return
+            if len(self._connections) >= MOST_CONNECTIONS:
+                waiting = {one: at for one, at in self._connections.items() if at is not None}
+                if not waiting:
+                    self.shutdown_request(request)
+                    return
+                slowest = min(waiting, key=waiting.__getitem__)
+                del self._connections[slowest]
+                # (its thread finds the end of the stream, and closes it)
+                with suppress(OSError):
+                    slowest.shutdown(socket.SHUT_RDWR)
             self._connections[request] = self.clock()
         try:
             super().process_request(request, client_address)
@@ -214,7 +220,7 @@ class PageServer(ThreadingHTTPServer):
             self._forget(request)
 
     def note(self, request: Any, *, waits_for_client: bool) -> None:
-        """Record which side of a connection the other is waiting for."""
+        """Record whether the server waits for the client of a connection, or the client for it."""
         with self._registering:
             if request in self._connections:
                 self._connections[request] = self.clock() if waits_for_client else None
@@ -222,18 +228,6 @@ class PageServer(ThreadingHTTPServer):
     def _forget(self, request: Any) -> None:
         with self._registering:
             self._connections.pop(request, None)
-
-    def _close_slowest(self) -> bool:
-        """Close the connection that is idle longest while it owes data; False if none."""
-        waiting = {one: since for one, since in self._connections.items() if since is not None}
-        if not waiting:
-            return False
-        slowest = min(waiting, key=waiting.__getitem__)
-        del self._connections[slowest]
-        # (its thread finds the end of the stream, and closes it)
-        with suppress(OSError):
-            slowest.shutdown(socket.SHUT_RDWR)
-        return True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Log an error; most often the browser has closed the connection."""
@@ -280,21 +274,16 @@ class _Requests(io.BufferedReader):
     def __init__(self, incoming: _Incoming) -> None:
         super().__init__(incoming)
         self.incoming = incoming
-        self._room = 0
-
-    def begin_request(self) -> None:
-        """Reset the limits on time and bytes for the next request."""
-        self.incoming.deadline, self._room = None, MOST_HEAD
+        #: bytes that the head of the present request may still have
+        self.room = 0
 
     def readline(self, size: int | None = -1, /) -> bytes:
         """Read a line of the head of a request; `Refusal` if the head is too long."""
-        line = super().readline(self._room + 1)
-        self._room -= len(line)
-        if self._room < 0:
-            raise Refusal(
-                Status.REQUEST_HEADER_FIELDS_TOO_LARGE,
-                f"a request and its headers may have {MOST_HEAD:,} bytes",
-            )
+        line = super().readline(self.room + 1)
+        self.room -= len(line)
+        if self.room < 0:
+            reason = f"a request and its headers may have {MOST_HEAD:,} bytes"
+            raise Refusal(Status.REQUEST_HEADER_FIELDS_TOO_LARGE, reason)
         return line
 
 
@@ -319,7 +308,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Read a request and answer it."""
         self._is_read, self._left = False, 0
         self.requestline = self.request_version = self.command = ""
-        self.rfile.begin_request()
+        self.rfile.incoming.deadline, self.rfile.room = None, MOST_HEAD
         try:
             super().handle_one_request()
         except Refusal as refusal:  # while its head was read
@@ -336,7 +325,7 @@ class _Handler(BaseHTTPRequestHandler):
         # (a body that belongs to no question would be taken for the next request)
         if {"Content-Length", "Transfer-Encoding"} & {*self.headers}:
             self.close_connection = True
-        self._answer(self._file)
+        self._answer(self._send_file)
 
     def do_POST(self) -> None:
         """Answer a question."""
@@ -354,8 +343,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, answer: Callable[[], None]) -> None:
         try:
-            self._check_form()
-            self._check_origin()
+            self._check_head()
             answer()
         except Refusal as refusal:
             self._refuse(refusal.status, str(refusal))
@@ -369,47 +357,35 @@ class _Handler(BaseHTTPRequestHandler):
             log.exception("a question without an answer")
             self._refuse(Status.INTERNAL_SERVER_ERROR, "the map has no answer; see its log")
 
-    def _check_form(self) -> None:
-        """Refuse requests that a proxy might parse in another way than this server."""
+    def _check_head(self) -> None:
+        """Refuse what a proxy might parse in another way, a foreign host name or a foreign page."""
         twice = [n for n in ("Host", "Content-Length") if len(self.headers.get_all(n, [])) > 1]
         if twice or not self.path.startswith("/"):
             self.close_connection = True
             message = f"more than one {twice[0]}" if twice else "the path must start with /"
             raise Refusal(Status.BAD_REQUEST, message)
-
-    def _check_origin(self) -> None:
-        """Refuse requests for a foreign host name or from a foreign page."""
-        host = self.headers.get("Host", "")
-        if not self.server.knows_host(_parse_host(host)):
+        host, name = self.headers.get("Host", ""), None
+        with suppress(ValueError):
+            parts = urlsplit(f"//{host}")
+            name = parts.hostname if parts.netloc == host and "@" not in host else None
+        if not self.server.knows_host(name):
             raise Refusal(Status.MISDIRECTED_REQUEST, "no such host here")
         origin = self.headers.get("Origin")
         if origin is not None and urlsplit(origin).netloc != host:
             raise Refusal(Status.FORBIDDEN, "only the page itself may ask")
 
-    def _file(self) -> None:
+    def _send_file(self) -> None:
         found = self.server.files.get(urlsplit(self.path).path)
         if found is None:
             raise Refusal(Status.NOT_FOUND, "nothing is here")
         self._send(*found)
 
     def _reply(self) -> None:
-        question = QUESTIONS.get(self.path)
-        if question is None:
+        name = self.path.removeprefix("/")
+        if name not in QUESTIONS:
             raise Refusal(Status.NOT_FOUND, "nothing is here")
         if self.headers.get_content_type() != "application/json":
             raise Refusal(Status.UNSUPPORTED_MEDIA_TYPE, "questions are application/json")
-        fields = parse_fields(self._body())
-        self.server.note(self.connection, waits_for_client=False)
-        with self.server.desk.turn():
-            reply = question(self.server.answers, fields)
-        if isinstance(reply, MapAnswer):
-            facts = json.dumps(reply.facts)
-            self._send(reply.values.astype("<u2", copy=False).tobytes(), BINARY, facts)
-        else:
-            self._send(json.dumps(reply).encode(), "application/json")
-
-    def _body(self) -> bytes:
-        """Return the body of a request, read by its declared length."""
         length = self._length()
         if length is None:
             raise Refusal(Status.LENGTH_REQUIRED, "the body must say how long it is")
@@ -420,7 +396,15 @@ class _Handler(BaseHTTPRequestHandler):
         if len(body) < length:
             self.close_connection = True
             raise Refusal(Status.BAD_REQUEST, "the body breaks off")
-        return body
+        fields = parse_fields(body)
+        self.server.note(self.connection, waits_for_client=False)
+        with self.server.queue.wait():
+            reply = _ask(self.server.answers, name, fields)
+        if isinstance(reply, MapAnswer):
+            facts = json.dumps(reply.facts)
+            self._send(reply.values.astype("<u2", copy=False).tobytes(), BINARY, facts)
+        else:
+            self._send(json.dumps(reply).encode(), "application/json")
 
     def _length(self) -> int | None:
         """Return the length of the body; None if it is unknown."""
@@ -430,34 +414,28 @@ class _Handler(BaseHTTPRequestHandler):
         # (what has more digits is too long in any case)
         return int(length.lstrip("0")[:DIGITS] or 0)
 
-    def _skip_body(self) -> None:
-        """Read and discard a body, so that the next request can be read.
-
-        A connection that closes on what was not read may even take back what was answered.
-        """
-        length = 0 if self.command == "GET" else self._length()
-        if length is None or length > MOST_BYTES:
-            self.close_connection = True
-        self._left = MOST_SKIPPED if length is None else min(length, MOST_SKIPPED)
-        if not self.close_connection:
-            self.rfile.read(self._left)
-            self._left = 0
-
-    def _linger(self) -> None:
-        """Read for a short time after a refusal, so that the client receives the answer."""
-        self.rfile.incoming.silence = LINGERING
-        with suppress(OSError):
-            while self._left > 0 and (some := self.rfile.read1(self._left)):
-                self._left -= len(some)
-
     # -- replies -------------------------------------------------------------------------------
 
     def _refuse(self, status: Status, message: str) -> None:
+        """Answer with an error; read and discard the rest, so that the next request can be read.
+
+        A connection that closes on what was not read may even take back what was answered: before
+        it closes, what is left is read for a short time.
+        """
         if not self._is_read:
-            self._skip_body()
+            length = 0 if self.command == "GET" else self._length()
+            if length is None or length > MOST_BYTES:
+                self.close_connection = True
+            self._left = MOST_SKIPPED if length is None else min(length, MOST_SKIPPED)
+            if not self.close_connection:
+                self.rfile.read(self._left)
+                self._left = 0
         self._send(json.dumps({"error": message}).encode(), "application/json", status=status)
         if self.close_connection:
-            self._linger()
+            self.rfile.incoming.silence = LINGERING
+            with suppress(OSError):
+                while self._left > 0 and (some := self.rfile.read1(self._left)):
+                    self._left -= len(some)
 
     def _send(
         self, content: bytes, kind: str, answer: str = "", status: Status = Status.OK
@@ -478,38 +456,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
 
-def _parse_host(host: str) -> str | None:
-    """Return the name in a ``Host`` header, without the port; None if it is none."""
-    try:
-        parts = urlsplit(f"//{host}")
-        return parts.hostname if parts.netloc == host and "@" not in host else None
-    except ValueError:
-        return None
-
-
-def _question(answers: Answers, fields: dict[str, Any]) -> MapRequest:
-    return parse_request(fields, answers.network.n, len(answers.map.streets))
-
-
-def _route(answers: Answers, fields: dict[str, Any]) -> dict[str, Any]:
-    question = _question(answers, fields)
-    if question.target is None:
-        raise ValueError("target must be a vertex")
-    return answers.route(question)
-
-
-def _vertex(answers: Answers, fields: dict[str, Any]) -> dict[str, Any]:
+def _ask(answers: Answers, name: str, fields: dict[str, Any]) -> Any:
+    """Return the answer to one of the `QUESTIONS`."""
+    if name != "vertex":
+        question = parse_request(fields, answers.network.n, len(answers.map.streets))
+        return getattr(answers, name)(question)
     label = fields.get("label")
     if set(fields) != {"label"} or not isinstance(label, str):
         raise ValueError("label must be a text")
     return {"vertex": answers.vertex(label)}
-
-
-#: what may be asked, by path
-QUESTIONS: dict[str, Callable[[Answers, dict[str, Any]], Any]] = {
-    "/distances": lambda answers, fields: answers.distances(_question(answers, fields)),
-    "/route": _route,
-    "/areas": lambda answers, fields: answers.areas(_question(answers, fields)),
-    "/certificate": lambda answers, fields: answers.certificate(_question(answers, fields)),
-    "/vertex": _vertex,
-}

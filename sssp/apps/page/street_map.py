@@ -69,13 +69,22 @@ class StreetMap:
         box = require_degrees(graph.coordinates)
         north, south = np.clip([box.north, box.south], -MOST_LATITUDE, MOST_LATITUDE).tolist()
         self.middle = (box.west + box.east) / 2, (south + north) / 2
-        self.positions = _project(graph.coordinates, self.middle)
+        # (`page.js` does the same)
+        inside = np.clip(graph.coordinates, (-np.inf, -MOST_LATITUDE), (np.inf, MOST_LATITUDE))
+        metres = mercator(inside) - mercator(np.array([self.middle]))
+        self.positions = (metres * np.cos(np.radians(self.middle[1]))).astype(np.float32)
         self.straight = lengths is None
         if lengths is None:
             self.lengths = metres_between(graph.coordinates, graph.tails, graph.indices)
         else:
             self.lengths = lengths.astype(np.float64)
-        self.arc_class = _classify(graph.weights, self.lengths)
+        # the class of every arc, by its speed relative to the median
+        known = (graph.weights > 0) & (self.lengths > 0)
+        speeds = self.lengths[known] / graph.weights[known]
+        self.arc_class = np.full(graph.m, USUAL, np.uint8)
+        if known.any():
+            bounds = [*CLASSES.values()][1:]
+            self.arc_class[known] = np.searchsorted(bounds, speeds / np.median(speeds), "right")
         arcs, twins = street_arcs(graph)
         ends = np.stack([graph.tails[arcs], graph.indices[arcs]], axis=1)
         # fast streets come last, on top of the others
@@ -94,7 +103,7 @@ class StreetMap:
         ]
 
     def arrays(self, flows: Array | None = None) -> dict[str, Array]:
-        """Return the arrays that the page is sent; with flows of arcs, those of streets too."""
+        """Return the arrays for the page; with flows on arcs, also the flows on streets."""
         sent = {"positions": self.positions, "streets": self.streets}
         sent["classes"] = self.arc_class[self.arcs[:, 0]]
         if flows is not None:
@@ -124,25 +133,6 @@ def pack(head: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
     text = json.dumps({**head, "arrays": listed}).encode("ascii")
     text += b" " * (-(len(text) + 4) % ALIGNMENT)
     return b"".join([len(text).to_bytes(4, "little"), text, *parts])
-
-
-def _project(coordinates: Array, middle: tuple[float, float]) -> NDArray[np.float32]:
-    """Return points in degrees as metres from the middle; `page.js` does the same."""
-    inside = np.clip(coordinates, (-np.inf, -MOST_LATITUDE), (np.inf, MOST_LATITUDE))
-    metres = (mercator(inside) - mercator(np.array([middle]))) * np.cos(np.radians(middle[1]))
-    projected: NDArray[np.float32] = metres.astype(np.float32)
-    return projected
-
-
-def _classify(weights: Array, lengths: Array) -> NDArray[np.uint8]:
-    """Return the class of every arc, by its speed relative to the median."""
-    known = (weights > 0) & (lengths > 0)
-    speeds = np.divide(lengths, weights, where=known, out=np.zeros(weights.size))
-    classes = np.full(weights.size, USUAL, np.uint8)
-    if known.any():
-        shares = speeds[known] / np.median(speeds[known])
-        classes[known] = np.searchsorted([*CLASSES.values()][1:], shares, "right")
-    return classes
 
 
 def _cells(points: Array) -> NDArray[np.uint64]:

@@ -1,4 +1,4 @@
-"""Parts that all programs share: arguments, one-line errors, Ctrl-C.
+"""Code that all programs share: arguments, one-line errors, Ctrl-C.
 
 The command line and the bench are such programs, and the scripts of ``bench/`` beside the package.
 """

@@ -28,7 +28,7 @@ from sssp.methods import METHODS, Method
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sssp.graph.drawing import Unit
+    from sssp.graph.drawing import Unit as Unit  # (commands name it in their signatures)
 
 
 BUILT_IN = "road-like"
@@ -39,13 +39,13 @@ GRAPH_HELP = (
 )
 #: endings of files with a row or a line per arc
 ARC_TABLES = {".csv", ".parquet", ".geojson", ".gpkg"}
-#: endings that a graph's name goes without
+#: endings that are left out of a graph's name
 SUFFIXES = {".gr", ".sssp", ".osm", ".pbf", ".gz", ".xz", ".bz2"} | ARC_TABLES
 #: how names of OpenStreetMap files end
 OSM_NAME = re.compile(r"\.(pbf|osm(\.(gz|xz|bz2))?)$", re.IGNORECASE)
 #: values of options that are not numbers, beside texts
 CONSTANTS = {"None": None, "True": True, "False": False}
-#: limit of bands: whatever is below, arrays of int64 or float64 hold
+#: greatest limit of bands: int64 and float64 hold all numbers up to it
 GREATEST = (1 << 63) - 1
 
 
@@ -151,7 +151,12 @@ def find_graph(text: str) -> NamedGraph:
                 f"{text!r}: the built-in graph needs a number of vertices, as {BUILT_IN}:100000"
             )
         return NamedGraph(text, size=vertices)
-    text, roads = _split_roads(text)
+    # OpenStreetMap's file, with profile and weight or without
+    roads: tuple[str, ...] = ()
+    name, _, words = (text, "", "") if OSM_NAME.search(text) else text.rpartition(":")
+    if OSM_NAME.search(name):
+        profile, _, weight = words.partition(",")
+        text, roads = name, (profile or "car", weight or "seconds")
     mode = _mode(text)
     if mode is not None and stat.S_ISDIR(mode):
         raise ArgumentTypeError(f"{text!r} is a folder, not a graph file")
@@ -176,17 +181,6 @@ def find_file(text: str, hint: str = "") -> Path:
     if text and sssp.datasets.published_file(text) is not None:
         hint = f"; sssp fetch {text} downloads it"
     raise ArgumentTypeError(f"no file {text!r}{hint}")
-
-
-def _split_roads(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return name, profile and weight of an OpenStreetMap file; () for other files."""
-    name, _, words = text.rpartition(":")
-    if OSM_NAME.search(text):
-        name, words = text, ""
-    elif not OSM_NAME.search(name):
-        return text, ()
-    profile, _, weight = words.partition(",")
-    return name, (profile or "car", weight or "seconds")
 
 
 def _mode(text: str) -> int | None:
@@ -380,24 +374,20 @@ def numbers(count: int, form: str) -> Callable[[str], list[float]]:
 
 def new_file(text: str) -> Path:
     """Return the path of a file to write; refuse at once a path that cannot be written."""
-    reason = _obstacle(text)
-    if reason is not None:
+    mode, folder, reason = _mode(text), os.path.dirname(os.path.realpath(text)), ""
+    if not text:
+        reason = "the name is empty"
+    elif mode is not None and stat.S_ISDIR(mode):
+        reason = "it is a folder"
+    elif mode is not None and not stat.S_ISREG(mode):  # a pipe or device, written as it is
+        reason = "" if os.access(text, os.W_OK) else "permission denied"
+    elif not os.path.isdir(folder):
+        reason = "no such folder"
+    elif not os.access(folder, os.W_OK):
+        reason = "permission denied in its folder"
+    if reason:
         raise ArgumentTypeError(f"{text!r} cannot be written: {reason}")
     return Path(text)
-
-
-def _obstacle(text: str) -> str | None:
-    if not text:
-        return "the name is empty"
-    mode = _mode(text)
-    if mode is not None and stat.S_ISDIR(mode):
-        return "it is a folder"
-    if mode is not None and not stat.S_ISREG(mode):  # a pipe or device, written as it is
-        return None if os.access(text, os.W_OK) else "permission denied"
-    folder = os.path.dirname(os.path.realpath(text))
-    if not os.path.isdir(folder):
-        return "no such folder"
-    return None if os.access(folder, os.W_OK) else "permission denied in its folder"
 
 
 def vertex_of(g: sssp.Graph, text: str) -> int:
@@ -470,7 +460,13 @@ class Parser(argparse.ArgumentParser):
         if unknown:
             known = self._option_string_actions
             before = [word for word in given[: given.index(unknown[0])] if word in known]
-            hint = _how_to_give_several(known[before[-1]], unknown[0]) if before else ""
+            option, hint = known[before[-1]] if before else None, ""
+            # (how to give an option several values, before a stray word)
+            if option is not None and option.nargs != 0 and not unknown[0].startswith("-"):
+                name = option.option_strings[-1]
+                hint = _in_one_piece(option) or f"; {name} takes one value"
+                if not isinstance(option, _StoreOnce):
+                    hint = f"; for several, write {name} before each"
             self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
         return options, unknown
 
@@ -522,16 +518,6 @@ def _in_one_piece(option: argparse.Action) -> str:
     """Explain that an option takes its values with commas and no blanks between them."""
     name, form = option.option_strings[-1], str(option.metavar)
     return f"; {name} takes {form} in one piece, without blanks" if "," in form else ""
-
-
-def _how_to_give_several(option: argparse.Action, word: str) -> str:
-    """Describe how to give an option several values, after a stray word."""
-    name = option.option_strings[-1]
-    if word.startswith("-") or option.nargs == 0:
-        return ""
-    if not isinstance(option, _StoreOnce):
-        return f"; for several, write {name} before each"
-    return _in_one_piece(option) or f"; {name} takes one value"
 
 
 def parse(parser: Parser, arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
+from traceback import walk_tb
 from typing import Any, BinaryIO, TextIO
 
 from sssp.apps.terminal.interrupt import INTERRUPTED
@@ -127,18 +128,11 @@ def report_errors(program: str, command: Callable[[], int], options: Collection[
         if sys.flags.dev_mode:
             raise
         message = _message(error)
-        if not (isinstance(error, OSError) or _find_module(error).startswith(_OWN)):
+        *_, (frame, _) = walk_tb(error.__traceback__)
+        if not (isinstance(error, OSError) or frame.f_globals["__name__"].startswith(_OWN)):
             message = in_options(message, options)
         code = _report(program, message)
     return _flush(program, code)
-
-
-def _find_module(error: BaseException) -> str:
-    """Return the name of the module that raised an error."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return "" if trace is None else str(trace.tb_frame.f_globals["__name__"])
 
 
 def in_options(message: str, options: Collection[str]) -> str:
@@ -160,14 +154,15 @@ def in_options(message: str, options: Collection[str]) -> str:
             return found[0]
         return f"--{name.replace('_', '-')}" + (f" {value.strip(chr(39))}" if value else "")
 
-    def without_python(part: re.Match[str]) -> str:
-        return "" if _PYTHON.search(part[0]) else part[0]
-
     wrong, *remedies = message.split("; ")
-    remedies = [_KEYWORD.sub(option, remedy) for remedy in remedies]
-    remedies = [_IN_PARENTHESES.sub(without_python, remedy) for remedy in remedies]
-    left = [remedy for remedy in remedies if not _PYTHON.search(remedy)]
-    return "; ".join([wrong, *(remedy.removeprefix("or ") for remedy in left[:1]), *left[1:]])
+    left: list[str] = []
+    for remedy in remedies:
+        words = _IN_PARENTHESES.sub(
+            lambda part: "" if _PYTHON.search(part[0]) else part[0], _KEYWORD.sub(option, remedy)
+        )
+        if not _PYTHON.search(words):
+            left.append(words if left else words.removeprefix("or "))
+    return "; ".join([wrong, *left])
 
 
 def tell(line: str) -> None:

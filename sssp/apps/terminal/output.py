@@ -183,7 +183,7 @@ def choose_output(options: argparse.Namespace) -> Output:
     name, endings = path.name.lower(), _either(formats)
     ending = next((ending for ending in formats if name.endswith(f".{ending}")), None)
     guessed = options.format is None and ending is None and path != STDOUT
-    # (a pipe or device goes by any name)
+    # (a pipe or device may have any name)
     if guessed and (path.is_file() or not path.exists()):
         raise ValueError(f"{str(path)!r} must end in {endings}, or --format say what it is")
     output = Output(path, options.format or ending or formats[0], safe_csv)

@@ -10,9 +10,8 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
@@ -68,13 +67,18 @@ class FileTable:
     lines: Sequence[int]
 
     def find(self, *names: str) -> str | None:
-        """Return what the first of some columns is called that is there: in any case, or else."""
+        """Return the heading of the first of some columns that is there, by any of its names."""
         known = {heading.strip().lower(): heading for heading in self.columns}
-        spellings = (spelling for name in names for spelling in _spellings(name))
-        return next((known[spelling] for spelling in spellings if spelling in known), None)
+        for name in names:
+            # source_lon is origin_longitude, too
+            parts = ((part, *OTHER_HEADINGS.get(part, ())) for part in name.lower().split("_"))
+            for spelling in map("_".join, product(*parts)):
+                if spelling in known:
+                    return known[spelling]
+        return None
 
     def require(self, name: str) -> str:
-        """Return what a column is called that has to be there."""
+        """Return the heading of a column; raise if it is missing."""
         found = self.find(name)
         if found is None:
             raise self.lacks(name)
@@ -106,21 +110,11 @@ class FileTable:
             except (TypeError, ValueError):
                 number = math.nan
             if not math.isfinite(number):
-                hint = "; write a point in place of the comma" if _has_comma(value) else ""
+                has_comma = re.fullmatch(r"\s*[+-]?[0-9]+,[0-9]+\s*", str(value))
+                hint = "; write a point in place of the comma" if has_comma else ""
                 self.refuse(row, f"{column} must be a finite number, not {quote(value)}{hint}")
             found.append(number)
         return found
-
-
-def _spellings(name: str) -> list[str]:
-    """Return how headings may name a column: source_lon is origin_longitude, too."""
-    parts = [(part, *OTHER_HEADINGS.get(part, ())) for part in name.lower().split("_")]
-    return list(map("_".join, product(*parts)))
-
-
-def _has_comma(value: Any) -> bool:
-    """Return whether a text is a number with a comma for the point."""
-    return isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]+,[0-9]+", value.strip()) is not None
 
 
 def read_table(path: Path) -> FileTable:
@@ -170,11 +164,8 @@ def _csv_table(name: str, text: io.TextIOWrapper) -> FileTable:
         if not cells:
             continue
         if len(cells) != len(names):
-            raise GraphFormatError(
-                f"{len(cells)} cells under {len(names)} headings{_other_commas(names)}",
-                path=name,
-                line_number=reader.line_num,
-            )
+            reason = f"{len(cells)} cells under {len(names)} headings{_other_commas(names)}"
+            raise GraphFormatError(reason, path=name, line_number=reader.line_num)
         rows.append(cells)
         lines.append(reader.line_num)
     columns = list(map(list, zip(*rows, strict=True))) or [[] for _ in names]
@@ -195,9 +186,7 @@ def _parquet_table(name: str, stream: BinaryIO) -> FileTable:
 
 def _other_commas(names: Sequence[str]) -> str:
     """Return a hint to use commas if columns seem to be separated by another character."""
-    if len(names) != 1:
-        return ""
-    found = next((mark for mark in ";\t|" if mark in names[0]), None)
+    found = next((mark for mark in ";\t|" if len(names) == 1 and mark in names[0]), None)
     if found is None:
         return ""
     point = ", and points in numbers" if found == ";" else ""
@@ -223,21 +212,23 @@ def write_table(output: Output, blocks: Iterable[Columns]) -> int:
     MissingExtraError
         Parquet without pyarrow.
     """
+    import numpy as np
+
     from sssp.graph.parquet import write_parquet
 
-    writers: dict[str, Callable[[BinaryIO, Iterable[Columns]], int]] = {
-        "csv": partial(_write_csv, safe=output.safe_csv),
-        "npz": _write_npz,
-        "parquet": partial(write_parquet, extra="parquet"),
-    }
     some = iter(blocks)
-    first = next(some)
+    some = chain([next(some)], some)
     with output.open() as stream:
-        return writers[output.format](stream, chain([first], some))
-
-
-def _length(columns: Columns) -> int:
-    return len(next(iter(columns.values())))
+        if output.format == "csv":
+            return _write_csv(stream, some, safe=output.safe_csv)
+        if output.format == "parquet":
+            return write_parquet(stream, some, extra="parquet")
+        parts = list(some)
+        columns: dict[str, Any] = {
+            name: np.concatenate([part[name] for part in parts]) for name in parts[0]
+        }
+        np.savez(stream, **columns)
+        return len(next(iter(columns.values())))
 
 
 def _write_csv(stream: BinaryIO, blocks: Iterable[Columns], *, safe: bool) -> int:
@@ -245,7 +236,7 @@ def _write_csv(stream: BinaryIO, blocks: Iterable[Columns], *, safe: bool) -> in
     for number, columns in enumerate(blocks):
         if number == 0:
             stream.write(_csv([_unlike_formulas(columns) if safe else columns]))
-        size = _length(columns)
+        size = len(next(iter(columns.values())))
         for start in range(0, size, CSV_BLOCK):
             part = [_cells(column[start : start + CSV_BLOCK]) for column in columns.values()]
             if safe:
@@ -271,17 +262,6 @@ def _csv(lines: Iterable[Iterable[Any]]) -> bytes:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(lines)
     return text.getvalue().encode()
-
-
-def _write_npz(stream: BinaryIO, blocks: Iterable[Columns]) -> int:
-    import numpy as np
-
-    parts = list(blocks)
-    columns: dict[str, Any] = {
-        name: np.concatenate([part[name] for part in parts]) for name in parts[0]
-    }
-    np.savez(stream, **columns)
-    return _length(columns)
 
 
 def write_lines(

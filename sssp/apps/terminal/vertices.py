@@ -101,24 +101,23 @@ def require_vertices(options: argparse.Namespace, *roles: str) -> None:
 
 def find_vertices(
     g: sssp.Graph,
-    given: Sequence[str | Point | Path],
+    options: argparse.Namespace,
     role: str,
-    farthest: float,
     id_column: str | None = None,
     *,
     allow_none: bool = False,
 ) -> Chosen:
-    """Return the vertices that arguments name, in their order: labels, points and files of either.
+    """Return the vertices that a command names, in their order: labels, points, files of either.
 
-    Points lie at most `farthest` metres from theirs. With `id_column` those of files are called by
+    Points lie at most ``--max-distance`` from theirs. With `id_column` those of files are called by
     that column, the others as they are typed. Files without rows may leave no source only with
     `allow_none`.
     """
     import numpy as np
 
-    parts, notes = [], []
+    parts, notes, farthest = [], [], options.max_distance
     names: list[Any] = []
-    for one in given:
+    for one in getattr(options, f"{role}s"):
         if isinstance(one, str):
             parts.append(np.array([arguments.vertex_of(g, one)]))
             names.append(one)
@@ -150,13 +149,13 @@ def find_ends(
     g: sssp.Graph, options: argparse.Namespace
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None, list[str]]:
     """Return the sources and the targets of a command (None if it names none), and notes."""
-    found = [
-        find_vertices(g, given, role, options.max_distance) if given else None
-        for role, given in (("source", options.sources), ("target", options.targets))
-    ]
-    notes = [note for chosen in found if chosen is not None for note in chosen.notes]
-    sources, targets = (None if chosen is None else chosen.vertices for chosen in found)
-    return sources, targets, notes
+    ends: list[NDArray[np.int64] | None] = [None, None]
+    notes: list[str] = []
+    for place, role in enumerate(("source", "target")):
+        if getattr(options, f"{role}s"):
+            chosen = find_vertices(g, options, role)
+            ends[place], notes = chosen.vertices, notes + chosen.notes
+    return ends[0], ends[1], notes
 
 
 def find_in_table(
@@ -221,10 +220,8 @@ def read_labels(g: sssp.Graph, table: FileTable, column: str) -> NDArray[np.int6
             table.refuse(row, arguments.explain_no_number(value))
     try:
         return g.vertices(labels) if labels else np.empty(0, np.int64)
-    except (
-        errors.VertexError,
-        TypeError,
-    ):  # a number that is none of int64 is not an integer to NumPy
+    except (errors.VertexError, TypeError):
+        # (a number that is none of int64 is not an integer to NumPy)
         for row, label in enumerate(labels):
             try:
                 g.vertex(label)
@@ -252,13 +249,9 @@ def with_turns(g: sssp.Graph, options: argparse.Namespace) -> sssp.Graph:
     """Return a graph with the turns of ``--turns`` and ``--u-turns``."""
     if options.turns is None and options.u_turns is None:
         return g
-    table = None if options.turns is None else _read_turns(g, options.turns)
-    return g.with_turns(table, arcs=True, u_turns=options.u_turns)
-
-
-def _read_turns(g: sssp.Graph, path: Path) -> tuple[Any, ...]:
-    """Return the turns in a file by positions of arcs, as `Graph.with_turns` takes them."""
-    table, whole = read_table(path), g.weights.dtype.kind == "i"
+    if options.turns is None:
+        return g.with_turns(None, arcs=True, u_turns=options.u_turns)
+    table, whole = read_table(options.turns), g.weights.dtype.kind == "i"
     ends = [read_labels(g, table, table.require(name)) for name in ("from", "via", "to")]
     arcs = [_find_arcs(g, table, *pair) for pair in pairwise(ends)]
     kinds = list(table.columns.get(table.find("kind") or "", ["cost"] * table.rows))
@@ -276,7 +269,7 @@ def _read_turns(g: sssp.Graph, path: Path) -> tuple[Any, ...]:
             table.refuse(row, f"{COST_RULE}, not {errors.quote(cell)}")
         else:
             costs[row] = int(cost) if whole else cost
-    return *arcs, costs, kinds
+    return g.with_turns((*arcs, costs, kinds), arcs=True, u_turns=options.u_turns)
 
 
 def _find_arcs(g: sssp.Graph, table: FileTable, tails: Any, heads: Any) -> NDArray[np.int64]:
@@ -339,27 +332,22 @@ def search(
 @contextmanager
 def name_negatives(g: sssp.Graph) -> Iterator[None]:
     """Replace vertex numbers by labels in errors about negative arcs and cycles."""
-    try:
-        yield
-    except (errors.NegativeCycleError, errors.NegativeWeightError) as error:
-        raise type(error)(_negative(g, error)) from error
-
-
-def _negative(g: sssp.Graph, error: errors.NegativeCycleError | errors.NegativeWeightError) -> str:
     import numpy as np
 
-    if isinstance(error, errors.NegativeCycleError):
+    try:
+        yield
+    except errors.NegativeCycleError as error:
         cycle = np.array([*error.cycle, error.cycle[0]])
         names = map(str, arguments.label_vertices(g, cycle[: SHOWN_VERTICES + 1]))
-        return (
+        raise type(error)(
             "a cycle of negative length is reached, so distances have no lower bound; its "
             f"{cycle.size - 1:,} vertices are {errors.join_briefly(names, ' -> ')}"
             f"{' ...' * (cycle.size > SHOWN_VERTICES + 1)}"
-        )
-    arc = int(np.argmin(g.weights))
-    tail, head = arguments.label_vertices(g, np.array([g.tails[arc], g.indices[arc]]))
-    ends = errors.join_briefly([str(tail), str(head)], " -> ")
-    return (
-        f"the arc {ends} weighs {g.weights[arc]}, below zero, "
-        "which this method does not take; bellman-ford does"
-    )
+        ) from error
+    except errors.NegativeWeightError as error:
+        arc = int(np.argmin(g.weights))
+        ends = arguments.label_vertices(g, np.array([g.tails[arc], g.indices[arc]]))
+        raise type(error)(
+            f"the arc {errors.join_briefly(map(str, ends), ' -> ')} weighs {g.weights[arc]}, below "
+            "zero, which this method does not take; bellman-ford does"
+        ) from error

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from sssp.methods import Method
 
-#: sides of a tile that the papers' squaring comes in
+#: sides of a tile in the papers' squaring
 TILES = (4, 8, 16, 32)
 _SEARCHES = {"cpu": "sssp.bench.papers.cpu_searches"}
 _MATRIX = {"cpu": "sssp.bench.papers.cpu_matrix", "cuda": "sssp.bench.papers.cuda_matrix"}

@@ -8,7 +8,6 @@ more are their OpenMP version.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -110,8 +109,20 @@ def solve(
     if request.carries_tails(dtype):
         raise ValueError(f"{method.name} finds no predecessors of float distances")
     if isinstance(method, baselines.BaselineSquaring):
-        squarings = partial(_squarings, request, method.block)
-        return solve_matrix(graph, request, dtype, squarings, copies=2)
+        side = method.block
+
+        def square(matrix: Matrix) -> int:
+            other = matrix.room()
+            for finished in range(request.squarings):
+                if matrix.negative_vertex() is not None:
+                    return finished
+                other.distances[...] = matrix.distances
+                both = matrix.distances, other.distances
+                _run_team(_squaring_kernel, (*both, side), request.threads)
+                matrix.swap(other)
+            return request.squarings
+
+        return solve_matrix(graph, request, dtype, square, copies=2)
     plain = isinstance(method, baselines.BaselineFloydWarshall)
     kernel = _plain_kernel if plain else _blocked_kernel
     rounds = request.n if plain else -(-request.n // BLOCK)
@@ -121,17 +132,6 @@ def solve(
         return rounds
 
     return solve_matrix(graph, request, dtype, close)
-
-
-def _squarings(request: MatrixRequest, side: int, matrix: Matrix) -> int:
-    other = matrix.room()
-    for finished in range(request.squarings):
-        if matrix.negative_vertex() is not None:
-            return finished
-        other.distances[...] = matrix.distances
-        _run_team(_squaring_kernel, (matrix.distances, other.distances, side), request.threads)
-        matrix.swap(other)
-    return request.squarings
 
 
 def close(request: ClosureRequest, method: baselines.BaselineClosure) -> NDArray[np.uint64]:

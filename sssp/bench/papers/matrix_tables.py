@@ -9,7 +9,6 @@ architecture" (2021). Each on a machine of its own, none of which is ours.
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
@@ -214,44 +213,28 @@ def _make_matrix(task: str, n: int, seed: int) -> Matrix:
     return weights
 
 
-def _choose_rows(n: int) -> list[int]:
-    return sorted({0, n // 2, n - 1})
-
-
-def _to_host(result: Any) -> Any:
-    host = result.to_host() if hasattr(result, "to_host") else result
-    return host.distances if hasattr(host, "distances") else host
-
-
-def _are_shortest(matrix: Matrix, result: Any) -> bool:
-    """Certify rows of positive weights: the best last arc must explain every distance."""
-    distances = _to_host(result)
-    n = len(matrix)
-    for source in _choose_rows(n):
-        row = np.asarray(distances[source], np.float64)
-        best = np.full(n, np.inf)
-        for first in range(0, n, CHECKED):
-            part = slice(first, min(first + CHECKED, n))
-            over = row[part, np.newaxis] + matrix[part]
-            over[np.arange(over.shape[0]), np.arange(part.start, part.stop)] = np.inf
-            np.minimum(best, over.min(axis=0), out=best)
-        best[source] = 0
-        if not np.array_equal(best, row):
-            return False
-    return True
-
-
-def _are_closed(matrix: Matrix, result: Any) -> bool:
-    """Return whether rows of a closure agree with searches."""
+def _is_right(task: str, matrix: Matrix, result: Any) -> bool:
+    """Certify rows: a closure by searches, distances by the best last arc of every path."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
 
-    words, graph = _to_host(result), csr_array(matrix)
-    n = len(matrix)
-    for source in _choose_rows(n):
-        reached = np.zeros(n, np.bool_)
-        reached[breadth_first_order(graph, source, return_predecessors=False)] = True
-        if not np.array_equal(unpack_bits(words[source : source + 1], n)[0], reached):
+    host = result.to_host() if hasattr(result, "to_host") else result
+    found = host.distances if hasattr(host, "distances") else host
+    n, graph = len(matrix), csr_array(matrix) if task == "closure" else None
+    for source in {0, n // 2, n - 1}:
+        if graph is not None:
+            row = unpack_bits(found[source : source + 1], n)[0]
+            expected = np.zeros(n, np.bool_)
+            expected[breadth_first_order(graph, source, return_predecessors=False)] = True
+        else:
+            row, expected = np.asarray(found[source], np.float64), np.full(n, np.inf)
+            for first in range(0, n, CHECKED):
+                part = slice(first, min(first + CHECKED, n))
+                over = row[part, np.newaxis] + matrix[part]
+                over[np.arange(over.shape[0]), np.arange(part.start, part.stop)] = np.inf
+                np.minimum(expected, over.min(axis=0), out=expected)
+            expected[source] = 0
+        if not np.array_equal(expected, row):
             return False
     return True
 
@@ -277,12 +260,9 @@ class _Series:
         last = self.largest
         expected = 0.0 if last is None else last.median * (n / last.n) ** 3
         row.remark = self.refusal or self.plan.refuse(expected)
-        if not row.remark:
-            self._attempt(row, seed)
-        return row
-
-    def _attempt(self, row: Measurement, seed: int) -> None:
-        solve = partial(_solve, self.contender, threads=self.plan.threads)
+        if row.remark:
+            return row
+        solve = partial(_solve, contender, threads=self.plan.threads)
         try:
             if not self._compiled:
                 tiny = _make_matrix(self.spec.task, TINY, seed)
@@ -297,13 +277,13 @@ class _Series:
         except Exception as error:
             row.fail(error)
             self.refusal = row.remark
-            return
-        is_right = _are_closed if self.spec.task == "closure" else _are_shortest
-        row.verified = is_right(matrix, result)
+            return row
+        row.verified = _is_right(self.spec.task, matrix, result)
         if not row.verified:
             row.remark = "rows of the result are not those of a search"
         row.distances = row.n * row.n
         self.largest = row
+        return row
 
     def show(self, row: Measurement) -> Cell:
         """Return the time of a row; if it was too large, of the largest that was not, marked."""
@@ -323,8 +303,7 @@ class DenseTable(BenchTable):
         #: first cell, contenders and numbers of vertices of every line
         self.lines: list[tuple[int, Spec, tuple[int, ...]]]
         if name == "blocks":
-            specs = {side: make_blocks_spec(side) for side in BLOCKS}
-            self.lines = [(side, spec, spec.sizes) for side, spec in specs.items()]
+            self.lines = [(side, make_blocks_spec(side), BLOCKS_SIZES) for side in BLOCKS]
         else:
             spec = DENSE_TABLES[name]
             self.lines = [(n, spec, (n,)) for n in spec.sizes]
@@ -343,7 +322,14 @@ class DenseTable(BenchTable):
                 if not series or series[0].spec is not spec:
                     series = [_Series(contender, self.plan, spec) for contender in spec.contenders]
                 for n in sizes:
-                    rows = self._measure_size(series, n)
+                    rows = []
+                    for one in series:
+                        heading, device = one.contender.heading, one.contender.device
+                        self.progress(f"n = {n:,}: {heading} on {device}")
+                        rows.append(one.measure(n, self.options.seed))
+                    _make_matrix.cache_clear()
+                    timed = (row for row in rows if not row.skipped or row.verified is False)
+                    self.report.rows += timed
                 record: dict[str, Cell] = {first: line, "verified": summarize(rows)}
                 record |= {heading: figures.get(line) for heading, figures in published.items()}
                 shown = zip(series, rows, strict=True)
@@ -354,12 +340,3 @@ class DenseTable(BenchTable):
         for one in series:
             if one.refusal:
                 comparison.remarks.append(f"{one.contender.heading}: skipped: {one.refusal}")
-
-    def _measure_size(self, series: Sequence[_Series], n: int) -> list[Measurement]:
-        rows = []
-        for one in series:
-            self.progress(f"n = {n:,}: {one.contender.heading} on {one.contender.device}")
-            rows.append(one.measure(n, self.options.seed))
-        _make_matrix.cache_clear()
-        self.report.rows += [row for row in rows if not row.skipped or row.verified is False]
-        return rows

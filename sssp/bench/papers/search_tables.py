@@ -90,10 +90,6 @@ class Thesis(BenchTable):
     def measure(self) -> None:
         """Measure the figure, then the table."""
         self._dijkstra.progress = self._bellman_ford.progress = self.progress
-        self._measure_figure()
-        self._measure_table()
-
-    def _measure_figure(self) -> None:
         comparison = self.compare(
             "Thesis, figure 5-1: Dijkstra with an open set against threshold-dijkstra, one source",
             "<graph|>n|>m|>baseline-dijkstra ms|>dijkstra ms|>threshold cpu ms|"
@@ -103,30 +99,28 @@ class Thesis(BenchTable):
             "as fast threshold-dijkstra is as baseline-dijkstra, a serial linear search over the\n"
             "open set. The thesis gives no times, only x of its GPU over its five graphs.",
         )
-        for name in ROAD_GRAPHS:
-            path = datasets.find(name)
-            if path is None:
-                comparison.records.append({"graph": name, **PUBLISHED, "verified": "skipped"})
-                comparison.remarks.append(
-                    f"{name}: skipped: not on this machine; data/README.md says where to get it"
-                )
-                continue
-            record = self._road_record(NamedGraph(name, path))
-            comparison.records.append({**record, **PUBLISHED})
+        origins = [NamedGraph(name, datasets.find(name)) for name in ROAD_GRAPHS]
         stand_in = NamedGraph(f"{BUILT_IN}:{STAND_IN}", size=STAND_IN)
-        comparison.records.append(self._road_record(stand_in))
-
-    def _road_record(self, origin: NamedGraph) -> dict[str, Cell]:
-        self._dijkstra.progress(f"{origin.name}: loading")
-        workload = self.load(origin, lambda graph: np.array([graph.n // 2]))
         headings = ("baseline-dijkstra", "dijkstra", "threshold cpu", "threshold cuda")
-        record, rows = self._measure(self._dijkstra, workload, headings)
-        baseline, _, threshold, on_gpu = rows
-        return record | {
-            "x cpu": _speed_up(baseline, threshold),
-            "x cuda": _speed_up(baseline, on_gpu),
-            "phases": threshold.phases,
-        }
+        for origin in (*origins, stand_in):
+            published: dict[str, Cell] = {} if origin is stand_in else {**PUBLISHED}
+            if origin.path is None and origin is not stand_in:
+                comparison.records.append(
+                    {"graph": origin.name, "verified": "skipped", **published}
+                )
+                reason = "not on this machine; data/README.md says where to get it"
+                comparison.remarks.append(f"{origin.name}: skipped: {reason}")
+                continue
+            self._dijkstra.progress(f"{origin.name}: loading")
+            workload = self.load(origin, lambda graph: np.array([graph.n // 2]))
+            measured, rows = self._measure(self._dijkstra, workload, headings)
+            baseline, _, threshold, on_gpu = rows
+            measured["phases"] = threshold.phases
+            for heading, fast in (("x cpu", threshold), ("x cuda", on_gpu)):
+                timed = not (baseline.skipped or fast.skipped)
+                measured[heading] = baseline.median / fast.median if timed else None
+            comparison.records.append(measured | published)
+        self._measure_table()
 
     def _measure(
         self, harness: Harness, workload: Workload, headings: tuple[str, ...]
@@ -137,7 +131,8 @@ class Thesis(BenchTable):
         graph = workload.graph
         shared: dict[str, Cell] = {"graph": workload.name, "n": graph.n, "m": graph.m}
         times = zip(headings, rows, strict=True)
-        shared |= {f"{heading} ms": row.milliseconds for heading, row in times}
+        for heading, row in times:
+            shared[f"{heading} ms"] = None if row.skipped else 1000 * row.median
         return shared | {"verified": summarize(rows)}, rows
 
     def _measure_table(self) -> None:
@@ -152,21 +147,15 @@ class Thesis(BenchTable):
             "pull is the form of the thesis, push the modern one.",
         )
         random_graph(2, 2)  # compiles what makes graphs
-        for entry in RANDOM_GRAPHS:
-            comparison.records.append(self._random_record(entry))
-
-    def _random_record(self, entry: RandomGraph) -> dict[str, Cell]:
-        name = f"random-{entry.n}-{entry.m}"
-        self._bellman_ford.progress(f"{name}: making")
-        make = partial(random_graph, entry.n, entry.m, self.options.seed)
-        many = entry.n * entry.m >= MANY_RELAXATIONS
-        self._bellman_ford.plan = replace(self.plan, trials=1) if many else self.plan
-        workload, graph = load(name, make, choose_first)
-        self.report.graphs.append(graph)
         headings = ("baseline-bellman-ford", "bellman-ford", "pull cuda", "push cuda")
-        record, _ = self._measure(self._bellman_ford, workload, headings)
-        return record | {"thesis serial ms": entry.serial, "thesis GPU ms": entry.gpu}
-
-
-def _speed_up(slow: Measurement, fast: Measurement) -> float | None:
-    return None if slow.skipped or fast.skipped else slow.median / fast.median
+        for entry in RANDOM_GRAPHS:
+            name = f"random-{entry.n}-{entry.m}"
+            self._bellman_ford.progress(f"{name}: making")
+            make = partial(random_graph, entry.n, entry.m, self.options.seed)
+            many = entry.n * entry.m >= MANY_RELAXATIONS
+            self._bellman_ford.plan = replace(self.plan, trials=1) if many else self.plan
+            workload, graph = load(name, make, choose_first)
+            self.report.graphs.append(graph)
+            record, _ = self._measure(self._bellman_ford, workload, headings)
+            record |= {"thesis serial ms": entry.serial, "thesis GPU ms": entry.gpu}
+            comparison.records.append(record)

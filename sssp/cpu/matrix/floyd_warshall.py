@@ -8,13 +8,12 @@ products are nearly all the work.
 
 The threads of a team share the tiles of a step and meet after it. Nothing is read in a step that
 another thread writes in it, so the result does not depend on their number. The block of the next
-round is closed within the third step, by the thread that relaxed its tile: nobody else needs it.
+round is closed within the third step, by the thread that relaxed its tile: no other reads it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from sssp.engine.matrix_request import MatrixRequest
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer
 from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import Number
 from sssp.kernels.jit import njit
 from sssp.methods import FloydWarshall
 
@@ -60,6 +60,7 @@ def _cut_beside(side, begin, end, first, after):
 def _relax_cross(matrix, tails, first, depth, task, panel, panel_tails):
     """Relax a strip of the block's rows or, after those, of the block's columns."""
     n, after = matrix.shape[0], first + depth
+    through, panels = (matrix, tails, matrix, first, depth), (panel, panel_tails)
     strips = -(-n // TILE)
     if task < strips:
         for side in range(2):
@@ -67,25 +68,21 @@ def _relax_cross(matrix, tails, first, depth, task, panel, panel_tails):
             if left < right:
                 width = right - left
                 pack(matrix, tails, first, depth, left, width, panel, panel_tails)
-                relax(
-                    matrix, tails, matrix, first, depth,
-                    first, after, left, width, panel, panel_tails,
-                )  # fmt: skip
+                relax(*through, first, after, left, width, *panels)
         return
     span = task - strips
     pack(matrix, tails, first, depth, first, depth, panel, panel_tails)
     for side in range(2):
         top, bottom = _cut_beside(side, span * SPAN, min(n, (span + 1) * SPAN), first, after)
         if top < bottom:
-            relax(
-                matrix, tails, matrix, first, depth, top, bottom, first, depth, panel, panel_tails
-            )
+            relax(*through, top, bottom, first, depth, *panels)
 
 
 @njit
 def _relax_tile(matrix, tails, first, depth, task, panel, panel_tails):
     """Relax a tile through the block, except the block's own rows and columns."""
     n, after = matrix.shape[0], first + depth
+    through, panels = (matrix, tails, matrix, first, depth), (panel, panel_tails)
     strips = -(-n // TILE)
     strip, span = task % strips, task // strips
     for side in range(2):
@@ -97,10 +94,7 @@ def _relax_tile(matrix, tails, first, depth, task, panel, panel_tails):
         for half in range(2):
             top, bottom = _cut_beside(half, span * SPAN, min(n, (span + 1) * SPAN), first, after)
             if top < bottom:
-                relax(
-                    matrix, tails, matrix, first, depth,
-                    top, bottom, left, width, panel, panel_tails,
-                )  # fmt: skip
+                relax(*through, top, bottom, left, width, *panels)
 
 
 @njit
@@ -147,18 +141,8 @@ def _floyd_warshall_kernel(
         wait_for_all(barrier, threads)
 
 
-def _run_rounds(matrix: Matrix, first: int, last: int, negative: bool, threads: int) -> None:
-    def prepare(threads: int) -> Callable[[int], None]:
-        taken = np.zeros((last - first, 2, threads), np.int64)
-        stop, barrier = np.zeros(1, np.int64), np.zeros(2, np.int64)
-        arrays = (matrix.distances, matrix.tails, first, last, negative, taken, stop, barrier)
-        return lambda thread: _floyd_warshall_kernel(*arrays, thread)
-
-    run_team(threads, prepare)
-
-
 def solve(
-    graph: Graph, request: MatrixRequest, method: FloydWarshall, dtype: np.dtype[Any]
+    graph: Graph, request: MatrixRequest, method: FloydWarshall, dtype: Number
 ) -> Answer | None:
     """Answer `request` in ``ceil(n / 64)`` rounds of three steps.
 
@@ -189,10 +173,16 @@ def solve(
     threads = team_size(request.threads, n**3)
 
     def close(matrix: Matrix) -> int:
+        def prepare(threads: int) -> Callable[[int], None]:
+            taken = np.zeros((last - first, 2, threads), np.int64)
+            part = matrix.distances, matrix.tails, first, last, request.negative, taken
+            stop, barrier = np.zeros(1, np.int64), np.zeros(2, np.int64)
+            return lambda thread: _floyd_warshall_kernel(*part, stop, barrier, thread)
+
         with progress_bar(n, request.progress, "vertex") as advance:
             for first in range(0, rounds, step):
                 last = min(first + step, rounds)
-                _run_rounds(matrix, first, last, request.negative, threads)
+                run_team(threads, prepare)
                 if matrix.negative_vertex() is not None:
                     return last
                 advance(min(last * BLOCK, n) - first * BLOCK)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.search import bellman_ford
+from sssp.cpu.search_driver import ranges_of
 from sssp.cpu.team import team_size
 from sssp.cpu.tree import Tree
 from sssp.engine.matrix_request import MatrixRequest, NegativeDiagonalError, overflowed, threshold
@@ -25,7 +26,7 @@ from sssp.engine.request import Answer, Request
 from sssp.engine.workers import ordered_map
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import INDEX, INT32, SHORT, infinity, largest_distance, unreached
+from sssp.kernels.dtypes import INDEX, INT32, SHORT, Number, infinity, largest_distance, unreached
 from sssp.kernels.jit import njit
 from sssp.methods import BellmanFord
 
@@ -58,7 +59,7 @@ def _settle_kernel(values, above, missing):
 
 @njit
 def _tight_tails_kernel(distances, weights, first, tails, row, end):
-    """Overwrite tails by those among ``first .. first + len(weights)`` that are tight.
+    """Find tight arcs from ``first .. first + len(weights)``, and write their tails over others.
 
     From the last to the first, so that the smallest stays. ``weights`` are rows of the initial
     matrix, with no arc on the diagonal, and none is 0 or less: a sum that wraps, from a tail
@@ -116,7 +117,7 @@ class Matrix:
         -1 for none.
     """
 
-    def __init__(self, n: int, dtype: np.dtype[Any], with_tails: bool) -> None:
+    def __init__(self, n: int, dtype: Number, with_tails: bool) -> None:
         # (a matrix that begins with a cache line saves a sixth of a run)
         room = np.empty(n * n * dtype.itemsize + LINE, np.uint8)
         skipped = -room.ctypes.data % LINE
@@ -125,7 +126,7 @@ class Matrix:
         self.tails = np.empty((n, n), INDEX) if with_tails else None
 
     @classmethod
-    def of(cls, request: MatrixRequest, dtype: np.dtype[Any]) -> Matrix:
+    def of(cls, request: MatrixRequest, dtype: Number) -> Matrix:
         """Return the initial matrix of a request."""
         n = request.n
         matrix = cls(n, dtype, request.carries_tails(dtype))
@@ -139,7 +140,7 @@ class Matrix:
                 tails[np.arange(len(rows)), vertices] = -1
                 matrix.tails[rows.start : rows.stop] = tails
 
-        blocks = _blocks(n, max(1, FILLED // max(1, n)))
+        blocks = ranges_of(n, max(1, FILLED // max(1, n)))
         for _ in ordered_map(fill, blocks, team_size(request.threads, FILLING * n * n)):
             pass
         return matrix
@@ -162,7 +163,7 @@ class Matrix:
 def solve_matrix(
     graph: Graph,
     request: MatrixRequest,
-    dtype: np.dtype[Any],
+    dtype: Number,
     close: Callable[[Matrix], int],
     *,
     copies: int = 1,
@@ -200,9 +201,14 @@ def solve_matrix(
     vertex = matrix.negative_vertex()
     if vertex is not None:
         raise NegativeDiagonalError(vertex)
-    if not _settle(request, matrix.distances):
-        return None
     distances, tails = matrix.distances, matrix.tails
+    # the public sentinel is written unless the dtype was too narrow
+    above = threshold(dtype, distances.min(initial=0))
+    if above is None:
+        return None
+    greatest = _settle_kernel(distances.reshape(-1), dtype.type(above), unreached(dtype))
+    if overflowed(dtype, above, greatest, request.heaviest):
+        return None
     if tails is not None:
         _mend(graph, request, distances, tails)
     elif request.predecessors:
@@ -213,21 +219,11 @@ def solve_matrix(
     return Answer(narrow(distances, request.dtype), tails, stats=stats)
 
 
-def _count_bytes(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> int:
+def _count_bytes(request: MatrixRequest, dtype: Number, copies: int) -> int:
     """Return the bytes of distances and of tails."""
     tails = copies if request.carries_tails(dtype) else int(request.predecessors)
     matrices = request.bytes_of_matrices(dtype, copies)
     return matrices + request.n * request.n * tails * INDEX.itemsize
-
-
-def _settle(request: MatrixRequest, distances: NDArray[Any]) -> bool:
-    """Write the public sentinel; return False if the dtype was too narrow."""
-    above = threshold(distances.dtype, distances.min(initial=0))
-    if above is None:
-        return False
-    dtype = distances.dtype
-    greatest = _settle_kernel(distances.reshape(-1), dtype.type(above), unreached(dtype))
-    return not overflowed(dtype, above, greatest, request.heaviest)
 
 
 def tight_tails(graph: Graph, request: MatrixRequest, distances: NDArray[Any]) -> NDArray[np.int32]:
@@ -251,7 +247,7 @@ def tight_tails(graph: Graph, request: MatrixRequest, distances: NDArray[Any]) -
     if sparse or not request.positive:
         tails_from_arcs(graph, np.arange(n), distances, tails, request.threads)
         return tails
-    for rows in reversed(_blocks(n, TAILS)):
+    for rows in reversed(list(ranges_of(n, TAILS))):
         weights = np.empty((len(rows), n), distances.dtype)
         request.fill(weights, rows)
         weights[np.arange(len(rows)), rows] = infinity(distances.dtype)
@@ -259,7 +255,7 @@ def tight_tails(graph: Graph, request: MatrixRequest, distances: NDArray[Any]) -
         def find(part: range, weights: NDArray[Any] = weights, first: int = rows.start) -> None:
             _tight_tails_kernel(distances, weights, first, tails, part.start, part.stop)
 
-        for _ in ordered_map(find, _blocks(n, ROWS), team_size(request.threads, n**3)):
+        for _ in ordered_map(find, ranges_of(n, ROWS), team_size(request.threads, n**3)):
             pass
     return tails
 
@@ -271,7 +267,7 @@ def tails_from_arcs(
     tails: NDArray[np.int32],
     threads: int,
 ) -> None:
-    """Fill `tails`, -1 on entry, as searches from the sources of the rows would."""
+    """Find predecessors for rows of distances as searches do; `tails` is -1 on entry."""
     dtype = distances.dtype
     arcs = unsigned_arcs(graph, dtype)
 
@@ -282,7 +278,7 @@ def tails_from_arcs(
             tree = Tree(graph, arcs, sources[i : i + 1], row, reached, largest_distance(dtype))
             tree.predecessors(None, tails[i])
 
-    for _ in ordered_map(find, _blocks(sources.size, ROWS), threads):
+    for _ in ordered_map(find, ranges_of(sources.size, ROWS), threads):
         pass
 
 
@@ -302,7 +298,3 @@ def _mend(
     answer = bellman_ford.solve(graph, broken, BellmanFord(), distances.dtype)
     assert answer is not None  # the matrix has no distance that overflows
     tails[sources] = answer.predecessors
-
-
-def _blocks(n: int, step: int) -> list[range]:
-    return [range(first, min(first + step, n)) for first in range(0, n, step)]

@@ -116,36 +116,30 @@ def relax(target, tails, starts, first, depth, row, end, column, width, panel, p
 
     The tile is ``target[row:end, column : column + width]``, A is
     ``starts[row:end, first : first + depth]``; both may be of one matrix. Where `tails` is not
-    None, it takes the tail of whatever path wins.
+    None, it gets the tail of the shorter path.
     """
     deep = depth // DEPTH * DEPTH
     if tails is not None:
         for i in range(row, end):
             ends, ends_tails = target[i, column : column + width], tails[i, column : column + width]
             for k in range(0, deep, DEPTH):
-                _relax_row_with_tails_deep(
-                    ends, ends_tails, starts[i, first + k : first + k + DEPTH],
-                    panel[k * TILE : (k + DEPTH) * TILE],
-                    panel_tails[k * TILE : (k + DEPTH) * TILE],
-                )  # fmt: skip
+                own, low, high = starts[i, first + k :], k * TILE, (k + DEPTH) * TILE
+                through, tails_through = panel[low:high], panel_tails[low:high]
+                _relax_row_with_tails_deep(ends, ends_tails, own, through, tails_through)
             for k in range(deep, depth):
+                low, high = k * TILE, k * TILE + width
+                through, tails_through = panel[low:high], panel_tails[low:high]
                 _relax_row_with_tails(
-                    ends, ends_tails, starts[i, first + k], panel[k * TILE : k * TILE + width],
-                    panel_tails[k * TILE : k * TILE + width],
-                )  # fmt: skip
+                    ends, ends_tails, starts[i, first + k], through, tails_through
+                )
         return
     paired = row + (end - row) // 2 * 2
     for i in range(row, paired, 2):
         upper, lower = target[i, column : column + width], target[i + 1, column : column + width]
         for k in range(0, deep, DEPTH):
-            _relax_two_rows(
-                upper, lower, starts[i, first + k : first + k + DEPTH],
-                starts[i + 1, first + k : first + k + DEPTH], panel[k * TILE : (k + DEPTH) * TILE],
-            )  # fmt: skip
+            own, other = starts[i, first + k :], starts[i + 1, first + k :]
+            _relax_two_rows(upper, lower, own, other, panel[k * TILE : (k + DEPTH) * TILE])
     for i in range(row, end):
+        ends = target[i, column : column + width]
         for k in range(deep if i < paired else 0, depth):
-            _relax_row(
-                target[i, column : column + width],
-                starts[i, first + k],
-                panel[k * TILE : k * TILE + width],
-            )
+            _relax_row(ends, starts[i, first + k], panel[k * TILE : k * TILE + width])

@@ -10,7 +10,6 @@ Every product goes from one matrix to another, tile by tile, so the threads of a
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from sssp.engine.matrix_request import MatrixRequest
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer
 from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import Number
 from sssp.kernels.jit import njit
 from sssp.methods import RepeatedSquaring
 
@@ -68,19 +68,8 @@ def _squaring_kernel(before, after, tails_before, tails_after, first_task, tasks
     return changed
 
 
-def _square(matrix: Matrix, after: Matrix, first: int, last: int, threads: int) -> bool:
-    """Compute the tiles from `first` to `last` of the square."""
-    arrays = (matrix.distances, after.distances, matrix.tails, after.tails)
-
-    def prepare(threads: int) -> Callable[[int], bool]:
-        taken = np.zeros(threads, np.int64)
-        return lambda thread: _squaring_kernel(*arrays, first, last - first, taken, thread)
-
-    return any(run_team(threads, prepare))
-
-
 def solve(
-    graph: Graph, request: MatrixRequest, method: RepeatedSquaring, dtype: np.dtype[Any]
+    graph: Graph, request: MatrixRequest, method: RepeatedSquaring, dtype: Number
 ) -> Answer | None:
     """Answer `request` with at most ``request.squarings`` products.
 
@@ -111,8 +100,13 @@ def solve(
     threads = team_size(request.threads, n**3)
 
     def close(matrix: Matrix) -> int:
-        other = matrix.room()
-        rounds = request.squarings
+        other, rounds = matrix.room(), request.squarings
+
+        def prepare(threads: int) -> Callable[[int], bool]:
+            arrays = matrix.distances, other.distances, matrix.tails, other.tails
+            part = first, last - first, np.zeros(threads, np.int64)
+            return lambda thread: _squaring_kernel(*arrays, *part, thread)
+
         with progress_bar(rounds * tiles, request.progress, "tile") as advance:
             for finished in range(rounds):
                 if matrix.negative_vertex() is not None:
@@ -120,7 +114,7 @@ def solve(
                 changed = False
                 for first in range(0, tiles, step):
                     last = min(first + step, tiles)
-                    changed |= _square(matrix, other, first, last, threads)
+                    changed |= any(run_team(threads, prepare))
                     advance(last - first)
                 matrix.swap(other)
                 if method.early_stop and not changed:

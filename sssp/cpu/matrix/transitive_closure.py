@@ -16,7 +16,6 @@ rows as they were suffice.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,39 +141,27 @@ def close(request: ClosureRequest, method: ClosureByWarshall | ClosureBySquaring
     """
     n, words = request.n, request.words
     squaring = isinstance(method, ClosureBySquaring)
-    tables_bytes = TABLES * UNIONS * words * 8
-    needed = n * words * 8 * (2 if squaring else 1) + tables_bytes
+    needed = (n * (2 if squaring else 1) + TABLES * UNIONS) * words * 8
     parts = {f"the closure of {n:,} vertices": needed}
     check_memory(parts, request.memory_limit, request.device, request.advice)
-    reach = np.empty((n, words), np.uint64)
+    reach, tables = np.empty((n, words), np.uint64), np.zeros((TABLES * UNIONS, words), np.uint64)
     request.fill(reach, range(n))
-    tables = np.zeros((TABLES * UNIONS, words), np.uint64)
     step = step_of(n * words * TABLES)
     threads = team_size(request.threads, n * words * words * TABLES)
 
-    def advance_all(source: Words, target: Words, advance: Callable[[int], object]) -> bool:
-        changed = False
-        for first in range(0, words, step):
-            last = min(first + step, words)
-            arrays = (source, target, first, last, source is target, tables)
-
-            def prepare(threads: int, arrays: tuple[Any, ...] = arrays) -> Callable[[int], bool]:
-                barrier = np.zeros(2, np.int64)
-                return lambda thread: _closure_kernel(*arrays, barrier, thread, threads)
-
-            changed |= any(run_team(threads, prepare))
-            advance(last - first)
-        return changed
+    def prepare(threads: int) -> Callable[[int], bool]:
+        part = reach, target, first, last, not squaring, tables, np.zeros(2, np.int64)
+        return lambda thread: _closure_kernel(*part, thread, threads)
 
     rounds = request.squarings if squaring else 1
     with progress_bar(rounds * words, request.progress, "word") as advance:
-        if isinstance(method, ClosureByWarshall):
-            advance_all(reach, reach, advance)
-            return reach
         for _ in range(rounds):
-            target = reach.copy()
-            changed = advance_all(reach, target, advance)
+            target, changed = reach.copy() if squaring else reach, False
+            for first in range(0, words, step):
+                last = min(first + step, words)
+                changed |= any(run_team(threads, prepare))
+                advance(last - first)
             reach = target
-            if method.early_stop and not changed:
+            if isinstance(method, ClosureBySquaring) and method.early_stop and not changed:
                 break
     return reach

@@ -29,12 +29,9 @@ from numpy.typing import NDArray
 from sssp.cpu.search.delta_stepping import (
     BEYOND,
     BUCKETS,
-    EXPANDED,
     NONE,
-    PHASES,
     bucket_width,
     delta_stepping_kernel,
-    find_least_beyond,
     finest_width,
     link,
     make_links,
@@ -47,7 +44,7 @@ from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import arcs_by_head, typical_weight, unsigned_arcs
 from sssp.graph.csr import freeze
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import INDEX, infinity, largest_distance, unreached
+from sssp.kernels.dtypes import INDEX, Number, infinity, largest_distance, unreached
 from sssp.kernels.jit import njit
 from sssp.kernels.status import CLIPPED, DONE
 from sssp.methods import AStar, DeltaStepping
@@ -60,8 +57,6 @@ BOUNDS = 2 * LANDMARKS
 BEGINNINGS = 4
 #: buckets for one of delta-stepping: keys grow little along an arc that leads to the target
 FINER = 16
-#: what to do where landmarks need too much memory
-NO_LANDMARKS = "take method='delta-stepping', which needs none"
 
 
 @njit
@@ -110,8 +105,7 @@ def _a_star_kernel(
         reach = number(reach + rounding * (reach + highest))
     going_on = True
     while going_on and heads[BEYOND] != NONE:
-        base = find_least_beyond(links, heads, keys, scale)
-        rebase(links, heads, keys, base, scale)
+        base = rebase(links, heads, keys, scale)
         for bucket in range(np.uint32(BUCKETS)):
             if heads[bucket] == NONE:
                 continue
@@ -163,12 +157,12 @@ def _a_star_kernel(
                         unlink(links, heads, head)
                     link(links, heads, into, head)
             phases += 1
-    counters[EXPANDED], counters[PHASES] = expanded, phases
+    counters[0], counters[1] = expanded, phases
     return CLIPPED if clipped else DONE, count
 
 
 def _find_heights(
-    graph: Graph, dtype: np.dtype[Any], starts: NDArray[np.int64]
+    graph: Graph, dtype: Number, starts: NDArray[np.int64]
 ) -> tuple[NDArray[Any], Any]:
     """Choose landmarks; return the distances from and to the landmarks as bounds.
 
@@ -228,12 +222,12 @@ def _find_heights(
     return freeze(heights), highest
 
 
-def landmark_bytes(graph: Graph, dtype: np.dtype[Any]) -> int:
+def landmark_bytes(graph: Graph, dtype: Number) -> int:
     """Return the bytes that the landmarks of a graph take."""
     return graph.n * BOUNDS * dtype.itemsize
 
 
-def solve(graph: Graph, request: Request, method: AStar, dtype: np.dtype[Any]) -> Answer | None:
+def solve(graph: Graph, request: Request, method: AStar, dtype: Number) -> Answer | None:
     """Answer `request`, which has one target for each source, by one search each.
 
     Parameters
@@ -253,7 +247,8 @@ def solve(graph: Graph, request: Request, method: AStar, dtype: np.dtype[Any]) -
     if request.rows == 0:
         return solve_rows(graph, request, method, dtype, Search(_a_star_kernel))
     size = landmark_bytes(graph, dtype)
-    check_memory({"the landmarks": size}, request.memory_limit, "cpu", NO_LANDMARKS)
+    advice = "take method='delta-stepping', which needs none"
+    check_memory({"the landmarks": size}, request.memory_limit, "cpu", advice)
     key = f"landmarks, {dtype}"
     heights, highest = graph._cached(key, lambda: _find_heights(graph, dtype, request.sources))
     # keys are sums of two distances: buckets for twice the range

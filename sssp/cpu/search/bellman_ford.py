@@ -27,7 +27,7 @@ from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.csr import arc_position
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, largest_distance, unreached
+from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, Number, largest_distance, unreached
 from sssp.kernels.jit import njit
 from sssp.kernels.status import CLIPPED, DONE, NEGATIVE_CYCLE, OVERFLOW, SUSPECT
 from sssp.methods import BellmanFord
@@ -122,21 +122,17 @@ class CheckedKernel:
     dtype : dtype
     """
 
-    def __init__(self, kernel: Any, graph: Graph, dtype: np.dtype[Any]) -> None:
+    def __init__(self, kernel: Any, graph: Graph, dtype: Number) -> None:
         self.kernel, self.graph, self.dtype = kernel, graph, dtype
 
-    def __call__(
-        self, indptr: Any, indices: Any, weights: Any, sources: NDArray[np.int64],
-        targets: NDArray[np.int64], bound: Any, distances: NDArray[Any],
-        reached: NDArray[np.int32], counters: NDArray[np.int64], *scratch: NDArray[Any],
-    ) -> tuple[int, int]:  # fmt: skip
+    def __call__(self, *arguments: Any) -> tuple[int, int]:
         """Search from one row's sources."""
+        arcs, (sources, _, *row), scratch = arguments[:3], arguments[3:9], arguments[9:]
+        (_, distances, reached, counters), dtype = row, self.dtype
+        signs = self.graph.least_weight < 0, largest_distance(dtype)
         counters[:] = 0
         while True:
-            status, count = self.kernel(
-                indptr, indices, weights, sources, unreached(self.dtype), bound, distances, reached,
-                counters, self.graph.least_weight < 0, largest_distance(self.dtype), *scratch,
-            )  # fmt: skip
+            status, count = self.kernel(*arcs, sources, unreached(dtype), *row, *signs, *scratch)
             if status not in (SUSPECT, OVERFLOW):
                 return status, count
             known, changed = np.full(self.graph.n, -1, INDEX), reached[:count]
@@ -167,10 +163,8 @@ def negative_cycle_from(graph: Graph, sources: NDArray[np.int64]) -> NDArray[np.
     ndarray of int32
         The vertices of a cycle whose exact sum is below zero; empty if none is found.
     """
-    n, status, count = graph.n, CLIPPED, 0
-    reached = np.empty(n, INDEX)
+    n, weights, reached = graph.n, graph._weight_range, np.empty(graph.n, INDEX)
     # (floats do not tell -1 from 0 beside weights of 2**60)
-    weights = graph._weight_range
     fits = weights.dtype.kind == "i" and weights.largest <= largest_distance(INT64)
     for dtype in (INT64, FLOAT64) if fits else (FLOAT64,):
         search = CheckedKernel(bellman_ford_kernel, graph, dtype)
@@ -187,9 +181,7 @@ def _arrays(n: int) -> tuple[NDArray[Any], ...]:
     return tuple(np.empty(n, INDEX) for _ in range(5))
 
 
-def solve(
-    graph: Graph, request: Request, method: BellmanFord, dtype: np.dtype[Any]
-) -> Answer | None:
+def solve(graph: Graph, request: Request, method: BellmanFord, dtype: Number) -> Answer | None:
     """Answer `request` round by round, in one dtype.
 
     Parameters

@@ -5,14 +5,12 @@ E. F. Moore, "The shortest path through a maze" (1959). O(n + m) time, serial in
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sssp.cpu.search_driver import Search, solve_rows
 from sssp.engine.request import Answer, Request
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import INT32
+from sssp.kernels.dtypes import INT32, Number
 from sssp.kernels.jit import njit
 from sssp.kernels.status import CLIPPED, DONE
 from sssp.methods import BreadthFirst
@@ -57,9 +55,7 @@ def _breadth_first_kernel(
     return status, count
 
 
-def solve(
-    graph: Graph, request: Request, method: BreadthFirst, dtype: np.dtype[Any]
-) -> Answer | None:
+def solve(graph: Graph, request: Request, method: BreadthFirst, dtype: Number) -> Answer | None:
     """Answer `request` in numbers of arcs: int32 unless the request fixes another dtype.
 
     Parameters

@@ -7,7 +7,7 @@ expanded twice, and a bucket costs O(1) where a heap costs O(log n).
 
 A bucket is a doubly linked list through the vertices themselves. A vertex stands in at most one, so
 memory is three words per vertex, and moving it costs O(1). The number of a bucket is
-``int(distance * scale)``. Whatever the rounding, it never decreases as distances grow, and that is
+``int(distance * scale)``. However it is rounded, it never decreases as distances grow, and that is
 all that the search needs. `BUCKETS` buckets cover a window of distances; one more list holds the
 vertices beyond it. After its last bucket the window jumps to the least distance beyond, so that
 gaps cost nothing and one very long arc needs no more buckets.
@@ -33,7 +33,7 @@ from sssp.cpu.search_driver import Search, solve_rows
 from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import typical_weight
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import INDEX
+from sssp.kernels.dtypes import INDEX, Number
 from sssp.kernels.jit import njit, njit_inline, njit_uncounted
 from sssp.kernels.status import CLIPPED, DONE
 from sssp.methods import DeltaStepping
@@ -51,8 +51,6 @@ NONE = -1
 #: scratch is bounded whatever the degrees. Of more strips more vertices are taken too early and
 #: expanded again: with 64 a small map in wide buckets takes a quarter more expansions, no less time
 STRIPS, STRIP = 16, 16
-#: words of ``counters``, in the order of the method's statistics
-EXPANDED, PHASES = 0, 1
 #: least width whose inverse is a number
 LEAST_WIDTH = float(np.finfo(np.float64).tiny)
 
@@ -91,19 +89,13 @@ def unlink(links, heads, vertex):
 
 
 @njit_inline
-def find_least_beyond(links, heads, distances, scale):
-    """Return the least bucket number beyond the window of buckets; `NEVER` if there is none."""
-    least = np.int64(NEVER)
+def rebase(links, heads, distances, scale):
+    """Move the window of buckets to the least bucket number beyond it, and return that number."""
+    base = np.int64(NEVER)
     vertex = heads[BEYOND]
     while vertex != NONE:
-        least = min(least, np.int64(distances[vertex] * scale))
+        base = min(base, np.int64(distances[vertex] * scale))
         vertex = links[vertex].next
-    return least
-
-
-@njit_inline
-def rebase(links, heads, distances, base, scale):
-    """Move the window of buckets so that it starts at bucket number `base`."""
     vertex = heads[BEYOND]
     heads[BEYOND] = NONE
     while vertex != NONE:
@@ -111,6 +103,7 @@ def rebase(links, heads, distances, base, scale):
         bucket = min(np.int64(distances[vertex] * scale) - base, BUCKETS)
         link(links, heads, np.int32(bucket), np.uint32(vertex))
         vertex = after
+    return base
 
 
 @njit_uncounted
@@ -135,8 +128,7 @@ def _search(
             count += 1
             link(links, heads, np.int32(BEYOND), np.uint32(source))
     while heads[BEYOND] != NONE and not is_done:
-        base = find_least_beyond(links, heads, distances, scale)
-        rebase(links, heads, distances, base, scale)
+        base = rebase(links, heads, distances, scale)
         for bucket in range(np.uint32(BUCKETS)):
             if heads[bucket] == NONE:
                 continue
@@ -201,7 +193,7 @@ def _search(
                             unlink(links, heads, head)
                     link(links, heads, into, head)
             phases += 1
-    counters[EXPANDED], counters[PHASES] = expanded, phases
+    counters[0], counters[1] = expanded, phases
     return status, count
 
 
@@ -229,17 +221,15 @@ def make_links(n: int) -> tuple[NDArray[Any], ...]:
     return (np.empty(n, LINK),)
 
 
-def finest_width(graph: Graph, dtype: np.dtype[Any]) -> float:
+def finest_width(graph: Graph, dtype: Number) -> float:
     """Return the least bucket width with which all bucket numbers of a graph fit."""
-    finest = LEAST_WIDTH
-    if graph.weights.dtype.kind == "i":
-        finest = 1.0
+    finest = 1.0 if graph.weights.dtype.kind == "i" else LEAST_WIDTH
     if dtype.kind == "f":  # (sums of integers, too, may be beyond int64 there)
         finest = max(finest, graph.greatest_weight * 2.0**-60 * graph.n)
     return finest
 
 
-def bucket_width(graph: Graph, method: DeltaStepping, dtype: np.dtype[Any]) -> float:
+def bucket_width(graph: Graph, method: DeltaStepping, dtype: Number) -> float:
     """Return delta: the method's, or by default the median weight, but at least the finest width.
 
     The median is close to the best width on road networks, where a factor of two either way
@@ -259,9 +249,7 @@ def bucket_width(graph: Graph, method: DeltaStepping, dtype: np.dtype[Any]) -> f
     return max(method.delta, finest_width(graph, dtype))
 
 
-def solve(
-    graph: Graph, request: Request, method: DeltaStepping, dtype: np.dtype[Any]
-) -> Answer | None:
+def solve(graph: Graph, request: Request, method: DeltaStepping, dtype: Number) -> Answer | None:
     """Answer `request` with one bucket search a row.
 
     Parameters

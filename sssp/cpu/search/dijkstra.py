@@ -9,29 +9,19 @@ case; every arc is relaxed once.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sssp.cpu.search_driver import Search, solve_rows
+from sssp.cpu.tree import grow
 from sssp.engine.request import Answer, Request
 from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import Number
 from sssp.kernels.jit import njit
 from sssp.kernels.status import CLIPPED, DONE
 from sssp.methods import Dijkstra
 
 ZERO, ONE, TWO, THREE = (np.uint64(i) for i in range(4))
 FIRST_CAPACITY = 4096
-
-
-@njit
-def grow(array):
-    """Return an array twice as long that begins with the same entries."""
-    bigger = np.empty(2 * array.size, array.dtype)
-    # (a slice would compile what raises if shapes differ, with its text: for seconds)
-    for i in range(array.size):
-        bigger[i] = array[i]
-    return bigger
 
 
 @njit
@@ -130,7 +120,7 @@ def dijkstra_kernel(
     return status, count
 
 
-def solve(graph: Graph, request: Request, method: Dijkstra, dtype: np.dtype[Any]) -> Answer | None:
+def solve(graph: Graph, request: Request, method: Dijkstra, dtype: Number) -> Answer | None:
     """Answer `request` with one heap search a row.
 
     Parameters

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.search.dijkstra import grow
+from sssp.cpu.tree import grow
 from sssp.engine.overflow import wide_limit
 from sssp.engine.request import Request
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import INDEX, largest_distance, unreached
+from sssp.kernels.dtypes import INDEX, Number, largest_distance, unreached
 from sssp.kernels.jit import njit
 
 ONE, TWO = np.uint64(1), np.uint64(2)
@@ -155,7 +155,7 @@ def _labels_kernel(indptr, indices, weights, facilities, bound, distances, index
 
 @njit
 def _leads_on_kernel(indptr, indices, weights, distances, index, limit):
-    """Return whether a facility near a tail is missing at a head with room, within the limit.
+    """Return whether an arc within the limit leads a facility to a head with fewer than k others.
 
     ``limit`` has the type in which sums are taken: int64, which none of them leaves, or float64.
     """
@@ -202,7 +202,7 @@ def merge_kernel(rows, missing, first, distances, index):
                     index[vertex, i] = first + place
 
 
-def empty_table(n: int, k: int, dtype: np.dtype[Any]) -> Table:
+def empty_table(n: int, k: int, dtype: Number) -> Table:
     """Return a table without facilities."""
     return np.full((n, k), unreached(dtype), dtype), np.full((n, k), -1, INDEX)
 
@@ -216,7 +216,7 @@ def leads_on(graph: Graph, table: Table, limit: int | float | None) -> bool:
     return bool(_leads_on_kernel(*unsigned_arcs(graph, dtype), *table, limit))
 
 
-def solve(graph: Graph, request: Request, k: int, dtype: np.dtype[Any]) -> tuple[Table, int] | None:
+def solve(graph: Graph, request: Request, k: int, dtype: Number) -> tuple[Table, int] | None:
     """Find the k nearest sources of every vertex, in one dtype.
 
     Parameters

@@ -30,7 +30,7 @@ from sssp.cpu.search_driver import Search, solve_rows
 from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import arcs_by_weight
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import INDEX, OFFSET
+from sssp.kernels.dtypes import INDEX, OFFSET, Number
 from sssp.kernels.jit import njit
 from sssp.kernels.status import CLIPPED, DONE
 from sssp.methods import ThresholdDijkstra
@@ -137,7 +137,7 @@ def _arrays(n: int) -> tuple[NDArray[Any], ...]:
 
 
 def solve(
-    graph: Graph, request: Request, method: ThresholdDijkstra, dtype: np.dtype[Any]
+    graph: Graph, request: Request, method: ThresholdDijkstra, dtype: Number
 ) -> Answer | None:
     """Answer `request` phase by phase.
 

@@ -3,7 +3,7 @@
 Every chordal arc gets two weights, that of the shortest way up along it and that of the way down,
 in two passes over the triangles of chordal arcs. Say v is below x and x below y:
 
-- *basic*, upward: the arc between x and y falls to the way over v. Then whatever is a shortest
+- *basic*, upward: the arc between x and y falls to the way over v. Then every shortest
   path is as short as some way that climbs and then descends.
 - *perfect*, downward: the arcs above v fall to the ways over x and y. Then every chordal arc
   weighs what its ends are apart.
@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.engine.workers import Pool, ordered_map
-from sssp.kernels.dtypes import FLOAT64, INDEX, infinity, safe_length
+from sssp.kernels.dtypes import INDEX, Number, infinity, safe_length
 from sssp.kernels.jit import njit, njit_vectorized
 from sssp.kernels.locks import make_lock
 from sssp.order.structure import NO_SLOT, Structure
@@ -83,6 +83,8 @@ class Whole:
         Up and down along every chordal arc. A change writes here, and takes it back.
     up, down : PackedArcs
         What is kept of it.
+    order : ndarray, shape (n,), int32
+        The vertex of every rank.
     tops : ndarray, shape (2,)
         How many ranks have no packed arc up, and how many none down.
     deepest : int
@@ -100,19 +102,17 @@ class Whole:
     perfect: NDArray[Any]
     up: PackedArcs
     down: PackedArcs
+    order: NDArray[np.int32]
     tops: NDArray[np.int64]
     deepest: int
     greatest: float
     lock: Any = field(default_factory=make_lock)
     is_changing: bool = False
-    _vertices_above: NDArray[np.uint32] | None = None
 
-    def vertices_above(self, down: PackedArcs, order: NDArray[np.int32]) -> NDArray[np.uint32]:
-        """Return the vertex at the upper end of every packed downward arc; computed once."""
-        with self.lock:
-            if self._vertices_above is None:
-                self._vertices_above = order[down.ends].view(np.uint32)
-            return self._vertices_above
+    @cached_property
+    def vertices_above(self) -> NDArray[np.uint32]:
+        """The vertex at the upper end of every packed downward arc."""
+        return self.order[self.down.ends].view(np.uint32)
 
     @cached_property
     def climbs(self) -> NDArray[np.float64]:
@@ -123,16 +123,6 @@ class Whole:
     def longest(self) -> float:
         """Upper bound on the length of any upward path followed by a downward path."""
         return float(self.climbs.max(axis=1, initial=0).sum())
-
-    @property
-    def n(self) -> int:
-        """Number of ranks."""
-        return self.up.first.size - 1
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of memory, without scratch."""
-        return self.basic.nbytes + self.perfect.nbytes + 2 * self.n * FLOAT64.itemsize
 
     @property
     def most_held(self) -> int:
@@ -146,13 +136,13 @@ class Whole:
         Of every rank: a number, whether it is touched, a place; of every chordal arc whether it is
         marked.
         """
-        n, marks = self.n, np.zeros(self.basic.size // 2, np.uint8)
+        n, marks = self.order.size, np.zeros(self.basic.size // 2, np.uint8)
         return np.empty(n, np.uint32), np.zeros(n, np.uint8), np.empty(n, INDEX), marks
 
     @cached_property
     def log(self) -> tuple[NDArray[Any], ...]:
         """The log of a partial customization: changed ranks, their old weights, and counters."""
-        ranks = min(self.n, self.most_held)
+        ranks = min(self.order.size, self.most_held)
         held = np.empty((2, self.most_held), self.basic.dtype)
         return np.empty(ranks, np.uint32), np.empty(ranks, np.int64), held, np.zeros(3, np.int64)
 
@@ -277,7 +267,10 @@ def _basic_kernel(
 
 @njit
 def _potentials_kernel(first, upper, weights, inf, potentials):
-    """Lower potentials to distances from all ranks together; `potentials` is 0 on entry."""
+    """Find distances from all ranks together as potentials, and reduce the weights by them.
+
+    `potentials` is 0 on entry. Negative weights, which rounding leaves, become 0.
+    """
     number = weights.dtype.type
     n = np.uint64(potentials.size)
     for v in range(n):
@@ -291,13 +284,7 @@ def _potentials_kernel(first, upper, weights, inf, potentials):
             if weights[TWO * arc + ONE] < inf:
                 candidate = number(potentials[upper[arc]] + weights[TWO * arc + ONE])
                 potentials[v] = min(potentials[v], candidate)
-
-
-@njit
-def _between_potentials_kernel(first, upper, weights, inf, potentials):
-    """Reduce weights by potentials, and raise negative ones, which rounding causes, to 0."""
-    number = weights.dtype.type
-    for v in range(np.uint64(potentials.size)):
+    for v in range(n):
         for arc in range(first[v], first[v + ONE]):
             height = number(potentials[upper[arc]] - potentials[v])
             up, down = weights[TWO * arc], weights[TWO * arc + ONE]
@@ -407,6 +394,12 @@ def _climbs_kernel(first, ends, weights, climbs):
         climbs[v] = climb
 
 
+def arcs_of(structure: Structure) -> tuple[NDArray[Any], ...]:
+    """Return the chordal arcs of a structure for kernels: arcs up by rank, arcs down by rank."""
+    arcs_up = structure.first.view(np.uint64), structure.upper.view(np.uint32)
+    return *arcs_up, structure.lower_first, structure.lower, structure.lower_rest
+
+
 def _measure_climbs(*arcs: PackedArcs) -> NDArray[np.float64]:
     """Return the lengths of the longest upward path from each rank and of that down to it."""
     found = np.empty((2, arcs[0].first.size - 1))
@@ -419,7 +412,7 @@ def customize(
     structure: Structure,
     slots: NDArray[np.uint32],
     arc_weights: NDArray[Any],
-    dtype: np.dtype[Any],
+    dtype: Number,
     threads: int,
     *,
     signed: bool = False,
@@ -448,8 +441,7 @@ def customize(
     -----
     O(triangles) time.
     """
-    work = _Customization(structure, dtype, threads)
-    work.begin(slots, arc_weights)
+    work = Customization(structure, slots, arc_weights, dtype, threads)
     try:
         work.find_basic(signed)
     except _CycleBelowZeroError:
@@ -459,56 +451,35 @@ def customize(
     return work.pack(potentials)
 
 
-def find_basic(
-    structure: Structure,
-    slots: NDArray[np.uint32],
-    arc_weights: NDArray[Any],
-    dtype: np.dtype[Any],
-    threads: int,
-    *,
-    signed: bool,
-) -> NDArray[Any]:
-    """Return only the basic weights, shape (2 c,), not reduced by potentials; as of `customize`.
-
-    There must be no cycle below zero.
-    """
-    work = _Customization(structure, dtype, threads)
-    work.begin(slots, arc_weights)
-    work.find_basic(signed)
-    return work.weights
-
-
-class _Customization:
+class Customization:
     """The weights of one customization, and the passes that compute them.
 
     Attributes
     ----------
     weights : ndarray, shape (2 c,)
-        Up and down along every chordal arc.
+        Up and down along every chordal arc; at first those of the graph's arcs.
     basic : the same
         As they are before the perfect pass.
     """
 
-    def __init__(self, structure: Structure, dtype: np.dtype[Any], threads: int) -> None:
-        self.structure, self.tasks = structure, structure.tasks
+    def __init__(
+        self,
+        structure: Structure,
+        slots: NDArray[np.uint32],
+        arc_weights: NDArray[Any],
+        dtype: Number,
+        threads: int,
+    ) -> None:
+        self.structure, self.arcs = structure, arcs_of(structure)
         self.threads = structure.threads_for(threads)
         self.parts = PARTS * self.threads if self.threads > 1 else 1
         self.dtype, self.inf, self.n = dtype, infinity(dtype), structure.order.size
-        self.first, self.upper = structure.first.view(np.uint64), structure.upper.view(np.uint32)
-        lower = structure.lower_first, structure.lower, structure.lower_rest
-        self.arcs = (self.first, self.upper, *lower)
-        self.deepest = max(1, int(structure.depth.max(initial=0)))
+        self.first, self.upper = self.arcs[:2]
         self.weights: NDArray[Any] = np.empty(2 * self.upper.size, dtype)
         self.basic = np.empty_like(self.weights)
         pieces = structure.shared.get_or_build(f"pieces, {self.parts} parts", self._cut)
         self.pieces: list[tuple[int, int]] = pieces
         self._spare: list[NDArray[np.uint32]] = []
-
-    def _scratch(self) -> NDArray[np.uint32]:
-        return np.empty(self.n, np.uint32)
-
-    def begin(self, slots: NDArray[np.uint32], arc_weights: NDArray[Any]) -> None:
-        """Give chordal arcs the weights of the graph's arcs."""
 
         def clear(piece: tuple[int, int]) -> None:
             self.weights[slice(*(2 * self.first[list(piece)]).tolist())] = self.inf
@@ -522,6 +493,9 @@ class _Customization:
         for _ in ordered_map(write, pairwise(cuts), self.threads):
             pass
 
+    def _scratch(self) -> NDArray[np.uint32]:
+        return np.empty(self.n, np.uint32)
+
     def find_basic(self, signed: bool) -> None:
         """Run the basic pass; raise `_CycleBelowZeroError` at a cycle of negative length."""
         inf = [self.inf] if signed else []
@@ -532,8 +506,17 @@ class _Customization:
             if not signed:
                 self._keep_basic(low, high)
 
-        together = None if signed else self._find_basic_together
-        self.tasks.run(find, self.threads, self._scratch, together)
+        def find_together(low: int, high: int, pool: Pool) -> None:
+            # over what is below the range, every rank by itself; then over what is within
+            inside = self.first[low]
+            below = partial(self._run, _basic_kernel, ZERO, inside)
+            for part in [pool.submit(below, rank, rank + 1) for rank in range(low, high)]:
+                part.result()
+            self._run(_basic_kernel, inside, ALL, low, high)
+            self._keep_basic(low, high)
+
+        together = None if signed else find_together
+        self.structure.tasks.run(find, self.threads, self._scratch, together)
 
     def _keep_basic(self, low: int, high: int) -> None:
         """Copy the final basic weights of some ranks while they are in the cache."""
@@ -549,20 +532,10 @@ class _Customization:
         kernel(low, high, start, end, *self.arcs, self.weights, above)
         self._spare.append(above)
 
-    def _find_basic_together(self, low: int, high: int, pool: Pool) -> None:
-        # over what is below the range, every rank by itself; then over what is within
-        inside = self.first[low]
-        below = partial(self._run, _basic_kernel, ZERO, inside)
-        for part in [pool.submit(below, rank, rank + 1) for rank in range(low, high)]:
-            part.result()
-        self._run(_basic_kernel, inside, ALL, low, high)
-        self._keep_basic(low, high)
-
     def potentials(self) -> NDArray[Any]:
         """Find potentials, and reduce the weights by them."""
         found = np.zeros(self.n, self.dtype)
         _potentials_kernel(self.first, self.upper, self.weights, self.inf, found)
-        _between_potentials_kernel(self.first, self.upper, self.weights, self.inf, found)
         self._keep_basic(0, self.n)
         return found
 
@@ -572,24 +545,22 @@ class _Customization:
         def find(low: int, high: int, above: NDArray[np.uint32]) -> None:
             _perfect_kernel(low, high, ZERO, ALL, *self.arcs, self.weights, above)
 
-        together = self._find_perfect_together
-        self.tasks.run(find, self.threads, self._scratch, together, downward=True)
+        def find_together(low: int, high: int, pool: Pool) -> None:
+            # within the range; then for what is below, some vertices by themselves
+            inside = self.first[low]
+            self._run(_perfect_kernel, inside, ALL, low, high)
+            middle = (low + high) // 2
+            own = slice(*self.structure.lower_first[middle : middle + 2])
+            ends = self.structure.lower[own] + self.structure.lower_rest[own] + 1
+            ends = ends[ends < inside]
+            cuts = np.unique(ends[:: max(1, ends.size // self.parts)]).astype(np.uint64)
+            ranges = pairwise([ZERO, *cuts, inside])
+            parts = [pool.submit(self._run, _perfect_kernel, *ends, low, high) for ends in ranges]
+            for part in parts:
+                part.result()
 
-    def _find_perfect_together(self, low: int, high: int, pool: Pool) -> None:
-        # within the range; then for what is below, some vertices by themselves
-        inside = self.first[low]
-        self._run(_perfect_kernel, inside, ALL, low, high)
-        middle = (low + high) // 2
-        own = slice(*self.structure.lower_first[middle : middle + 2])
-        ends = self.structure.lower[own] + self.structure.lower_rest[own] + 1
-        ends = ends[ends < inside]
-        cuts = np.unique(ends[:: max(1, ends.size // self.parts)]).astype(np.uint64)
-        parts = [
-            pool.submit(self._run, _perfect_kernel, start, end, low, high)
-            for start, end in pairwise([ZERO, *cuts, inside])
-        ]
-        for part in parts:
-            part.result()
+        run = self.structure.tasks.run
+        run(find, self.threads, self._scratch, find_together, downward=True)
 
     def pack(self, potentials: NDArray[Any] | None) -> Metric:
         """Pack the kept arcs."""
@@ -611,15 +582,22 @@ class _Customization:
 
         for _ in ordered_map(pack, range(len(pieces)), self.threads):
             pass
-        below = 0.0 if potentials is None else float(potentials.min(initial=0))
+        # no path has more arcs than the tree is deep; if that does not tell, paths are measured
+        below = 0.0 if potentials is None else 2.0 * float(potentials.min(initial=0))
         greatest = float(max(kept[2] for kept in counts))
-        fits = self._fits(up, down, greatest, below)
+        deepest = max(1, int(self.structure.depth.max(initial=0)))
+        most = safe_length(self.dtype)
+        fits = 2.0 * deepest * greatest - below < most
+        if not fits:
+            with np.errstate(over="ignore"):  # (an infinite sum does not fit)
+                longest = float(_measure_climbs(up, down).max(axis=1, initial=0).sum())
+            fits = max(longest, 2.0 * greatest) - below < most
         # a rank without a way up is a top; a source reaches all that have a way down from there
-        firsts = up.first, down.first
+        firsts, order = (up.first, down.first), self.structure.order
         tops = np.array([np.count_nonzero(first[1:] == first[:-1]) for first in firsts])
         joined = bool((tops == 1).all())
         if potentials is None:
-            whole = Whole(self.basic, self.weights, up, down, tops, self.deepest, greatest)
+            whole = Whole(self.basic, self.weights, up, down, order, tops, deepest, greatest)
             return Metric(up, down, fits, joined, whole=whole)
         return Metric(up, down, fits, joined, potentials[self.structure.rank])
 
@@ -631,22 +609,8 @@ class _Customization:
         cuts = np.searchsorted(self.first, even.astype(np.uint64))
         return list(pairwise([0, *np.unique(cuts[(cuts > 0) & (cuts < self.n)]).tolist(), self.n]))
 
-    def _fits(self, up: PackedArcs, down: PackedArcs, greatest: float, below: float) -> bool:
-        """Return whether every path up and down fits the dtype; `below` is the least potential.
 
-        Ways have no more arcs than the tree is deep; if that does not tell, they are measured.
-        """
-        most = safe_length(self.dtype)
-        if 2.0 * self.deepest * greatest - 2.0 * below < most:
-            return True
-        with np.errstate(over="ignore"):  # (an infinite sum does not fit)
-            longest = float(_measure_climbs(up, down).max(axis=1, initial=0).sum())
-        return max(longest, 2.0 * greatest) - 2.0 * below < most
-
-
-def allocate_arcs(
-    n: int, sizes: tuple[int, int], dtype: np.dtype[Any]
-) -> tuple[PackedArcs, PackedArcs]:
+def allocate_arcs(n: int, sizes: tuple[int, int], dtype: Number) -> tuple[PackedArcs, PackedArcs]:
     """Return memory for arcs up and arcs down, in one allocation so that it gets large pages."""
     parts = [part for s in sizes for part in ((n + 1, UINT32), (s, UINT32), (s, dtype))]
     ends = list(accumulate(-(-size * kind.itemsize // LINE) * LINE for size, kind in parts))

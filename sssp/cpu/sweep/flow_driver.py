@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from sssp.cpu.sweep.flows import lanes_kernel, load_kernel, skim_kernel, slots_kernel
 from sssp.cpu.sweep.selection import select_arcs
-from sssp.cpu.sweep.sweeps import LANES, Arcs, lanes_memory
+from sssp.cpu.sweep.sweeps import LANES, lanes_memory
 from sssp.cpu.sweep.unpacking import street_of_slots, sum_over_shortcuts, unpack
 from sssp.cpu.tree_sums import add_at
 from sssp.engine import thresholds
@@ -29,7 +29,7 @@ from sssp.engine.memory import check_memory
 from sssp.engine.progress import progress_bar
 from sssp.engine.workers import ordered_map
 from sssp.graph.csr import offsets
-from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, infinity
+from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, Number, infinity
 from sssp.order.prepared_map import PreparedMap
 from sssp.order.structure import NO_SLOT, Ancestors, Structure, find_ancestors
 
@@ -65,19 +65,16 @@ class Block(NamedTuple):
     ups: Ancestors
     downs: Ancestors
 
-    def ends_of(self, target: int, lane: int) -> tuple[int, int]:
-        """Return the demand's row and column for a target and a lane."""
-        group = int(np.searchsorted(self.arrays[2], target, side="right")) - 1
-        return int(self.rows[group, lane]), int(self.columns[target])
-
 
 class _Packed(NamedTuple):
-    """The arcs of a version that a block needs, in the form of kernels, and their slots."""
+    """The arcs of a version that a block needs, in the form of kernels, and their slots.
+
+    `slots` has the directed chordal arc of every arc up, and of every arc down.
+    """
 
     ups: tuple[NDArray[Any], ...]
     downs: tuple[Any, ...]
-    up_slots: NDArray[np.int64]
-    down_slots: NDArray[np.int64]
+    slots: tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 class SweptFlows:
@@ -143,29 +140,41 @@ class SweptFlows:
 
     # -- the demand, side by side --------------------------------------------------------------
 
-    def _loads(self, part: range) -> Iterator[tuple[Block, NDArray[np.float64]]]:
-        """Yield groups with their volumes: a whole block at once if there are few."""
-        for piece in self._pieces(part):
-            block, volumes = self._block(piece), self._volumes.get(piece)
-            if volumes is None:
-                volumes = self._gather(block)
-                if self.keeps:
-                    self._volumes[piece] = volumes
-            yield block, volumes
-            if not (self.keeps or self.demand.is_sparse):
-                self._idle.put(volumes)
-
     def _pieces(self, part: range) -> list[range]:
         """Return the groups of a part that a kernel loads in one call."""
         return [part] if self.is_small else [range(i, i + 1) for i in part]
 
     def _block(self, part: range) -> Block:
         """Return a block of groups; keep it if volumes are kept too."""
-        block = self._blocks.get(part)
-        if block is None:
-            block = self._make_block(part)
-            if self.keeps:
-                self._blocks[part] = block
+        known = self._blocks.get(part)
+        if known is not None:
+            return known
+        low, high = part.start * LANES, min(part.stop * LANES, self.by_rank.size)
+        chosen = self.by_rank[low:high]
+        rows = np.full((len(part), LANES), -1, INT64)
+        rows.reshape(-1)[: high - low] = chosen
+        first_sources = np.minimum(np.arange(len(part) + 1) * LANES, high - low)
+        if self.demand.is_sparse:
+            # of each group the columns in order of rank, and all entries
+            table, t = self.demand.volumes, max(1, self.ends.size)
+            counts = np.diff(table.indptr)[chosen]
+            begins = offsets(counts)
+            entries = np.arange(begins[-1]) + np.repeat(table.indptr[chosen] - begins[:-1], counts)
+            lane = np.repeat(np.arange(chosen.size), counts)
+            keys = lane // LANES * t + self.positions[table.indices[entries]]
+            targets, target_of = np.unique(keys, return_inverse=True)
+            starts = np.searchsorted(targets, np.arange(first_sources.size) * t)
+            columns, spots = self.columns_by_rank[targets % t], target_of * LANES + lane % LANES
+        else:
+            starts = np.arange(len(part) + 1) * self.ends.size
+            columns = np.tile(self.columns_by_rank, len(part))
+            entries, spots = np.empty((2, 0), INT64)
+        parent, origins, ends = self.structure.parent, self.origins[chosen], self.ends[columns]
+        ups, downs = self.shared or (find_ancestors(parent, origins), find_ancestors(parent, ends))
+        arrays = ups.places[origins], first_sources, starts, downs.places[ends]
+        block = Block(arrays, columns, rows, entries, spots, ups, downs)
+        if self.keeps:
+            self._blocks[part] = block
         return block
 
     def _gather(self, block: Block) -> NDArray[np.float64]:
@@ -182,41 +191,6 @@ class SweptFlows:
         for own, begin, end in zip(block.rows, starts[:-1], starts[1:], strict=True):
             lanes_kernel(volumes, own[own >= 0], self.positions, lanes[begin:end])
         return lanes
-
-    def _make_block(self, part: range) -> Block:
-        low, high = part.start * LANES, min(part.stop * LANES, self.by_rank.size)
-        chosen = self.by_rank[low:high]
-        rows = np.full((len(part), LANES), -1, INT64)
-        rows.reshape(-1)[: high - low] = chosen
-        first_sources = np.minimum(np.arange(len(part) + 1) * LANES, high - low)
-        if self.demand.is_sparse:
-            columns, starts, entries = self._gather_entries(chosen, first_sources)
-        else:
-            starts = np.arange(len(part) + 1) * self.ends.size
-            columns = np.tile(self.columns_by_rank, len(part))
-            entries = np.empty((2, 0), INT64)
-        origins, ends = self.origins[chosen], self.ends[columns]
-        ups, downs = self.shared or (
-            find_ancestors(self.structure.parent, origins),
-            find_ancestors(self.structure.parent, ends),
-        )
-        arrays = ups.places[origins], first_sources, starts, downs.places[ends]
-        return Block(arrays, columns, rows, entries[0], entries[1], ups, downs)
-
-    def _gather_entries(
-        self, chosen: NDArray[np.int64], first_sources: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return for each group its columns in order of rank, with offsets, and all entries."""
-        table, t = self.demand.volumes, max(1, self.ends.size)
-        counts = np.diff(table.indptr)[chosen]
-        begins = offsets(counts)
-        entries = np.arange(begins[-1]) + np.repeat(table.indptr[chosen] - begins[:-1], counts)
-        lane = np.repeat(np.arange(chosen.size), counts)
-        keys = lane // LANES * t + self.positions[table.indices[entries]]
-        targets, target_of = np.unique(keys, return_inverse=True)
-        starts = np.searchsorted(targets, np.arange(first_sources.size) * t)
-        spots = target_of * LANES + lane % LANES
-        return self.columns_by_rank[targets % t], starts, np.stack((entries, spots))
 
     # -- a version -----------------------------------------------------------------------------
 
@@ -235,41 +209,45 @@ class SweptFlows:
             return None
         flow, lost = np.zeros(2 * self.structure.upper.size), 0.0
 
-        def load(part: range) -> Any:
-            lost, loads = np.zeros(1), None
-            for block, volumes in self._loads(part):
+        def load(part: range) -> tuple[Any, Any, Any]:
+            lost = np.zeros(1)
+            loads: tuple[NDArray[np.float64], ...] = ()
+            for piece in self._pieces(part):
+                block, volumes = self._block(piece), self._volumes.get(piece)
+                if volumes is None:
+                    volumes = self._gather(block)
+                    if self.keeps:
+                        self._volumes[piece] = volumes
                 packed = weighed.pack(block)
-                if loads is None:
-                    loads = np.zeros(packed.up_slots.size), np.zeros(packed.down_slots.size)
+                loads = loads or tuple(np.zeros(slots.size) for slots in packed.slots)
                 which, tables = np.full(2, -1, INT64), (packed.ups, packed.downs, weighed.inf)
                 scratch = weighed.scratch(packed)
                 load_kernel(block.arrays, volumes, *tables, scratch, *loads, lost, which)
-                if which[0] >= 0 and not self.skips:
-                    self.demand.refuse_lost(block.ends_of(*which.tolist()))
-            return packed, loads, lost[0]
+                target, lane = which.tolist()
+                if target >= 0 and not self.skips:
+                    group = int(np.searchsorted(block.arrays[2], target, side="right")) - 1
+                    ends = int(block.rows[group, lane]), int(block.columns[target])
+                    self.demand.refuse_lost(ends)
+                if not (self.keeps or self.demand.is_sparse):
+                    self._idle.put(volumes)
+            return packed.slots, loads, lost[0]
 
-        last: tuple[_Packed, Any] | None = None
-        for packed, loads, left in self._run(load, weighed):
+        of_table: Any = None
+        for slots, loads, left in self._run(load, weighed):
             lost += float(left)
-            if last is not None and last[0] is packed:  # (as of every block of a table)
-                for whole, part in zip(last[1], loads, strict=True):
+            if not self.is_table:
+                _spread(flow, slots, loads)
+            elif of_table is None:
+                of_table = slots, loads
+            else:  # (all blocks of a table have the same arcs)
+                for whole, part in zip(of_table[1], loads, strict=True):
                     whole += part
-                continue
-            self._spread(flow, last)
-            last = packed, loads
-        self._spread(flow, last)
+        if of_table is not None:
+            _spread(flow, *of_table)
         # (one load may be all; from the second on there may be many)
         most = max(thresholds.KEPT_LANES, self.memory_limit // thresholds.KEPT_SHARE)
         self.keeps = self.is_table and self.all_bytes <= most
         return unpack(version, weighed.dtype, self.street_of, flow, self.threads), lost
-
-    @staticmethod
-    def _spread(flow: NDArray[np.float64], last: tuple[_Packed, Any] | None) -> None:
-        """Add the flows of packed arcs to those of their slots."""
-        if last is not None:
-            packed, (up_flow, down_flow) = last
-            add_at(flow, packed.up_slots, up_flow)
-            add_at(flow, packed.down_slots, down_flow)
 
     def skim(self, version: PreparedMap, values: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return sums of values (c, m) of the graph's arcs along all trips, shape (c, *entries).
@@ -281,8 +259,8 @@ class SweptFlows:
             return None
         marks = np.zeros(2 * self.structure.upper.size)
         for part in self.parts[:1] if self.is_table else self.parts:
-            packed = weighed.pack(self._block(part))
-            marks[packed.up_slots] = marks[packed.down_slots] = 1.0
+            for slots in weighed.pack(self._block(part)).slots:
+                marks[slots] = 1.0
         sides = np.full((marks.size, 2), NO_SLOT)
         unpack(version, weighed.dtype, self.street_of, marks, self.threads, sides)
         sums = sum_over_shortcuts(self.street_of, sides, marks, values)
@@ -294,34 +272,30 @@ class SweptFlows:
             block, known = self._block(part), last
             packed = weighed.pack(block)
             if known is None or known[0] is not packed:  # (it is that of every block of a table)
-                slots = packed.up_slots, packed.down_slots
-                last = known = packed, [sums.take(some, axis=1) for some in slots]
+                last = known = packed, [sums.take(slots, axis=1) for slots in packed.slots]
             lanes = np.empty((len(values), block.columns.size, LANES))
             tables = block.arrays, packed.ups, packed.downs, weighed.inf
             skim_kernel(*tables, weighed.scratch(packed), *known[1], lanes)
-            self._place(block, lanes, found)
+            # from targets and lanes to the entries of the demand
+            if self.demand.is_sparse:
+                found[:, block.entries] = lanes.reshape(len(found), -1)[:, block.spots]
+                return
+            starts = block.arrays[2]
+            for own, low, high in zip(block.rows, starts[:-1], starts[1:], strict=True):
+                rows = own[own >= 0]
+                of_group = lanes[:, low:high, : rows.size].swapaxes(1, 2)
+                found[:, rows[:, np.newaxis], block.columns[low:high]] = of_group
 
         for _ in self._run(skim, weighed):
             pass
         return found
-
-    def _place(self, block: Block, lanes: NDArray[np.float64], found: NDArray[np.float64]) -> None:
-        """Copy the numbers of a block, by target and lane, to the entries of its demand."""
-        if found.ndim == 2:
-            found[:, block.entries] = lanes.reshape(len(found), -1)[:, block.spots]
-            return
-        starts = block.arrays[2]
-        for own, low, high in zip(block.rows, starts[:-1], starts[1:], strict=True):
-            rows = own[own >= 0]
-            of_group = lanes[:, low:high, : rows.size].swapaxes(1, 2)
-            found[:, rows[:, np.newaxis], block.columns[low:high]] = of_group
 
     def _weigh(self, version: PreparedMap) -> _Weighed | None:
         """Customize a version; return None if sums may exceed every dtype."""
         for dtype in version._weight_range.working_dtypes(None):
             layered = version._layered(dtype, self.threads)
             if layered.fits:
-                return _Weighed(self.structure, layered, dtype)
+                return _Weighed(self.structure, layered, dtype, self.is_table)
         return None
 
     def _run(self, work: Callable[[range], Any], weighed: _Weighed) -> Iterator[Any]:
@@ -329,7 +303,7 @@ class SweptFlows:
         if not self.parts:
             return
         packed = weighed.pack(self._block(self._pieces(self.parts[0])[0]))
-        arcs = packed.up_slots.size + packed.down_slots.size
+        arcs = sum(slots.size for slots in packed.slots)
         steps = arcs * self.by_rank.size
         threads = min(self.threads, len(self.parts), max(1, -(-steps // thresholds.FLOW_STEPS)))
         places = packed.downs[0].size * (LANES * weighed.dtype.itemsize + 1)
@@ -346,40 +320,40 @@ class SweptFlows:
                 yield done
 
 
+def _spread(flow: NDArray[np.float64], slots: Any, loads: Any) -> None:
+    """Add the flows of packed arcs to those of their slots."""
+    for own, load in zip(slots, loads, strict=True):
+        add_at(flow, own, load)
+
+
 class _Weighed:
     """The weights of a version, packed for the blocks of a demand."""
 
-    def __init__(self, structure: Structure, layered: Any, dtype: np.dtype[Any]) -> None:
+    def __init__(self, structure: Structure, layered: Any, dtype: Number, is_table: bool) -> None:
         self.structure, self.layered, self.dtype = structure, layered, dtype
-        self.inf = infinity(dtype)
-        self._last: tuple[Ancestors, Ancestors, _Packed] | None = None
+        self.inf, self.is_table = infinity(dtype), is_table
+        self._packed: _Packed | None = None
 
     def pack(self, block: Block) -> _Packed:
         """Return the arcs that a block needs; those of a table are packed only once."""
-        last = self._last
-        if last is not None and last[0] is block.ups and last[1] is block.downs:
-            return last[2]
-        up_arcs, up_slots, up_depths = self._pack(self.layered.up, block.ups, 0)
-        down_arcs, down_slots, down_depths = self._pack(self.layered.down, block.downs, 1)
-        (places, ranks), s = block.ups, self.structure
+        if self._packed is not None and self.is_table:
+            return self._packed
+        s, sides = self.structure, []
+        sought = (self.layered.up, block.ups), (self.layered.down, block.downs)
+        for down, (arcs, ancestors) in enumerate(sought):
+            own = select_arcs(arcs, ancestors).arcs
+            slots, depths = np.empty(own[1].size, INT64), np.empty(own[1].size, INDEX)
+            tree = tuple(ancestors), s.first, s.upper, s.depth
+            slots_kernel(*tree, down, *own[:2], slots, depths)
+            sides.append((own, slots, depths))
+        (up_arcs, up_slots, up_depths), (down_arcs, down_slots, down_depths) = sides
+        (places, ranks), swept = block.ups, block.downs.ranks
         parent = s.parent[ranks]
         above = np.where(parent >= 0, places[parent], INDEX.type(-1))
         ups = ranks, block.downs.places[ranks], above, s.depth[ranks], *up_arcs[:3], up_depths
-        swept = block.downs.ranks
         downs = swept, s.depth[swept], down_arcs, down_depths
-        packed = _Packed(ups, downs, up_slots, down_slots)
-        self._last = block.ups, block.downs, packed
+        self._packed = packed = _Packed(ups, downs, (up_slots, down_slots))
         return packed
-
-    def _pack(
-        self, arcs: Arcs, ancestors: Ancestors, down: int
-    ) -> tuple[Arcs, NDArray[np.int64], NDArray[np.int32]]:
-        """Return the packed arcs of some ranks, their slots, and the depths of their tails."""
-        s, packed = self.structure, select_arcs(arcs, ancestors).arcs
-        slots, depths = np.empty(packed[1].size, INT64), np.empty(packed[1].size, INDEX)
-        tree = s.first, s.upper, s.depth
-        slots_kernel(tuple(ancestors), *tree, down, *packed[:2], slots, depths)
-        return packed, slots, depths
 
     def scratch(self, packed: _Packed) -> tuple[Any, ...]:
         """Return scratch for a block, in the form of kernels."""

@@ -161,18 +161,10 @@ def _gather_kernel(low, high, targets, volumes, downs, inf, scratch, on_arc, los
                 more = _keep_reached(target, more, at, inf, lost, which, kept)
             t0, t1, t2, t3 = own[0] + more[0], own[1] + more[1], own[2] + more[2], own[3] + more[3]
             t4, t5, t6, t7 = own[4] + more[4], own[5] + more[5], own[6] + more[6], own[7] + more[7]
-            t8, t9, t10, t11 = (
-                own[8] + more[8],
-                own[9] + more[9],
-                own[10] + more[10],
-                own[11] + more[11],
-            )
-            t12, t13, t14, t15 = (
-                own[12] + more[12],
-                own[13] + more[13],
-                own[14] + more[14],
-                own[15] + more[15],
-            )
+            t8, t9 = own[8] + more[8], own[9] + more[9]
+            t10, t11 = own[10] + more[10], own[11] + more[11]
+            t12, t13 = own[12] + more[12], own[13] + more[13]
+            t14, t15 = own[14] + more[14], own[15] + more[15]
             own[0], own[1], own[2], own[3] = t0, t1, t2, t3
             own[4], own[5], own[6], own[7] = t4, t5, t6, t7
             own[8], own[9], own[10], own[11] = t8, t9, t10, t11

@@ -3,26 +3,26 @@
 The two passes of a customization, restricted (Dibbelt, Strasser and Wagner 2016, section 6.4 of the
 basic one; both in `sssp.cpu.sweep.customization`):
 
-- *basic*, upward: a rank waits for its turn if an arc above it may have changed. If a triangle that
+- *basic*, upward: a rank is queued if an arc above it may have changed. If a triangle that
   supported the arc has become longer, or its street has, the arc is found anew from all of its
   triangles; else it takes the least of what came. What has changed is handed on to the arcs that
   the rank's arcs make triangles with.
-- *perfect*, downward: a rank has its turn if an arc above it has another basic weight, or if its
+- *perfect*, downward: a rank is queued if an arc above it has another basic weight, or if its
   arcs make a triangle with one whose perfect weight has changed. All its arcs are done anew, in the
   steps of the full pass, so that floats come out the same to the bit.
 
 One closed street changes some dozens of weights among millions, and copying these would take far
 longer than finding them. So a version of a map shares the arrays of the map that it comes from, its
 *base*, and has a layer over them: the ranks whose arcs weigh something else, with all arcs above
-them, packed like those of the base. Whatever climbs or sweeps passes the ranks in order, and takes
-the arcs of those from the layer.
+them, packed like those of the base. Climbs and sweeps pass the ranks in order, and take the arcs of
+those from the layer.
 
 The weights that are found on the way, of all chordal arcs, are kept once for a base. A version is
 made there: its layer is laid on, the arcs are changed, the difference is taken off as a new layer,
-and all is as it was; in one compiled call, so that nothing can come between.
+and all is as it was; in one compiled call, which no exception can interrupt.
 
 When a layer has grown large, or much has to be found, customizing anew is faster, and `change_arcs`
-returns None. What hangs on scattered arcs is told from the ranks above them, before any is touched.
+returns None. How much depends on scattered arcs is counted above them before any is changed.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.sweep import customization
-from sssp.cpu.sweep.customization import Metric, PackedArcs, Whole
+from sssp.cpu.sweep.customization import Metric, PackedArcs
 from sssp.cpu.sweep.sweeps import Arcs
 from sssp.engine import thresholds
-from sssp.graph.csr import arc_position, seal
+from sssp.graph.csr import arc_position, offsets, seal
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import infinity, safe_length
 from sssp.kernels.jit import njit
 from sssp.order.structure import NO_SLOT, Structure
 
-#: of a rank: nothing, its weights are written down, it waits for its turn besides
+#: states of a rank: nothing, its weights are saved, it is queued too
 UNTOUCHED, TOUCHED, WAITS = 0, 1, 2
 #: entries of ``counts``: ranks written down, their weights, triangles looked at
 NOTES, HELD, LOOKED = 0, 1, 2
@@ -119,14 +119,11 @@ class LayeredMetric(NamedTuple):
 
     def down_to_vertices(self, order: NDArray[np.int32]) -> Arcs:
         """Return the downward arcs, with vertices in place of ranks."""
-        whole, own = self.base.whole, self.layer.down
-        if whole is None:
-            ends = order[self.base.down.ends].view(np.uint32)
-        else:
-            ends = whole.vertices_above(self.base.down, order)
-        base = self.base.down._replace(ends=ends)
+        (first, ends, weights), whole = self.base.down, self.base.whole
+        above = order[ends].view(np.uint32) if whole is None else whole.vertices_above
+        own = self.layer.down
         own = own._replace(ends=order[own.ends].view(np.uint32))
-        return (*base, self.layer.ranks, *own)
+        return (first, above, weights, self.layer.ranks, *own)
 
 
 # ---- a change
@@ -136,7 +133,7 @@ class LayeredMetric(NamedTuple):
 #   graph : indptr, indices, weights
 #   both : basic and perfect weights, shape (2 c,) each
 #   scratch : of `Whole.scratch`; clean between changes
-#   waiting : a heap of the numbers of ranks that wait for their turn
+#   waiting : a heap of the numbers of queued ranks
 #   log : what was before the change: ranks, where their weights begin in what is held; that, basic
 #         and perfect weights, shape (2, t); counts, int64
 
@@ -177,16 +174,6 @@ def _swap(ranks, count, begins, held, first, both):
 
 
 @njit
-def _own_weight(tail, head, graph, inf):
-    """Return the weight of the graph's arc between two vertices; INF if none is open."""
-    indptr, indices, weights = graph
-    arc = arc_position(indptr, indices, tail, head)
-    if arc < 0 or not weights[arc] < inf:
-        return inf
-    return weights[arc]
-
-
-@njit
 def _renew(v, structure, graph, inf, basic, scratch, counts):
     """Recompute the basic weights of marked arcs above a rank from all their triangles."""
     order, first, upper, lower_first, lower, rest = structure
@@ -198,7 +185,9 @@ def _renew(v, structure, graph, inf, basic, scratch, counts):
         if marks[arc]:
             for down in range(2):
                 tail, head = (order[x], order[v]) if down else (order[v], order[x])
-                basic[2 * arc + down] = _own_weight(tail, head, graph, inf)
+                own = arc_position(graph[0], graph[1], tail, head)
+                weight = graph[2][own] if own >= 0 else inf
+                basic[2 * arc + down] = weight if weight < inf else inf  # (closed arcs weigh more)
     for k in range(lower_first[v], lower_first[v + 1]):
         below = np.int64(lower[k])
         end = below + 1 + rest[k]
@@ -221,12 +210,27 @@ def _differs(arc, place, before, now):
 
 
 @njit
-def _basic_pass(structure, graph, inf, both, scratch, waiting, log, most):
-    """Process queued ranks in ascending order; return False if the work limit is exceeded."""
-    _, first, upper, _, _, _ = structure
+def _basic_pass(arcs, slots, structure, graph, inf, both, scratch, waiting, log, most):
+    """Write new weights of the graph's arcs, and process the ranks below them in ascending order.
+
+    Return False if there is no room, or the work limit is exceeded.
+    """
+    order, first, upper, _, _, _ = structure
     _, states, places, marks = scratch
     _, begins, held, counts = log
     basic, before = both[0], held[0]
+    for i in range(arcs.size):
+        slot = slots[i]
+        if slot == NO_SLOT:
+            continue
+        v = _tail(np.int64(slot >> 1), first, order.size)
+        if not _wait_for(v, v, structure, both, scratch, waiting, log):
+            return False
+        weight = graph[2][arcs[i]]
+        if weight <= basic[slot]:
+            basic[slot] = weight
+        else:
+            marks[slot >> 1] = 1
     while waiting:
         v = heappop(waiting)
         states[v] = TOUCHED
@@ -382,26 +386,6 @@ def _is_much_above(slots, first, parent, states, most):
 
 
 @njit
-def _begin(arcs, slots, structure, graph, both, scratch, waiting, log):
-    """Write the new weights of the graph's changed arcs; return whether there is room."""
-    order, first = structure[0], structure[1]
-    basic, marks = both[0], scratch[3]
-    for i in range(arcs.size):
-        slot = slots[i]
-        if slot == NO_SLOT:
-            continue
-        v = _tail(np.int64(slot >> 1), first, order.size)
-        if not _wait_for(v, v, structure, both, scratch, waiting, log):
-            return False
-        weight = graph[2][arcs[i]]
-        if weight <= basic[slot]:
-            basic[slot] = weight
-        else:
-            marks[slot >> 1] = 1
-    return True
-
-
-@njit
 def _change_kernel(
     arcs, slots, structure, graph, inf, both, scratch, log, layer_ranks, layer_begins, layer_held,
     parent, above, most, exact,
@@ -416,7 +400,7 @@ def _change_kernel(
     parent : of every rank, -1 for roots
     above : weights that may stand above the arcs, up to the root
     most : triangles that may be visited
-    exact : whether sums are exact; a way that is too long before and after needs no turn then
+    exact : whether sums are exact; then a way that is too long before and after is not queued
 
     On return the log has the ranks with their new weights.
     """
@@ -428,11 +412,9 @@ def _change_kernel(
         return -1
     _swap(layer_ranks, layer_ranks.size, layer_begins, layer_held, first, both)
     waiting = [np.int64(0) for _ in range(0)]
-    is_done = (
-        _begin(arcs, slots, structure, graph, both, scratch, waiting, log)
-        and _basic_pass(structure, graph, inf, both, scratch, waiting, log, most)
-        and _perfect_pass(structure, both, scratch, waiting, log, most, exact)
-    )
+    work = both, scratch, waiting, log, most
+    is_done = _basic_pass(arcs, slots, structure, graph, inf, *work)
+    is_done = is_done and _perfect_pass(structure, *work, exact)
     _, states, _, marks = scratch
     _swap(ranks, counts[NOTES], begins, held, first, both)
     _swap(layer_ranks, layer_ranks.size, layer_begins, layer_held, first, both)
@@ -445,16 +427,6 @@ def _change_kernel(
 
 
 # ---- the new layer
-
-
-@njit
-def _is_base(place, weights, start, end, both):
-    """Return whether saved weights equal those of the base."""
-    for i in range(start, end):
-        at = place + i - start
-        if weights[0, at] != both[0][i] or weights[1, at] != both[1][i]:
-            return False
-    return True
 
 
 @njit
@@ -481,7 +453,11 @@ def _merge_kernel(
             old += 1
         source = new_weights if is_new else weights
         start, end = 2 * first[rank], 2 * first[rank + 1]
-        if _is_base(place, source, start, end, both):
+        is_base = True
+        for i in range(end - start):
+            is_base &= source[0, place + i] == both[0][start + i]
+            is_base &= source[1, place + i] == both[1][start + i]
+        if is_base:
             continue
         merged[count] = rank
         count += 1
@@ -540,12 +516,11 @@ def change_arcs(
     dtype = base.up.weights.dtype
     inf, first = infinity(dtype), structure.first
     lower = structure.lower_first, structure.lower, structure.lower_rest
-    lists = (structure.order, first, structure.upper, *lower)
+    lists = structure.order, first, structure.upper, *lower
     above = max(thresholds.WEIGHTS_ABOVE, whole.basic.size // thresholds.ABOVE_SHARE)
-    begins: NDArray[np.int64] = np.zeros(layer.ranks.size, np.int64)
-    np.cumsum(2 * (first[layer.ranks[:-1] + 1] - first[layer.ranks[:-1]]), out=begins[1:])
-    least = max(thresholds.WEIGHTS_ABOVE, structure.triangles)
-    most = min(least, thresholds.MOST_TRIANGLES_LOOKED_AT)
+    begins = offsets(2 * (first[layer.ranks + 1] - first[layer.ranks]))
+    most = max(thresholds.WEIGHTS_ABOVE, structure.triangles)
+    most = min(most, thresholds.MOST_TRIANGLES_LOOKED_AT)
     with whole.lock:
         if whole.is_changing:
             return None
@@ -572,23 +547,18 @@ def change_arcs(
         whole.is_changing = False
     if held > whole.most_held:
         return None
+    # the changed arcs are packed as a layer over the base
     own_arcs = seal(arcs_first[: count + 1]), seal(upper[: held // 2])
-    return _pack_layer(base, whole, ranks[:count].copy(), weights[:, :held].copy(), own_arcs)
-
-
-def _pack_layer(
-    base: Metric, whole: Whole, ranks: NDArray[np.uint32], weights: NDArray[Any], arcs: Any
-) -> LayeredMetric | None:
-    """Pack the changed arcs as a layer over the base; return None if a sum may leave the dtype."""
-    dtype, inf = weights.dtype, infinity(weights.dtype)
+    ranks, weights = ranks[:count].copy(), weights[:, :held].copy()
     ups, downs, greatest = customization.count_kernel(0, weights.shape[1] // 2, *weights, inf)
     up, down = customization.allocate_arcs(ranks.size, (ups, downs), dtype)
-    customization.pack_kernel(0, ranks.size, *arcs, *weights, inf, 0, ups, *up, 0, downs, *down)
-    # it is sure to fit by depth, else by measure
-    most = safe_length(dtype)
-    if 2.0 * whole.deepest * max(whole.greatest, float(greatest)) >= most:
+    packed = 0, ups, *up, 0, downs, *down
+    customization.pack_kernel(0, ranks.size, *own_arcs, *weights, inf, *packed)
+    # sums are sure to fit by depth, else by measure
+    limit = safe_length(dtype)
+    if 2.0 * whole.deepest * max(whole.greatest, float(greatest)) >= limit:
         rises = map(_rise_kernel, (ranks, ranks), *zip(up, down, strict=True), whole.climbs)
-        if not max(whole.longest + sum(rises), 2.0 * float(greatest)) < most:
+        if not max(whole.longest + sum(rises), 2.0 * float(greatest)) < limit:
             return None
     layer = Layer(ranks, weights, up, down)
     tops = whole.tops + [

@@ -20,9 +20,6 @@ from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit
 from sssp.order.structure import Ancestors, Structure, find_ancestors
 
-#: where a structure keeps the ancestors of the last targets
-KEPT = "ancestors"
-
 
 class Selection(NamedTuple):
     """Selected ranks to sweep, and the downward arcs to them (RPHAST).
@@ -53,7 +50,7 @@ def ancestors_of(structure: Structure, ranks: NDArray[np.int32]) -> Ancestors:
     Versions of a map, which share its structure, are mostly asked for the same vertices.
     """
     kept: deque[tuple[NDArray[np.int32], Ancestors]]
-    kept = structure.shared.get_or_build(KEPT, lambda: deque(maxlen=2))
+    kept = structure.shared.get_or_build("ancestors", lambda: deque(maxlen=2))
     for known, ancestors in list(kept):
         if np.array_equal(known, ranks):
             return ancestors

@@ -17,16 +17,16 @@ arcs that are tight but for rounding, where no arc is so short that rounding cou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.search_driver import Rows, Scratch, SingleRows, ranges_of
-from sssp.cpu.solved_rows import HostRows, list_reached
+from sssp.cpu.search_driver import Allocate, Rows, Scratch, SingleRows, ranges_of
+from sssp.cpu.solved_rows import HostRows, reached_kernel
 from sssp.cpu.sweep import sweeps
 from sssp.cpu.sweep.selection import Selection, ancestors_of, select_arcs
 from sssp.cpu.sweep.sweep_trips import solve_trips
@@ -40,13 +40,11 @@ from sssp.engine.outputs import Entries
 from sssp.engine.reductions import Step, least_number
 from sssp.engine.request import Answer, Request, Walks
 from sssp.graph.arc_orders import arcs_by_head
-from sssp.kernels.dtypes import INDEX, INT32, INT64, infinity, unreached
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import INDEX, INT32, INT64, Number, infinity, unreached
 from sssp.kernels.jit import njit
 from sssp.methods import Method
 from sssp.order.prepared_map import PreparedMap, ends_of_trips, solve_by_sweeps, weigh_targets
-
-if TYPE_CHECKING:
-    from sssp.graph.graph import Graph
 
 #: places whose lanes are transposed together
 TILE = 64
@@ -54,57 +52,56 @@ TILE = 64
 MORE = 1.25
 
 
-def solve(
-    prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
-) -> Answer | None:
+def solve(prepared: PreparedMap, request: Request, method: Method, dtype: Number) -> Answer | None:
     """Answer `request` in one dtype; None if a distance may be too long for it."""
-    if dtype.kind == "f" and _walks_back(prepared, request, method, dtype):
-        return _TripRows(prepared, request, method, dtype, backward=True).run()
+    graph = prepared.graph
+    finds_paths = request.target_offsets is not None and request.predecessors
+    may_walk = finds_paths and not request.outward and graph._least_inner_weight > 0
+    if dtype.kind == "f" and may_walk and _fits(prepared, request, dtype):
+        # paths are walked back if no arc weighs as little as distances differ by rounding
+        asked = replace(request, predecessors=False, dtype=dtype, progress=False)
+        lengths = solve_trips(prepared, asked, method, dtype).distances
+        greatest = lengths[np.isfinite(lengths)].max(initial=dtype.type(0))
+        if _goes_back(graph, request, 4 * max(graph.n, 1) * greatest):
+            return _TripRows(prepared, request, method, dtype, backward=True).run()
     return solve_by_sweeps(_solve, _fits, prepared, request, method, dtype)
 
 
-def _fits(prepared: PreparedMap, request: Request, dtype: np.dtype[Any]) -> bool:
+def _fits(prepared: PreparedMap, request: Request, dtype: Number) -> bool:
     """Return whether all sums of weights fit the dtype."""
     return bool(prepared._layered(dtype).fits)
 
 
-def _solve(
-    prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
-) -> Answer | None:
+def _solve(prepared: PreparedMap, request: Request, method: Method, dtype: Number) -> Answer | None:
     """Choose a strategy by the request and the thresholds, and answer with it."""
     question = prepared, request, method, dtype
+    targets, few = request.targets, request.rows <= thresholds.SINGLE_ROWS
     if request.target_offsets is not None and not request.predecessors:
         return solve_trips(*question)
     if request.wants_tree or request.nearest or request.predecessors:
-        backward = _goes_back(prepared.graph, request, request.bound(dtype))
-        if not backward and _sweeps_for_paths(prepared, request, dtype):
-            return _LanePaths(*question).run()
-        rows = _TripRows if backward and request.target_offsets is not None else _SweptRows
-        return rows(*question, backward=backward).run()
-    if request.targets is not None and request.reduction is None and request.width is None:
-        entries = request.rows * request.targets.size
-        if entries <= thresholds.TRIPS_A_VERTEX * prepared.n:
-            return solve_trips(*question)
-    if request.rows <= thresholds.SINGLE_ROWS or _stays_near(*question):
+        bound = request.bound(dtype)
+        if _goes_back(prepared.graph, request, bound):
+            rows = _SweptRows if request.target_offsets is None else _TripRows
+            return rows(*question, backward=True).run()
+        # paths in lanes: to targets, from many rows, without ties, with room for a block
+        has_paths = request.wants_tree and targets is not None and not few
+        if has_paths and not (request.nearest or request.fewest_arcs) and request.limit is None:
+            room = min(thresholds.LANES_BYTES, request.memory_limit // 4) // request.threads
+            fits = prepared.n * LANES * (dtype.itemsize + 2 * INDEX.itemsize) <= room
+            if fits and bound <= untied_distance(prepared.graph, dtype):
+                return _LanePaths(*question).run()
         return _SweptRows(*question).run()
-    return _LaneRows(*question).run()
-
-
-def _walks_back(
-    prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
-) -> bool:
-    """Return whether paths of trips over floats can be found backward, from their targets.
-
-    No arc of such a path may weigh as little as its distances differ by rounding.
-    """
-    graph = prepared.graph
-    wanted = request.target_offsets is not None and request.predecessors and not request.outward
-    if not (wanted and graph._least_inner_weight > 0 and _fits(prepared, request, dtype)):
-        return False
-    asked = replace(request, predecessors=False, dtype=dtype, progress=False)
-    lengths = solve_trips(prepared, asked, method, dtype).distances
-    greatest = lengths[np.isfinite(lengths)].max(initial=dtype.type(0))
-    return _goes_back(graph, request, 4 * max(graph.n, 1) * greatest)
+    is_plain, most = request.reduction is None and request.width is None, thresholds.TRIPS_A_VERTEX
+    if targets is not None and is_plain and request.rows * targets.size <= most * prepared.n:
+        return solve_trips(*question)
+    stays_near = False
+    if not few and request.limit is not None and (targets is None or request.width is not None):
+        # (one row tells whether the limit confines all to a small share of the vertices)
+        probe = Request(sources=request.sources[:1], limit=request.limit, output="sparse")
+        answer = _SweptRows(prepared, probe, method, dtype).run()
+        near = thresholds.NEAR * prepared.n
+        stays_near = answer is not None and answer.stats["swept"][0] <= near
+    return (_SweptRows if few or stays_near else _LaneRows)(*question).run()
 
 
 def _goes_back(graph: Graph, request: Request, farthest: Any) -> bool:
@@ -116,29 +113,6 @@ def _goes_back(graph: Graph, request: Request, farthest: Any) -> bool:
     return request.predecessors and are_few and farthest <= untied_distance(graph, farthest.dtype)
 
 
-def _sweeps_for_paths(prepared: PreparedMap, request: Request, dtype: np.dtype[Any]) -> bool:
-    """Return whether to find paths to targets in lanes: many rows, no ties, room for a block."""
-    if request.targets is None or not request.wants_tree or request.nearest:
-        return False
-    few = request.rows <= thresholds.SINGLE_ROWS
-    if few or request.fewest_arcs or request.limit is not None:
-        return False
-    room = min(thresholds.LANES_BYTES, request.memory_limit // 4) // request.threads
-    fits = prepared.n * LANES * (dtype.itemsize + 2 * INDEX.itemsize) <= room
-    return fits and bool(request.bound(dtype) <= untied_distance(prepared.graph, dtype))
-
-
-def _stays_near(
-    prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
-) -> bool:
-    """Sweep one row to test whether the limit confines it to a small share of the vertices."""
-    if request.limit is None or (request.targets is not None and request.width is None):
-        return False
-    probe = Request(sources=request.sources[:1], limit=request.limit, output="sparse")
-    answer = _SweptRows(prepared, probe, method, dtype).run()
-    return answer is not None and answer.stats["swept"][0] <= thresholds.NEAR * prepared.n
-
-
 class _SweptRows(SingleRows):
     """Rows swept one by one: trees, nearest sources, and requests of a row or two."""
 
@@ -147,18 +121,18 @@ class _SweptRows(SingleRows):
         prepared: PreparedMap,
         request: Request,
         method: Method,
-        dtype: np.dtype[Any],
+        dtype: Number,
         *,
         backward: bool = False,
     ) -> None:
         graph = prepared.graph
         if request.wants_tree or request.predecessors:  # (which read the graph's arcs)
             graph = graph.without_closed_arcs()
-        super().__init__(graph, request, method, dtype, _climb_scratch(dtype, backward=backward))
+        super().__init__(graph, request, method, dtype, _climb_scratch(dtype, backward))
         self.structure, self.metric = prepared._structure, prepared._layered(dtype)
         self.inf = infinity(dtype)
         self.slack = dtype.type(4 * np.finfo(dtype).eps if dtype.kind == "f" else 0)
-        self.back = arcs_by_head(graph, dtype) if backward else None
+        self.goes_back, self.back = backward, arcs_by_head(graph, dtype) if backward else None
 
     def solve(self, rows: range, scratch: Scratch) -> None:
         """Sweep for one row."""
@@ -185,12 +159,10 @@ class _SweptRows(SingleRows):
                 self.slack, structure.rank, *self.back, row, scratch.reached,
                 scratch.predecessors[0], visited, known,
             )  # fmt: skip
-            reached = scratch.reached[:count]
         elif self.request.limit is None or self.request.nearest:
             out = structure.order, row, self.unseen
-            count = sweeps.sweep_kernel(down, climbed, self.bound, *out)
-            reached, swept = scratch.reached[:count], climbed.size
-            list_reached(row, self.unseen, reached)
+            count, swept = sweeps.sweep_kernel(down, climbed, self.bound, *out), climbed.size
+            reached_kernel(row, self.unseen, scratch.reached[:count])
             climbed.fill(self.inf)
         else:
             if place is not None:
@@ -199,11 +171,11 @@ class _SweptRows(SingleRows):
                 sources[0], structure.size, structure.first, structure.upper, down, climbed,
                 self.inf, self.bound, structure.order, row, scratch.reached, visited,
             )  # fmt: skip
-            reached = scratch.reached[:count]
+        reached = scratch.reached[:count]
         if shifts is not None:
             row[reached] += shifts[reached] - shift
         self.counts[:, rows.start] = passed, swept
-        self.finish(rows, distances, reached, scratch, goes_back=self.back is not None)
+        self.finish(rows, distances, reached, scratch)
         if place is None:
             reset(row, reached, self.unseen)
 
@@ -238,16 +210,11 @@ class _TripRows(_SweptRows):
 
 
 @cache
-def _climb_scratch(
-    dtype: np.dtype[Any], *, backward: bool
-) -> Callable[[int], tuple[NDArray[Any], ...]]:
+def _climb_scratch(dtype: Number, backward: bool) -> Allocate:
     """Return the function that allocates scratch of climbs; always the same object, as a key."""
-
-    def make(n: int) -> tuple[NDArray[Any], ...]:
-        known = np.zeros(n if backward else 0, np.bool_)
-        return np.full(n, infinity(dtype), dtype), np.empty(n, INDEX), known
-
-    return make
+    return lambda n: (
+        np.full(n, infinity(dtype), dtype), np.empty(n, INDEX), np.zeros(n * backward, np.bool_),
+    )  # fmt: skip
 
 
 class _LaneRows(Rows):
@@ -266,7 +233,7 @@ class _LaneRows(Rows):
     """
 
     def __init__(
-        self, prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
+        self, prepared: PreparedMap, request: Request, method: Method, dtype: Number
     ) -> None:
         self.asked, self.memory = request.dtype, None
         self.answer: NDArray[Any] | None = None
@@ -283,13 +250,17 @@ class _LaneRows(Rows):
         super().__init__(prepared.graph, weigh_targets(request), method, dtype)
         if self.answer is not None:
             self.form.nbytes = self.answer.size * bytes_of_entry(dtype, self.asked)
-            if places == prepared.n:
+            if len(self.answer) == prepared.n:
                 self.memory, self.answer = self.answer, None
         self.structure, self.metric = prepared._structure, prepared._layered(dtype)
         self.inf = infinity(dtype)
         self.selection, self.columns = self._select(prepared)
-        self.heights = self._heights()
         self.places = self.selection.order.size
+        shifts, place_of = self.metric.potentials, self.selection.places
+        self.heights: NDArray[Any] | None = shifts
+        if shifts is not None and place_of is not self.structure.order:
+            self.heights, swept = np.empty(self.places, dtype), place_of >= 0
+            self.heights[place_of[swept]] = shifts[self.structure.order[swept]]
         # (the map keeps the selection of all vertices)
         self.shared_bytes = self.columns.nbytes
         if request.targets is not None and request.width is None:
@@ -307,35 +278,26 @@ class _LaneRows(Rows):
         room = request.memory_limit - held - prepared.n * dtype.itemsize - self.places
         most = min(thresholds.MOST_LANES // LANES, thresholds.LANES_BYTES // group)
         blocks = -(-share // max(1, min(most, room // group)))
-        # (all about as wide: a narrow one takes nearly as long)
+        # (whole groups of lanes, all about as wide: a narrow one takes nearly as long)
         self.together = -(-share // blocks) * LANES
-
-    def _heights(self) -> NDArray[Any] | None:
-        """Return the potential of every swept vertex, if weights are reduced by potentials."""
-        shifts: NDArray[Any] | None = self.metric.potentials
-        places = self.selection.places
-        if shifts is None or places is self.structure.order:
-            return shifts
-        heights: NDArray[Any] = np.empty(self.selection.order.size, self.dtype)
-        swept = places >= 0
-        heights[places[swept]] = shifts[self.structure.order[swept]]
-        return heights
+        width = 0 if self.memory is not None else self.together
+        # (the rows of the smallest request are swept one by one)
+        self.least_bytes = self.places * dtype.itemsize
+        self.worker_bytes = prepared.n * dtype.itemsize + self.places + self.least_bytes * width
 
     def _select(self, prepared: PreparedMap) -> tuple[Selection, NDArray[np.int64]]:
         targets, width = self.request.targets, self.request.width
         if targets is None and (width is None or self.memory is not None):
             columns = np.arange(prepared.n if self.memory is None else 0)
             return self._select_all(prepared), columns
-        ranks = self.structure.rank[: width if targets is None else None]
-        ranks = ranks if targets is None else ranks[targets]
+        ranks = self.structure.rank[slice(width) if targets is None else targets]
         limit, advice = self.request.memory_limit, self.request.advice
 
         def check(nbytes: int) -> None:
             check_memory({"arcs down to the targets": nbytes}, limit, "cpu", advice)
 
         def select() -> Selection:
-            ancestors = ancestors_of(self.structure, ranks)
-            return select_arcs(self.metric.down, ancestors, check)
+            return select_arcs(self.metric.down, ancestors_of(self.structure, ranks), check)
 
         # (the map keeps the selection of all that a user knows, too)
         kept = width is not None
@@ -343,12 +305,9 @@ class _LaneRows(Rows):
         return selection, selection.places[ranks].astype(INT64)
 
     def _select_all(self, prepared: PreparedMap) -> Selection:
-        order = self.structure.order
-
-        def build() -> Selection:
-            return Selection(order, order, self.metric.down_to_vertices(order))
-
-        return prepared._cached(f"all vertices, {self.dtype.char}", build)
+        order, down = self.structure.order, self.metric.down_to_vertices
+        key = f"all vertices, {self.dtype.char}"
+        return prepared._cached(key, lambda: Selection(order, order, down(order)))
 
     def _is_joined(self, prepared: PreparedMap) -> bool:
         """Return whether every vertex that a user knows reaches every other."""
@@ -358,10 +317,14 @@ class _LaneRows(Rows):
 
         def build() -> bool:
             sinks, departures = ends_of_trips(prepared, asked)
-            return not (sinks[-1] or departures[-1]) and all(
-                _have_one_top(arcs.first, arcs.ends, left_out)
-                for arcs, left_out in ((metric.base.up, sinks), (metric.base.down, departures))
-            )
+            if sinks[-1] or departures[-1]:
+                return False
+            tops = []  # ranks that are not left out, and have no arc to a higher such rank
+            for arcs, left_out in ((metric.base.up, sinks), (metric.base.down, departures)):
+                is_top, tails = ~left_out, np.repeat(np.arange(prepared.n), np.diff(arcs.first))
+                is_top[tails[~left_out[arcs.ends]]] = False
+                tops.append(np.count_nonzero(is_top))
+            return tops == [1, 1]
 
         return prepared._cached(f"joined, {self.dtype.char}", build)
 
@@ -371,21 +334,6 @@ class _LaneRows(Rows):
         if answer is not None and (self.memory is not None or self.answer is not None):
             answer.distances = narrow(answer.distances.T, self.asked).T
         return answer
-
-    def blocks(self, threads: int) -> Iterator[range]:
-        """Yield ranges of rows that are swept together, in whole groups of lanes."""
-        return ranges_of(self.request.rows, self.together)
-
-    @property
-    def worker_bytes(self) -> int:
-        """Bytes of a worker's scratch."""
-        width = 0 if self.memory is not None else self.together
-        return self.graph.n * self.dtype.itemsize + self.places * (1 + width * self.dtype.itemsize)
-
-    @property
-    def least_bytes(self) -> int:
-        """Bytes for the smallest request of this kind, whose rows are swept one by one."""
-        return self.places * self.dtype.itemsize
 
     def lease(self) -> tuple[NDArray[Any], ...]:
         """Return scratch for a worker: distances of climbs, marks, and a block of lanes."""
@@ -401,8 +349,8 @@ class _LaneRows(Rows):
         if self.answer is None:
             self.form.take(SweptLanes(rows, block, start, self.bound, self.columns))
         else:
-            kept = self.answer, rows.start, len(rows)
-            _copy_lanes_kernel(block, start, self.columns, self.bound, self.unseen, *kept)
+            lanes = block, start, self.columns, self.bound, self.unseen
+            _copy_lanes_kernel(*lanes, self.answer, rows.start, len(rows))
 
     def sweep(
         self, rows: range, distances: NDArray[Any], is_open: NDArray[Any], block: NDArray[Any]
@@ -436,20 +384,18 @@ class _LanePaths(_LaneRows):
     """Rows with paths to targets, a group of lanes at a time; all vertices are swept."""
 
     def __init__(
-        self, prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
+        self, prepared: PreparedMap, request: Request, method: Method, dtype: Number
     ) -> None:
         super().__init__(prepared, request, method, dtype)
-        self.together = min(self.together, LANES)
+        self.together = LANES
+        self.worker_bytes = prepared.n * (dtype.itemsize + 1 + LANES * dtype.itemsize)
+        # (and the vertices on paths to targets)
+        self.worker_bytes += (1 + 2 * LANES) * prepared.n * INDEX.itemsize
         self.by_head = arcs_by_head(prepared.graph.without_closed_arcs(), dtype)
 
     def _select(self, prepared: PreparedMap) -> tuple[Selection, NDArray[np.int64]]:
         assert self.request.targets is not None
         return self._select_all(prepared), self.request.targets
-
-    @property
-    def worker_bytes(self) -> int:
-        """Bytes of a worker's scratch, and of the vertices on paths to targets."""
-        return super().worker_bytes + (1 + 2 * self.together) * self.graph.n * INDEX.itemsize
 
     def lease(self) -> tuple[NDArray[Any], ...]:
         """Return scratch for a worker, and room for predecessors and paths."""
@@ -461,24 +407,10 @@ class _LanePaths(_LaneRows):
         *swept, predecessors, vertices, tails = scratch
         self.sweep(rows, *swept)
         counts, block = np.empty(len(rows), INT64), swept[-1]
-        size = branches_kernel(
-            tuple(self.by_head), self.columns, block, self.unseen, predecessors, counts, vertices,
-            tails,
-        )  # fmt: skip
+        blocked = self.columns, block, self.unseen, predecessors
+        size = branches_kernel(tuple(self.by_head), *blocked, counts, vertices, tails)
         branches = Entries(counts, vertices[:size].copy(), None, tails[:size].copy())
         self.form.take(SweptLanes(rows, block, 0, self.bound, self.columns, branches))
-
-
-@njit
-def _have_one_top(first, ends, left_out):
-    """Return whether a single rank has no arc to a higher one, without ranks that are left out."""
-    tops = 0
-    for rank in range(left_out.size):
-        is_top = not left_out[rank]
-        for arc in range(first[rank], first[rank + 1]):
-            is_top &= left_out[ends[arc]]
-        tops += is_top
-    return tops == 1
 
 
 # ---- results that stand in lanes
@@ -518,7 +450,7 @@ def _reached_kernel(block, start, bound, places, vertices, distances):
 
 @njit
 def _reduce_kernel(block, start, places, bound, least, counts, greatest, upper, lower):
-    """Return of every lane the count, greatest (or `least`) and sum of the distances.
+    """Write the count, greatest (or `least`) and sum of the reached distances of every lane.
 
     Sums go to `lower`, or their upper and lower 32 bits to both, where `upper` is not None; nowhere
     if `lower` is None. A loop each, so that the compiler sees which arrays do not overlap.
@@ -560,6 +492,7 @@ def _weigh_kernel(block, start, places, bound, weights, upper, lower):
                     upper[column, lane] += high if row[lane] <= bound else zero
 
 
+@dataclass
 class SweptLanes:
     """Solved rows as lanes side by side, in the interface of `sssp.engine.outputs.FinishedRows`.
 
@@ -579,29 +512,27 @@ class SweptLanes:
         The vertices on the paths to them, with their predecessors.
     """
 
-    origin: NDArray[np.int32] | None = None
-    walks: Walks | None = None
+    origin: ClassVar[NDArray[np.int32] | None] = None
+    walks: ClassVar[Walks | None] = None
+    rows: range
+    block: NDArray[Any]
+    start: int
+    bound: Any
+    columns: NDArray[np.int64]
+    branches: Entries | None = None
 
-    def __init__(
-        self,
-        rows: range,
-        block: NDArray[Any],
-        start: int,
-        bound: Any,
-        columns: NDArray[np.int64],
-        branches: Entries | None = None,
-    ) -> None:
-        self.rows, self._block, self._start = rows, block, start
-        self._bound, self._columns, self._branches = bound, columns, branches
+    @property
+    def _lanes(self) -> tuple[Any, ...]:
+        """The first arguments of kernels."""
+        return self.block, self.start, self.columns, self.bound
 
     def copy_distances(self, out: NDArray[Any]) -> None:
         """Write the columns that the request wants."""
-        if np.may_share_memory(out, self._block):
+        if np.may_share_memory(out, self.block):
             return  # swept in place
-        in_place = out.dtype == self._block.dtype and out.flags.c_contiguous
-        found = out if in_place else np.empty(out.shape, self._block.dtype)
-        unseen = unreached(found.dtype)
-        _gather_kernel(self._block, self._start, self._columns, self._bound, unseen, found)
+        in_place = out.dtype == self.block.dtype and out.flags.c_contiguous
+        found = out if in_place else np.empty(out.shape, self.block.dtype)
+        _gather_kernel(*self._lanes, unreached(found.dtype), found)
         if not in_place:
             convert_into(found, out)
 
@@ -611,44 +542,40 @@ class SweptLanes:
 
     def paths(self) -> Entries:
         """Return the vertices on the paths to the targets with their predecessors."""
-        assert self._branches is not None
-        return self._branches
+        assert self.branches is not None
+        return self.branches
 
     def list_reached(self, *, tails: bool) -> Entries:
         """Return the reached vertices with their distances."""
         assert not tails
-        counts, dtype = self._numbers["one", "sum"], self._block.dtype
+        counts, dtype = self._numbers["one", "sum"], self.block.dtype
         ends = np.cumsum(counts)
         vertices, distances = np.empty(ends[-1], INDEX), np.empty(ends[-1], dtype)
-        _reached_kernel(self._block, self._start, self._bound, ends - counts, vertices, distances)
+        lanes = self.block, self.start, self.bound
+        _reached_kernel(*lanes, ends - counts, vertices, distances)
         return Entries(counts, vertices, distances, None)
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
         """Return the result of a step for each row."""
         weights = step.vertex_weights
-        if not step.is_exact(self._block.dtype):
-            return ordered_sums_of_lanes(
-                self._block, self._start, len(self.rows), self._columns, self._bound, weights,
-                step.decay,
-            )  # fmt: skip
+        if not step.is_exact(self.block.dtype):
+            among = len(self.rows), self.columns, self.bound, weights
+            return ordered_sums_of_lanes(self.block, self.start, *among, step.decay)
         if weights is None:
             return self._numbers[step.number, step.combine]
         upper, lower = np.zeros((2, step.columns, len(self.rows)), INT64)
-        _weigh_kernel(self._block, self._start, self._columns, self._bound, weights, upper, lower)
+        _weigh_kernel(*self._lanes, weights, upper, lower)
         return np.stack((upper.T, lower.T), axis=2)
 
     @cached_property
     def _numbers(self) -> dict[tuple[str, str], NDArray[Any]]:
         """Return the results of unweighted steps in one pass; no float sums (order matters)."""
-        dtype, lanes = self._block.dtype, len(self.rows)
-        floats = dtype.kind == "f"
-        least = least_number(dtype)
+        dtype, lanes = self.block.dtype, len(self.rows)
+        floats, least = dtype.kind == "f", least_number(dtype)
         counts, greatest = np.zeros(lanes, dtype), np.full(lanes, least, dtype)
         upper, lower = np.zeros((2, lanes), INT64)
-        _reduce_kernel(
-            self._block, self._start, self._columns, self._bound, dtype.type(least), counts,
-            greatest, None if floats or dtype == INT32 else upper, None if floats else lower,
-        )  # fmt: skip
+        halves = None if floats or dtype == INT32 else upper, None if floats else lower
+        _reduce_kernel(*self._lanes, dtype.type(least), counts, greatest, *halves)
         if not floats:
             greatest = np.where(counts > 0, greatest.astype(INT64), least_number(INT64))
         sums = np.stack((upper, lower), axis=1)[:, np.newaxis]

@@ -13,7 +13,7 @@ themselves: the path of a vertex is followed up to where that of the next one jo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +25,10 @@ from sssp.engine.narrow import convert_into, narrow
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Request
 from sssp.engine.workers import ordered_map
-from sssp.kernels.dtypes import INDEX, INT64, infinity, unreached
+from sssp.kernels.dtypes import INDEX, INT64, Number, infinity, unreached
 from sssp.kernels.jit import njit, njit_vectorized
 from sssp.methods import Method
-
-if TYPE_CHECKING:
-    from sssp.order.prepared_map import PreparedMap
+from sssp.order.prepared_map import PreparedMap
 
 #: bytes of the labels of a piece of work, and trips of one at most
 LABEL_BYTES, MOST_TRIPS = 64 << 20, 1 << 15
@@ -133,9 +131,7 @@ def _labels_kernel(ranks, parent, depth, arcs, inf, block, path, labels):
                 rank = np.int64(parent[rank])
 
 
-def solve_trips(
-    hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
-) -> Answer:
+def solve_trips(hierarchy: PreparedMap, request: Request, method: Method, dtype: Number) -> Answer:
     """Find the distances of trips, grouped by source, or the entries of a table.
 
     O(arcs to ancestors) time per source and target, `LANES` at a time, and O(depth) a trip.
@@ -149,9 +145,8 @@ def solve_trips(
     structure, metric, inf = hierarchy._structure, hierarchy._layered(dtype), infinity(dtype)
     sources, targets = structure.rank[source_of], structure.rank[vertices]
     found: NDArray[Any] = np.empty(targets.size, dtype)
-    labels, parts = hierarchy._trip_labels(dtype), {"the trips": found.nbytes}
-    parts["the trips"] += request.reserved_bytes
-    piece, each = MOST_MET, 0
+    labels, piece, each = hierarchy._trip_labels(dtype), MOST_MET, 0
+    parts = {"the trips": found.nbytes + request.reserved_bytes}
     if labels is None:
         label_bytes = 2 * structure.height * dtype.itemsize
         piece = int(max(LANES, min(MOST_TRIPS, LABEL_BYTES // max(label_bytes, 1))))
@@ -179,10 +174,10 @@ def solve_trips(
             firsts = labels.first[ends[0]], labels.first[ends[1]]
             meet_kernel(*ends, *firsts, *tree, labels.up, labels.down, *bounds, found[part])
             return part.stop - low
-        n = hierarchy.n
         try:  # (another thread may take the last one)
             scratch = spare.pop()
         except IndexError:
+            n = hierarchy.n
             scratch = lanes_memory(n, LANES, dtype), np.empty(n, INDEX)
         up_first, up = climb(ends[0], metric.up, scratch)
         down_first, down = climb(ends[1], metric.down, scratch)

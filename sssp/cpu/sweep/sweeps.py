@@ -3,9 +3,9 @@
 Delling, Goldberg, Nowatzyk and Werneck, "PHAST" (2011), on the elimination tree of Dibbelt,
 Strasser and Wagner (2016).
 
-A source climbs: whatever a way up leads to is an ancestor in the elimination tree, so its ways up
+A source climbs: all that a way up leads to is an ancestor in the elimination tree, so its ways up
 are found along one path of the tree, without a queue. Then all ranks are swept from the top: what
-is above a vertex is final when its turn comes, and its distance is the least over the arcs from
+is above a vertex is final when it is swept, and its distance is the least over the arcs from
 there, or what the source's climb brought. Both only add and compare along arrays that lie in order
 of rank.
 
@@ -27,7 +27,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.tree import reset
+from sssp.cpu.tree import grow, reset
+from sssp.kernels.dtypes import Number
 from sssp.kernels.jit import njit, njit_uncounted, njit_vectorized
 
 #: sources that are swept side by side: a cache line of int32
@@ -165,7 +166,7 @@ def sweep_within_kernel(
     """Sweep for one source, but only where distances do not exceed a bound.
 
     A subtree without the source, from whose root all chordal arcs lead up to ranks beyond the
-    bound, is passed over: whatever leads into it comes from those.
+    bound, is passed over: all that leads into it comes from those.
 
     Arguments
     ---------
@@ -313,22 +314,15 @@ def sweep_lanes_kernel(arcs, order, is_open, block, stride, groups, inf):
     stride, groups : uint64; the first `groups` rows of every place are swept
     """
     first, ends, weights, ranks, own_first, own_ends, own_weights = arcs
-    high = order.size
+    lanes, high = (is_open, block, stride, groups, inf), order.size
     for i in range(ranks.size):
         place = ranks.size - 1 - i
         rank = np.int64(ranks[place])
-        _sweep_lanes_kernel(
-            first[rank + 1 : high + 1], ends, weights, order[rank + 1 : high], is_open, block,
-            stride, groups, inf,
-        )  # fmt: skip
-        _sweep_lanes_kernel(
-            own_first[place : place + 2], own_ends, own_weights, order[rank : rank + 1], is_open,
-            block, stride, groups, inf,
-        )  # fmt: skip
+        below, own = first[rank + 1 : high + 1], own_first[place : place + 2]
+        _sweep_lanes_kernel(below, ends, weights, order[rank + 1 : high], *lanes)
+        _sweep_lanes_kernel(own, own_ends, own_weights, order[rank : rank + 1], *lanes)
         high = rank
-    _sweep_lanes_kernel(
-        first[: high + 1], ends, weights, order[:high], is_open, block, stride, groups, inf
-    )
+    _sweep_lanes_kernel(first[: high + 1], ends, weights, order[:high], *lanes)
 
 
 @njit
@@ -342,7 +336,7 @@ def cut_kernel(block, start, end, greatest, unseen):
 
 @njit
 def shift_kernel(block, start, heights, source_heights, unseen):
-    """Undo potentials: add each vertex's, subtract that of each lane's source."""
+    """Convert distances between potentials to those of the graph, for some lanes."""
     number = block.dtype.type
     for place in range(block.shape[0]):
         for i in range(source_heights.size):
@@ -351,7 +345,7 @@ def shift_kernel(block, start, heights, source_heights, unseen):
                 block[place, start + i] = number(distance + heights[place] - source_heights[i])
 
 
-def lanes_memory(places: int, lanes: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+def lanes_memory(places: int, lanes: int, dtype: Number) -> NDArray[Any]:
     """Return a matrix whose groups of lanes begin at cache lines."""
     size, line = places * lanes * dtype.itemsize, LANES * dtype.itemsize
     flat = np.empty(size + line, np.uint8)
@@ -506,10 +500,8 @@ def trips_kernel(
         )  # fmt: skip
         counters[1, i], found = looked_at, np.int64(count)
         for trip in range(low, high):
-            if size + found > vertices.size:
-                bigger = np.empty(2 * (size + found), np.int32)
-                bigger[:size] = vertices[:size]
-                vertices = bigger
+            while size + found > vertices.size:
+                vertices = grow(vertices)
             vertex = np.int64(targets[trip])
             distances[trip] = row[vertex]
             first = size

@@ -10,7 +10,7 @@ of its arcs, each with the arc's weight added.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from sssp.engine.memory import check_memory
 from sssp.engine.threads import default_threads
 from sssp.engine.workers import ordered_map
-from sssp.kernels.dtypes import INT64, infinity
+from sssp.graph.csr import offsets
+from sssp.kernels.dtypes import INT64, Number, infinity
 from sssp.kernels.jit import njit
-
-if TYPE_CHECKING:
-    from sssp.order.structure import Structure
+from sssp.order.structure import Structure
 
 
 class TripLabels(NamedTuple):
@@ -112,9 +111,7 @@ def meet_kernel(
         distances[i] = least if least <= bound else unseen
 
 
-def make_labels(
-    structure: Structure, metric: Any, dtype: np.dtype[Any], memory_limit: int
-) -> TripLabels:
+def make_labels(structure: Structure, metric: Any, dtype: Number, memory_limit: int) -> TripLabels:
     """Compute the labels of all vertices; O(arcs * depth) time.
 
     Raises
@@ -122,8 +119,7 @@ def make_labels(
     DeviceError
         They take more memory than they may.
     """
-    first = np.zeros(structure.depth.size + 1, INT64)
-    np.cumsum(structure.depth.astype(INT64) + 1, out=first[1:])
+    first = offsets(structure.depth.astype(INT64) + 1)
     size = int(first[-1])
     parts = {"labels to ancestors and from them": 2 * size * dtype.itemsize + first.nbytes}
     check_memory(parts, memory_limit, "cpu", "")

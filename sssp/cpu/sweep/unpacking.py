@@ -8,27 +8,18 @@ so one pass from the top hands on all flows.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.sweep.customization import find_basic
+from sssp.cpu.sweep.customization import Customization, arcs_of
+from sssp.kernels.dtypes import INDEX, Number
 from sssp.kernels.jit import njit
+from sssp.order.prepared_map import PreparedMap
 from sssp.order.structure import NO_SLOT, Structure
 
-if TYPE_CHECKING:
-    from sssp.order.prepared_map import PreparedMap
-
 ONE, TWO = np.uint64(1), np.uint64(2)
-
-
-@njit
-def _street_kernel(slots, street_of):
-    """Write the graph's arc of every directed chordal arc; `street_of` is -1 on entry."""
-    for arc in range(slots.size):
-        if slots[arc] != NO_SLOT:
-            street_of[slots[arc]] = arc
 
 
 @njit
@@ -114,12 +105,12 @@ def _values_kernel(street_of, sides, flow, arc_values, values):
 
 def street_of_slots(structure: Structure, slots: NDArray[np.uint32]) -> NDArray[np.int32]:
     """Return the graph's arc of every directed chordal arc, -1 for none."""
-    street_of = np.full(2 * structure.upper.size, -1, np.int32)
-    _street_kernel(slots, street_of)
+    street_of, arcs = np.full(2 * structure.upper.size, -1, INDEX), np.flatnonzero(slots != NO_SLOT)
+    street_of[slots[arcs]] = arcs
     return street_of
 
 
-def _basic_weights(prepared: PreparedMap, dtype: np.dtype[Any], threads: int) -> NDArray[Any]:
+def _basic_weights(prepared: PreparedMap, dtype: Number, threads: int) -> NDArray[Any]:
     """Return a copy of a version's basic weights, shape (2 c,), not reduced by potentials."""
     layered, structure = prepared._layered(dtype), prepared._structure
     whole, layer = layered.base.whole, layered.layer
@@ -129,15 +120,15 @@ def _basic_weights(prepared: PreparedMap, dtype: np.dtype[Any], threads: int) ->
                 basic: NDArray[Any] = whole.basic.copy()
                 _lay_on_kernel(layer.ranks, structure.first, layer.weights[0], basic)
                 return basic
-    graph = prepared.graph
-    signed = prepared._weight_range.least < 0
-    weights = graph.weights_as(dtype)
-    return find_basic(structure, prepared._slots, weights, dtype, threads, signed=signed)
+    weights = prepared.graph.weights_as(dtype)
+    work = Customization(structure, prepared._slots, weights, dtype, threads)
+    work.find_basic(prepared._weight_range.least < 0)
+    return work.weights
 
 
 def unpack(
     version: PreparedMap,
-    dtype: np.dtype[Any],
+    dtype: Number,
     street_of: NDArray[np.int32],
     flow: NDArray[np.float64],
     threads: int,
@@ -161,10 +152,7 @@ def unpack(
     structure, weights = version._structure, version.graph.weights_as(dtype)
     basic = _basic_weights(version, dtype, threads)
     on_arc, n = np.zeros(weights.size), structure.order.size
-    arcs = (
-        structure.first.view(np.uint64), structure.upper.view(np.uint32),
-        structure.lower_first, structure.lower, structure.lower_rest,
-    )  # fmt: skip
+    arcs = arcs_of(structure)
 
     def hand_on(low: int, high: int, scratch: NDArray[np.uint32]) -> None:
         _unpack_kernel(low, high, *arcs, basic, street_of, weights, flow, on_arc, sides, *scratch)
@@ -182,7 +170,7 @@ def sum_over_shortcuts(
     flow: NDArray[np.float64],
     arc_values: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """For each chordal arc with flow, sum each row of `arc_values` over the arcs it stands for."""
+    """Sum each row of `arc_values` over the arcs that every chordal arc with flow stands for."""
     values = np.zeros((len(arc_values), flow.size))
     for own, sums in zip(arc_values, values, strict=True):
         _values_kernel(street_of, sides, flow, own, sums)

@@ -1,13 +1,14 @@
 """Thread numbers and barriers for one row: by one block, or by the whole grid.
 
-What threads count in one turn, they read in the next, and the turn after that must find zero. With
-three slots the one that is cleared is read by nobody and counted in by nobody, so that a turn takes
-one barrier.
+Threads read in one step what they counted in the step before, and the step after that must find
+zero. With three slots no thread reads, or counts in, the slot that is being cleared, so that a step
+takes one barrier.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections import namedtuple
+from typing import Any
 
 from numba import uint32
 
@@ -15,7 +16,7 @@ from sssp.cuda.availability import SIMULATOR, cuda
 from sssp.cuda.compiler import inline
 
 
-class Worker(NamedTuple):
+class Worker(namedtuple("Worker", "row thread threads block blocks")):
     """A thread's number among all threads that work on its row; all fields uint32.
 
     Attributes
@@ -26,12 +27,6 @@ class Worker(NamedTuple):
     block, blocks : uint32
         The number of its block among those that work on the row, and how many do.
     """
-
-    row: Any
-    thread: Any
-    threads: Any
-    block: Any
-    blocks: Any
 
 
 def worker_of(*, together: bool) -> Any:
@@ -76,35 +71,31 @@ def blocks_at_once(per_multiprocessor: int = 1) -> int:
 SLOTS = 3
 
 
-class Slots(NamedTuple):
-    """Three positions in an array that change roles every turn: now, next, and to be cleared.
+class Slots(namedtuple("Slots", "now after before")):
+    """Three positions in an array that change roles every step: now, next, and to be cleared.
 
     Attributes
     ----------
     now : uint32
-        What the last turn left: only read.
+        What the last step left: only read.
     after : uint32
-        What the next turn will read: filled.
+        What the next step will read: filled.
     before : uint32
-        What the last turn read: cleared, to be filled in the next turn.
+        What the last step read: cleared, to be filled in the next step.
     """
-
-    now: Any
-    after: Any
-    before: Any
 
 
 @inline
-def slots_of(turn, first):
-    """Return the slots of a turn by its number; the three positions start at `first`."""
+def slots_of(step, first):
+    """Return the slots of a step by its number; the three positions start at `first`."""
     return Slots(
-        uint32(first + turn % SLOTS),
-        uint32(first + (turn + 1) % SLOTS),
-        uint32(first + (turn + 2) % SLOTS),
+        uint32(first + step % SLOTS),
+        uint32(first + (step + 1) % SLOTS),
+        uint32(first + (step + 2) % SLOTS),
     )
 
 
 @inline
 def rotate(slots):
-    """Return the slots of the next turn."""
+    """Return the slots of the next step."""
     return Slots(slots.after, slots.before, slots.now)

@@ -127,18 +127,9 @@ else:
 
     @intrinsic
     def add_common_bits(
-        typing_context: Any,
-        c0: Any,
-        c1: Any,
-        c2: Any,
-        c3: Any,
-        a0: Any,
-        a1: Any,
-        a2: Any,
-        a3: Any,
-        b0: Any,
-        b1: Any,
-    ) -> Any:
+        typing_context: Any, c0: Any, c1: Any, c2: Any, c3: Any, a0: Any, a1: Any, a2: Any, a3: Any,
+        b0: Any, b1: Any,
+    ) -> Any:  # fmt: skip
         """Count common bits as `add_common_bits_twin` does, on tensor cores (BMMA, 8.0 to 9.0)."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -30,17 +30,8 @@ from numba import int32, uint8, uint32, uint64
 
 from sssp.cuda.availability import cuda
 from sssp.cuda.compiler import kernel, launch, part
+from sssp.cuda.device import ptx
 from sssp.cuda.device.grid import barrier_of, blocks_at_once
-from sssp.cuda.device.ptx import (
-    add_common_bits,
-    four_tiles,
-    least_halves,
-    read_four,
-    start_copy,
-    wait_for_copies,
-    wait_for_group,
-    write_four,
-)
 from sssp.cuda.device.warp import WARP
 from sssp.cuda.pool import device_array, fill
 from sssp.engine.progress import progress_bar
@@ -123,14 +114,14 @@ def _transpose(reach, pitch, first, depth, panel, panel_pitch):
 @part
 def _multiply_eight(shared, a_own, b_at, counts, first):
     """Add the products of four tiles of A and eight columns of B to the counts from `first` on."""
-    b0, b1, b2, b3 = four_tiles(shared, b_at)
+    b0, b1, b2, b3 = ptx.four_tiles(shared, b_at)
     for m in range(4):
         at, a = m * 32 + first, 8 * m
         c0, c1, c2, c3 = counts[at], counts[at + 1], counts[at + 2], counts[at + 3]
-        c0, c1, c2, c3 = add_common_bits(
+        c0, c1, c2, c3 = ptx.add_common_bits(
             c0, c1, c2, c3, a_own[a], a_own[a + 1], a_own[a + 2], a_own[a + 3], b0, b1
         )
-        c0, c1, c2, c3 = add_common_bits(
+        c0, c1, c2, c3 = ptx.add_common_bits(
             c0, c1, c2, c3, a_own[a + 4], a_own[a + 5], a_own[a + 6], a_own[a + 7], b2, b3
         )
         counts[at], counts[at + 1], counts[at + 2], counts[at + 3] = c0, c1, c2, c3
@@ -143,7 +134,7 @@ def _byte_of(counts, at):
     for t in range(4):
         # (16 bits are enough for a count)
         two = uint32(counts[at + 4 * t] | (counts[at + 4 * t + 1] << uint32(16)))
-        found = uint32(found | (least_halves(two, uint32(0x10001)) << uint32(2 * t)))
+        found = uint32(found | (ptx.least_halves(two, uint32(0x10001)) << uint32(2 * t)))
     return uint8(uint32(found | (found >> uint32(15))))
 
 
@@ -189,7 +180,7 @@ def _take_over(own, a_start, out_start, own_pitch, other, other_at, other_pitch,
         for p in range(COLUMNS // 64):
             there = uint32(line + 64 * p)
             start = uint64(other_at + uint64(there) * uint64(other_pitch))
-            start_copy(
+            ptx.start_copy(
                 shared, uint32(s * B_WORDS + there * WORDS + b_quarter),
                 other, uint64(start + uint64(s * WORDS + quarter)),
             )  # fmt: skip
@@ -200,7 +191,7 @@ def _take_over(own, a_start, out_start, own_pitch, other, other_at, other_pitch,
     a_to = uint32(a_base + a_line * WORDS + a_quarter)
     for p in range(2):
         place = uint64(next_row + uint64(p) * quarter_tile)
-        start_copy(shared, uint32(a_to + 32 * p * WORDS), own, place)
+        ptx.start_copy(shared, uint32(a_to + 32 * p * WORDS), own, place)
     out_row = uint64(
         out_start + uint64(group * 64 + member // 2) * uint64(own_pitch) + uint64(member % 2 * 4)
     )
@@ -208,11 +199,11 @@ def _take_over(own, a_start, out_start, own_pitch, other, other_at, other_pitch,
         counts[i] = uint32(0)
     changed = False
     next_slice, now_slice, side, step = uint32(0), uint32(0), uint32(0), uint32(0)
-    wait_for_copies()
+    ptx.wait_for_copies()
     cuda.syncthreads()
     while step < steps:
-        wait_for_copies()
-        wait_for_group(uint32(group + 1), uint32(GROUP))
+        ptx.wait_for_copies()
+        ptx.wait_for_group(uint32(group + 1), uint32(GROUP))
         step = uint32(step + 1)
         if step < steps:
             next_slice = uint32(next_slice + 1)
@@ -222,12 +213,12 @@ def _take_over(own, a_start, out_start, own_pitch, other, other_at, other_pitch,
             to = uint32(a_to + (side ^ uint32(1)) * A_WORDS)
             for p in range(2):
                 place = uint64(next_row + uint64(next_slice * WORDS) + uint64(p) * quarter_tile)
-                start_copy(shared, uint32(to + 32 * p * WORDS), own, place)
+                ptx.start_copy(shared, uint32(to + 32 * p * WORDS), own, place)
         a_at = uint32(a_from + side * A_WORDS)
         for m in range(4):
             at, a = uint32(a_at + m * 16 * WORDS), 8 * m
-            w0, w1, w2, w3 = four_tiles(shared, at)
-            w4, w5, w6, w7 = four_tiles(shared, uint32(at ^ uint32(8)))
+            w0, w1, w2, w3 = ptx.four_tiles(shared, at)
+            w4, w5, w6, w7 = ptx.four_tiles(shared, uint32(at ^ uint32(8)))
             a_own[a], a_own[a + 1], a_own[a + 2], a_own[a + 3] = w0, w1, w2, w3
             a_own[a + 4], a_own[a + 5], a_own[a + 6], a_own[a + 7] = w4, w5, w6, w7
         b_at = uint32(b_from + now_slice * B_WORDS)
@@ -238,7 +229,7 @@ def _take_over(own, a_start, out_start, own_pitch, other, other_at, other_pitch,
         now_slice = uint32(now_slice + 1)
         if now_slice == slices:
             now_slice = uint32(0)
-            before0, before1, before2, before3 = read_four(own, out_row)
+            before0, before1, before2, before3 = ptx.read_four(own, out_row)
             for m in range(4):
                 for h in range(2):
                     for w in range(2):
@@ -248,14 +239,14 @@ def _take_over(own, a_start, out_start, own_pitch, other, other_at, other_pitch,
                         found_bytes[at] = byte
             for i in range(128):
                 counts[i] = uint32(0)
-            wait_for_group(uint32(group + 1), uint32(GROUP))
+            ptx.wait_for_group(uint32(group + 1), uint32(GROUP))
             found_at = uint32(found_base // 4 + thread * 4)
             f0, f1 = shared[found_at], shared[uint32(found_at + 1)]
             f2, f3 = shared[uint32(found_at + 2)], shared[uint32(found_at + 3)]
             f0, f1 = uint32(f0 | before0), uint32(f1 | before1)
             f2, f3 = uint32(f2 | before2), uint32(f3 | before3)
             if f0 != before0 or f1 != before1 or f2 != before2 or f3 != before3:
-                write_four(own, out_row, f0, f1, f2, f3)
+                ptx.write_four(own, out_row, f0, f1, f2, f3)
                 changed = True
             out_row = uint64(out_row + tile_words)
     cuda.syncthreads()
@@ -373,12 +364,10 @@ def bytes_of_products(n: int) -> int:
 
 def _strip_of(columns: int, tiles: int, blocks: int) -> int:
     """Return the number of tiles in a job, so that all blocks are busy most of the time."""
-
-    def time(strip: int) -> float:
-        # (half a tile's time goes by at the start of a strip)
-        return -(-columns * -(-tiles // strip) // blocks) * (strip + 0.5)
-
-    return min(range(1, min(STRIP, tiles) + 1), key=time)
+    strips = np.arange(1, min(STRIP, tiles) + 1)
+    # (half a tile's time goes by at the start of a strip)
+    times = -(-columns * -(-tiles // strips) // blocks) * (strips + 0.5)
+    return int(strips[times.argmin()])
 
 
 class Products:

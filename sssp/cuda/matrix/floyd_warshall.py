@@ -236,10 +236,21 @@ def _make_tiles_kernel(
     return _tiles_kernel
 
 
-def launch_round(matrix: Matrix, first: int, tile: int) -> None:
-    """Queue the round of the diagonal block from vertex `first` on, one tile wide."""
-    _launch_close(matrix, first, tile)
-    _launch_tiles(matrix, first, tile, closes=False)
+def launch_round(matrix: Matrix, first: int, tile: int, *, closes: bool = False) -> None:
+    """Queue the round of the diagonal block from vertex `first` on, one tile wide.
+
+    `closes`: every round closes the block of the next one too.
+    """
+    dtype, with_tails = np.dtype(matrix.flat.dtype), matrix.tails is not None
+    arrays = matrix.flat, matrix.any_tails, np.uint32(matrix.n), np.uint32(first)
+    if first == 0 or not closes:
+        close = _make_close_kernel(dtype, tile, with_tails=with_tails)
+        close[matrix.count, THREADS, matrix.stream](*arrays, matrix.flags)
+    others, count = -(-matrix.n // tile) - 1, matrix.count
+    if others:
+        tiles = _make_tiles_kernel(dtype, tile, with_tails=with_tails, closes=closes)
+        for phase, grid in ((CROSS, (others, 2, count)), (OTHERS, (others, others, count))):
+            tiles[grid, THREADS, matrix.stream](*arrays, np.uint32(phase), matrix.flags)
 
 
 def launch_rounds(matrix: Matrix) -> None:
@@ -248,30 +259,8 @@ def launch_rounds(matrix: Matrix) -> None:
     Of one matrix small tiles leave fewer multiprocessors idle; several have enough of any.
     """
     tile = SMALL_TILE if matrix.count == 1 else tile_side(np.dtype(matrix.flat.dtype))
-    _launch_close(matrix, 0, tile)
     for first in range(0, matrix.n, tile):
-        _launch_tiles(matrix, first, tile, closes=True)
-
-
-def _launch_close(matrix: Matrix, first: int, tile: int) -> None:
-    with_tails = matrix.tails is not None
-    close = _make_close_kernel(np.dtype(matrix.flat.dtype), tile, with_tails=with_tails)
-    close[matrix.count, THREADS, matrix.stream](
-        matrix.flat, matrix.any_tails, np.uint32(matrix.n), np.uint32(first), matrix.flags
-    )
-
-
-def _launch_tiles(matrix: Matrix, first: int, tile: int, *, closes: bool) -> None:
-    others, count = -(-matrix.n // tile) - 1, matrix.count
-    if not others:
-        return
-    dtype, with_tails = np.dtype(matrix.flat.dtype), matrix.tails is not None
-    tiles = _make_tiles_kernel(dtype, tile, with_tails=with_tails, closes=closes)
-    for phase, grid in ((CROSS, (others, 2, count)), (OTHERS, (others, others, count))):
-        tiles[grid, THREADS, matrix.stream](
-            matrix.flat, matrix.any_tails, np.uint32(matrix.n), np.uint32(first), np.uint32(phase),
-            matrix.flags,
-        )  # fmt: skip
+        launch_round(matrix, first, tile, closes=True)
 
 
 def solve(
@@ -303,13 +292,11 @@ def solve(
 
     def close(matrix: Matrix) -> tuple[Matrix, int]:
         n, dtype = matrix.n, np.dtype(matrix.flat.dtype)
-        tile = (
-            SHORT_TILE if dtype == SHORT else tile_side(dtype, with_tails=matrix.tails is not None)
-        )
-        looked = 0
+        short, looked = dtype == SHORT, 0
+        tile = SHORT_TILE if short else tile_side(dtype, with_tails=matrix.tails is not None)
         with progress_bar(n, request.progress, "vertex") as advance:
             for first in range(0, n, tile):
-                if dtype == SHORT:
+                if short:
                     launch_short_round(matrix, first)
                 else:
                     launch_round(matrix, first, tile)

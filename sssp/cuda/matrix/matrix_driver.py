@@ -189,36 +189,29 @@ class Matrix:
     def of(cls, request: MatrixRequest, dtype: np.dtype[Any], number: int) -> Matrix:
         """Return the initial matrix of a request; flag a negative diagonal entry."""
         matrix = cls(request.n, dtype, cuda.stream(), with_tails=request.carries_tails(dtype))
+        n, flat, stream = matrix.n, matrix.flat, matrix.stream
         if request.stream is not None:
-            after(request.stream, [matrix.stream])
-        fill(matrix.flags, INDEX.type(0), matrix.stream)
-        fill(matrix.flat, infinity(dtype), matrix.stream)
-        if not isinstance(request.source, Graph):
-            matrix._travel(request)
-        else:
+            after(request.stream, [stream])
+        fill(matrix.flags, INDEX.type(0), stream)
+        fill(flat, infinity(dtype), stream)
+        if isinstance(request.source, Graph):
             kind = INT32 if dtype == SHORT else dtype
             arcs = device_graph(request.source, number).arcs(request.source, kind)
-            blocks = 1 if SIMULATOR else min(matrix.n, 1 << 16)
-            _scatter_kernel[blocks, 32, matrix.stream](*arcs, matrix.n, matrix.flat)
-        blocks = -(-matrix.n // THREADS)
-        _diagonal_kernel[blocks, THREADS, matrix.stream](matrix.flat, matrix.n, matrix.flags)
+            blocks = 1 if SIMULATOR else min(n, 1 << 16)
+            _scatter_kernel[blocks, 32, stream](*arcs, n, flat)
+        else:
+            step = max(1, TRAVELLING // (n * dtype.itemsize))
+            for first in range(0, request.n, step):
+                rows = range(first, min(first + step, request.n))
+                block = np.full((len(rows), n), infinity(dtype))
+                request.fill(block[:, : request.n], rows)
+                part = flat[first * n : rows.stop * n]
+                part.copy_to_device(upload(block.reshape(-1)), stream=stream)
+                stream.synchronize()
+        _diagonal_kernel[-(-n // THREADS), THREADS, stream](flat, n, matrix.flags)
         if matrix.tails is not None:
-            _first_tails_kernel[BLOCKS, THREADS, matrix.stream](
-                matrix.flat, matrix.n, infinity(dtype), matrix.tails
-            )
+            _first_tails_kernel[BLOCKS, THREADS, stream](flat, n, infinity(dtype), matrix.tails)
         return matrix
-
-    def _travel(self, request: MatrixRequest) -> None:
-        """Copy the rows of a request's dense matrix to the device, block by block."""
-        dtype, n = np.dtype(self.flat.dtype), self.n
-        step = max(1, TRAVELLING // (n * dtype.itemsize))
-        for first in range(0, request.n, step):
-            rows = range(first, min(first + step, request.n))
-            block = np.full((len(rows), n), infinity(dtype))
-            request.fill(block[:, : request.n], rows)
-            part = self.flat[first * n : rows.stop * n]
-            part.copy_to_device(upload(block.reshape(-1)), stream=self.stream)
-            self.stream.synchronize()
 
     def room(self) -> Matrix:
         """Return another matrix of this size, uninitialized, with the same flags."""
@@ -293,15 +286,16 @@ def solve_matrix(
     """
     number = device_number(request.device)
     with select(number):
-        if dtype == INT32 and _is_short(request, copies):
-            answer = solve_matrix(graph, request, SHORT, close, copies=copies)
+        limit, room = request.memory_limit, available_bytes(request.memory_limit)
+        # (in 16 bits first, where that is faster and fits)
+        if dtype == INT32 and request.short and has_short_arithmetic():
+            fits = _count_bytes(request, SHORT, copies) <= min(room, limit)
+            answer = solve_matrix(graph, request, SHORT, close, copies=copies) if fits else None
             if answer is not None:
                 return answer
-        parts = {
-            f"a matrix of {request.n:,} vertices in {dtype}": _count_bytes(request, dtype, copies)
-        }
-        room = available_bytes(request.memory_limit)
-        check_memory(parts, request.memory_limit, request.device, request.advice, room)
+        needed = _count_bytes(request, dtype, copies)
+        parts = {f"a matrix of {request.n:,} vertices in {dtype}": needed}
+        check_memory(parts, limit, request.device, request.advice, available_bytes(limit))
         if request.n == 0:
             nothing = (device_array(0, kind) for kind in (request.dtype or dtype, INDEX))
             distances, tails = (deliver(request, flat, (0, 0), number) for flat in nothing)
@@ -311,8 +305,12 @@ def solve_matrix(
         vertex = matrix.vertex(NEGATIVE)
         if vertex is not None:
             raise NegativeDiagonalError(vertex)
-        extremes = _settle(request, matrix)
-        if extremes is None:
+        least = matrix.partials(_least_kernel).min()
+        above = threshold(dtype, least)
+        if above is None:
+            return None
+        greatest = matrix.partials(_settle_kernel, dtype.type(above), unreached(dtype)).max()
+        if overflowed(dtype, above, greatest, request.heaviest):
             return None
         if dtype == SHORT:
             stays = request.dtype == INT16 and not request.predecessors
@@ -325,17 +323,9 @@ def solve_matrix(
             tails = deliver(request, matrix.tails, shape, number)
         elif request.predecessors:
             tails = _find_trees(graph, request, matrix, number)
-        flat = narrow_on_device(matrix.flat, request.dtype, matrix.stream, extremes)
+        flat = narrow_on_device(matrix.flat, request.dtype, matrix.stream, (least, greatest))
         distances = deliver(request, flat, shape, number)
         return Answer(distances, tails, stats={"rounds": np.full(request.n, rounds, np.int64)})
-
-
-def _is_short(request: MatrixRequest, copies: int) -> bool:
-    """Return whether to try a request in 16 bits (`SHORT`) on the current device."""
-    if not (request.short and has_short_arithmetic()):
-        return False
-    room = min(available_bytes(request.memory_limit), request.memory_limit)
-    return _count_bytes(request, SHORT, copies) <= room
 
 
 def _count_bytes(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> int:
@@ -347,19 +337,6 @@ def _count_bytes(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> i
         tails = INDEX.itemsize if request.output == "device" else 0
         trees = request.n * ROW_WORDS * INDEX.itemsize
     return request.bytes_of_matrices(dtype, copies) + entries * tails + trees
-
-
-def _settle(request: MatrixRequest, matrix: Matrix) -> tuple[Any, Any] | None:
-    """Write the public sentinel; return least and greatest distance, or None if too narrow."""
-    dtype = np.dtype(matrix.flat.dtype)
-    least = matrix.partials(_least_kernel).min()
-    above = threshold(dtype, least)
-    if above is None:
-        return None
-    greatest = matrix.partials(_settle_kernel, dtype.type(above), unreached(dtype)).max()
-    if overflowed(dtype, above, greatest, request.heaviest):
-        return None
-    return least, greatest
 
 
 def _broken_row(matrix: Matrix) -> int | None:

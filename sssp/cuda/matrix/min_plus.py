@@ -19,7 +19,8 @@ What makes it fast, by the machine code for compute capability 9.0:
   more than 2^31 entries at no cost.
 
 Edges cost nothing inside the loop: indices beyond the last row or column are drawn back onto it,
-and the last slice is moved back until it fits, for the minimum does not mind whom it sees twice.
+and the last slice is moved back until it fits, for an operand that comes twice does not change a
+minimum.
 
 In integers every operand lies between -INF and INF, so a sum never wraps
 (`sssp.engine.matrix_request`).

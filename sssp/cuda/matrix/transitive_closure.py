@@ -286,43 +286,6 @@ def pack_matrix(request: ClosureRequest) -> Any:
     return upload(host.reshape(-1))
 
 
-def _sweep_all(request: ClosureRequest, reach: Any, stream: Any) -> Any:
-    words = request.words
-    step = max(1, QUEUED // (request.n * words * TABLES))
-    with progress_bar(words, request.progress, "word") as advance:
-        for first in range(0, words, step):
-            part = range(first, min(first + step, words))
-            sweep(reach, request.n, part, stream)
-            stream.synchronize()
-            advance(len(part))
-    return reach
-
-
-def _square_all(request: ClosureRequest, reach: Any, stream: Any, *, early_stop: bool) -> Any:
-    after, changed = device_array(reach.size, np.uint64), device_array(1, INDEX)
-    with progress_bar(request.squarings, request.progress, "round") as advance:
-        for _ in range(request.squarings):
-            fill(changed, INDEX.type(0), stream)
-            square(reach, after, request.n, changed, stream)
-            reach, after = after, reach
-            if early_stop and not on_host(changed, stream)[0]:
-                break
-            advance(1)
-    return reach
-
-
-def _is_for_products(request: ClosureRequest, free: int) -> bool:
-    """Return whether products of bits are faster than the sweep, and fit into the memory.
-
-    They do from so many vertices on even where hardly a vertex reaches another.
-    """
-    if request.n < thresholds.PRODUCTS_VERTICES or not has_bit_products():
-        return False
-    from sssp.cuda.matrix.closure_products import bytes_of_products  # (the simulator cannot)
-
-    return bytes_of_products(request.n) <= free
-
-
 def close(request: ClosureRequest, method: ClosureByWarshall | ClosureBySquaring) -> Any:
     """Return the packed closure.
 
@@ -341,22 +304,45 @@ def close(request: ClosureRequest, method: ClosureByWarshall | ClosureBySquaring
     DeviceError
         The device cannot be used, or it needs more memory than the call may take.
     """
-    number = device_number(request.device)
-    squaring = isinstance(method, ClosureBySquaring)
+    number, n, words = device_number(request.device), request.n, request.words
     with select(number):
-        needed = request.n * request.words * 8 * (2 if squaring else 1)
+        needed = n * words * 8 * (2 if isinstance(method, ClosureBySquaring) else 1)
         free = available_bytes(request.memory_limit)
-        parts = {f"the closure of {request.n:,} vertices": needed}
+        parts = {f"the closure of {n:,} vertices": needed}
         check_memory(parts, request.memory_limit, request.device, request.advice, free)
         reach, stream = pack_matrix(request), cuda.stream()
         if request.stream is not None:
             after(request.stream, [stream])
-        if request.n and isinstance(method, ClosureBySquaring):
-            reach = _square_all(request, reach, stream, early_stop=method.early_stop)
-        elif _is_for_products(request, free - needed):
-            from sssp.cuda.matrix.closure_products import close_by_products
+        if n and isinstance(method, ClosureBySquaring):
+            other, changed = device_array(reach.size, np.uint64), device_array(1, INDEX)
+            with progress_bar(request.squarings, request.progress, "round") as advance:
+                for _ in range(request.squarings):
+                    fill(changed, INDEX.type(0), stream)
+                    square(reach, other, n, changed, stream)
+                    reach, other = other, reach
+                    if method.early_stop and not on_host(changed, stream)[0]:
+                        break
+                    advance(1)
+        elif n:
+            _close_by_rows(request, reach, stream, free - needed)
+        return deliver(request, reach, (n, words), number)
 
-            close_by_products(reach, request.n, stream, request.progress)
-        elif request.n:
-            reach = _sweep_all(request, reach, stream)
-        return deliver(request, reach, (request.n, request.words), number)
+
+def _close_by_rows(request: ClosureRequest, reach: Any, stream: Any, free: int) -> None:
+    """Close a matrix in place: by products of bits where they are faster, and fit, or the sweep."""
+    n, words = request.n, request.words
+    # products are faster from so many vertices on even where hardly a vertex reaches another
+    if n >= thresholds.PRODUCTS_VERTICES and has_bit_products():
+        # (which the simulator cannot import)
+        from sssp.cuda.matrix.closure_products import bytes_of_products, close_by_products
+
+        if bytes_of_products(n) <= free:
+            close_by_products(reach, n, stream, request.progress)
+            return
+    step = max(1, QUEUED // (n * words * TABLES))
+    with progress_bar(words, request.progress, "word") as advance:
+        for first in range(0, words, step):
+            part = range(first, min(first + step, words))
+            sweep(reach, n, part, stream)
+            stream.synchronize()
+            advance(len(part))

@@ -14,8 +14,8 @@ both the chain and the barriers are kept short:
   "Optimizing ordered graph algorithms with GraphIt", 2020). Only when a block has more than its
   pile holds, it puts all into a common pile, and the blocks meet at once to share it.
 - A distance and whether its vertex stands in the near pile are one word, so that one atomic
-  minimum lowers the distance and tells whether the vertex must be queued. In the far pile stands
-  who was first reached beyond the threshold, so that pile needs no mark.
+  minimum lowers the distance and tells whether the vertex must be queued. The far pile gets the
+  vertices that were first reached beyond the threshold, so that it needs no mark.
 - `GROUP` threads expand a vertex, each with one of its first arcs, which stand in a table of
   their own, found without ``indptr``.
 
@@ -24,8 +24,9 @@ No vertex is in a pile twice, so piles of n vertices are large enough for any gr
 
 from __future__ import annotations
 
+from collections import namedtuple
 from functools import cache
-from typing import Any, NamedTuple, no_type_check
+from typing import Any, no_type_check
 
 import numpy as np
 from numba import from_dtype, int32, int64, uint32, uint64
@@ -73,35 +74,30 @@ REGISTERS_TOGETHER, REGISTERS = 128, 64
 WIDE = 1 if SIMULATOR else 32
 #: parts of a head in the table: whether its tail has more arcs than the table holds; the vertex
 MORE, VERTEX = 0x80000000, 0x7FFFFFFF
-#: sizes of a block's piles: of the near ones, in turn by hop, and of the far one
+#: sizes of a block's piles: of the near ones, rotating by hop, and of the far one
 NEAR, FAR, OWN_SIZES = 0, 3, 4
-#: sizes of the common piles: of the near one, in turn by round, and of the far one, in turn by
+#: sizes of the common piles: of the near one, rotating by round, and of the far one, rotating by
 #: phase; then a status code, `CLIPPED` if a candidate above the bound was dropped
 COMMON_NEAR, COMMON_FAR, STATUS, COMMON_SIZES = 0, 3, 6, 8
 #: words of the counters
 EXPANDED, PHASES = 0, 1
 UNSIGNED = {4: uint32, 8: uint64}
 
-# what belongs together travels as a record, which the compiler takes apart; the arguments of a
-# kernel are plain, for the types in a record would be found out anew at every launch
+# device functions pass related values as records, which the compiler takes apart; kernels have
+# plain arguments, for the types in a record would be determined anew at every launch
 
 
-class Arcs(NamedTuple):
+class Arcs(namedtuple("Arcs", "indptr indices weights table")):
     """The graph: CSR arrays, and a table with the first arcs of every vertex."""
 
-    indptr: Any
-    indices: Any
-    weights: Any
-    table: Any
 
-
-class OwnPiles(NamedTuple):
+class OwnPiles(namedtuple("OwnPiles", "near far sizes places least")):
     """The piles of a block, in shared memory.
 
     Attributes
     ----------
     near : array, shape (2, NEAR_CAPACITY), uint32
-        In turn by hop: one is expanded while the other is filled.
+        Rotating by hop: one is expanded while the other is filled.
     far : array, shape (FAR_CAPACITY,), uint32
     sizes : array, shape (OWN_SIZES,), uint32
         One may be above its capacity: then the rest is in a common pile.
@@ -111,49 +107,29 @@ class OwnPiles(NamedTuple):
         Least word that the block has put into far piles in this round.
     """
 
-    near: Any
-    far: Any
-    sizes: Any
-    places: Any
-    least: Any
 
-
-class CommonPiles(NamedTuple):
+class CommonPiles(namedtuple("CommonPiles", "near far sizes least")):
     """The piles that all blocks of a row share, in global memory.
 
     Attributes
     ----------
     near, far : array, shape (rows, 2, n), uint32
-        In turn by round and by phase: one is read while the other is filled.
+        Rotating by round and by phase: one is read while the other is filled.
     sizes : array, shape (COMMON_SIZES,), uint32
     least : array, shape (SLOTS,), words
-        In turn by phase: least word in the far pile.
+        Rotating by phase: least word in the far pile.
     """
 
-    near: Any
-    far: Any
-    sizes: Any
-    least: Any
 
-
-class CommonPile(NamedTuple):
+class CommonPile(namedtuple("CommonPile", "entries sizes slot")):
     """A common pile that is being filled, and the position of its size."""
 
-    entries: Any
-    sizes: Any
-    slot: Any
 
-
-class Pile(NamedTuple):
+class Pile(namedtuple("Pile", "entries sizes slot common")):
     """A block's own pile that is being filled, and the common pile for its overflow."""
 
-    entries: Any
-    sizes: Any
-    slot: Any
-    common: Any
 
-
-class Queue(NamedTuple):
+class Queue(namedtuple("Queue", "size entries common shared")):
     """Near vertices that a block expands in a hop: its own pile, or its part of a common one.
 
     Attributes
@@ -165,34 +141,8 @@ class Queue(NamedTuple):
         Size of the common pile; 0 if the block's own counts.
     """
 
-    size: Any
-    entries: Any
-    common: Any
-    shared: Any
 
-
-class Entry(NamedTuple):
-    """A vertex taken from a queue.
-
-    Attributes
-    ----------
-    active : bool
-        Whether there is one.
-    vertex, head : uint32
-    weight : number
-        Head and weight are those of the arc in the table that is this thread's.
-    word : word
-        The vertex' own, for the first thread of a group.
-    """
-
-    active: Any
-    vertex: Any
-    head: Any
-    weight: Any
-    word: Any
-
-
-class Group(NamedTuple):
+class Group(namedtuple("Group", "member place first total leader")):
     """The threads that expand one vertex, and the calling thread's number among them.
 
     Attributes
@@ -205,14 +155,8 @@ class Group(NamedTuple):
         Lane of the first member.
     """
 
-    member: Any
-    place: Any
-    first: Any
-    total: Any
-    leader: Any
 
-
-class Block(NamedTuple):
+class Block(namedtuple("Block", "worker group arcs words own common")):
     """The arrays of a thread block, own and common.
 
     Attributes
@@ -227,22 +171,12 @@ class Block(NamedTuple):
     common : CommonPiles
     """
 
-    worker: Any
-    group: Any
-    arcs: Any
-    words: Any
-    own: Any
-    common: Any
 
-
-class Limits(NamedTuple):
+class Limits(namedtuple("Limits", "threshold bound")):
     """The greatest near distance (the threshold), and the greatest distance of interest."""
 
-    threshold: Any
-    bound: Any
 
-
-class Progress(NamedTuple):
+class Progress(namedtuple("Progress", "hop expanded slots least")):
     """The progress of a block: hops, expanded vertices, and the least distance put into a far pile.
 
     Attributes
@@ -250,29 +184,11 @@ class Progress(NamedTuple):
     hop, expanded : integers
         Hops that it made, and vertices that it expanded in them.
     slots : Slots
-        Of the sizes of its near piles, in turn by hop.
+        Of the sizes of its near piles, rotating by hop.
     least : number
         Least distance of a vertex that this thread has put into a far pile since the last hop of a
         round.
     """
-
-    hop: Any
-    expanded: Any
-    slots: Any
-    least: Any
-
-
-@inline
-def _group_of(worker):
-    """Return the group of a thread."""
-    thread = worker.thread
-    return Group(
-        uint32(thread & (GROUP - 1)),
-        uint32(thread >> GROUP_BITS),
-        uint32(thread // WARP * (WARP // GROUP)),
-        uint32(worker.threads >> GROUP_BITS),
-        int32(((thread & (WARP - 1)) >> GROUP_BITS) << GROUP_BITS),
-    )
 
 
 @inline
@@ -307,20 +223,6 @@ def _push(vertex, pile):
         common.entries[cuda.atomic.add(common.sizes, common.slot, uint32(1))] = vertex
 
 
-@part
-def _clear(worker, own, common, nothing):
-    """Empty all piles."""
-    thread = worker.thread
-    if worker.block == 0 and thread < COMMON_SIZES:
-        common.sizes[thread] = 0
-    if worker.block == 0 and thread < SLOTS:
-        common.least[thread] = nothing
-    if thread < OWN_SIZES:
-        own.sizes[thread] = 0
-    if thread == 0:
-        own.least[0] = nothing
-
-
 @inline
 def _move(worker, pile, size, place):
     """Copy the entries of a block's pile into the common pile from a position on."""
@@ -352,109 +254,69 @@ def _spill(block, near, far, phase, nothing):
         own.least[0] = nothing
 
 
-def _word_functions(dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return two device functions: number and queued flag to a word, and a word to its number.
+@cache
+def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -> Any:
+    """Return the kernel for a dtype.
 
-    Words are unsigned, order like the numbers, and hold the flag in the lowest bit: distances
-    leave one bit free. In the word of an unreached vertex all bits are set but, of an integer
-    dtype, the highest: then it has the same bits as what stands for an unreached distance.
+    Parameters
+    ----------
+    dtype : dtype
+    together : bool
+        Whether all blocks work on one row, or each on a row of its own.
+    barrier : device function, optional
+        In place of the one that `together` asks for: the type check cannot have a grid's.
     """
-    bits, number = bits_of(dtype), number_of(dtype)
-    unsigned = np.dtype(f"u{dtype.itemsize}").type if SIMULATOR else UNSIGNED[dtype.itemsize]
+    meet, worker_of_row = barrier or barrier_of(together=together), worker_of(together=together)
+    bits, number_from, number = bits_of(dtype), number_of(dtype), from_dtype(dtype)
+    zero, unseen, narrow = dtype.type(0), unreached(dtype), dtype.itemsize == 4
+    # (the simulator calculates with NumPy's numbers)
+    numpy_word = np.dtype(f"u{dtype.itemsize}").type
+    word_type = UNSIGNED[dtype.itemsize]
+    unsigned = numpy_word if SIMULATOR else word_type
+    # the word of an unreached vertex: all bits are set but, of an integer dtype, the highest, so
+    # that it has the same bits as the sentinel of distances
+    nothing = numpy_word(unseen if dtype.kind == "i" else np.iinfo(numpy_word).max)
+    one, popped = numpy_word(1), ~numpy_word(1)
+    unseen_bits = np.array(unseen, dtype).view(nothing.dtype)[()]
 
     @inline
     def word_of(value, queued):
+        """Return the word of a number and its queued flag.
+
+        Words are unsigned, order like the numbers, and hold the flag in the lowest bit: distances
+        leave one bit free.
+        """
         return unsigned((unsigned(bits(value)) << unsigned(1)) | unsigned(queued))
 
     @inline
     def value_of(word):
-        return number(unsigned(word >> unsigned(1)))
-
-    return word_of, value_of
-
-
-def _unreached_word(dtype: np.dtype[Any]) -> Any:
-    unsigned = np.dtype(f"u{dtype.itemsize}").type
-    return unsigned(unreached(dtype) if dtype.kind == "i" else np.iinfo(unsigned).max)
-
-
-def _arc_function(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that reads head and weight of an arc from the first-arcs table.
-
-    An arc is one word where both fit 64 bits, else two.
-    """
-    weight_of, narrow = number_of(dtype), dtype.itemsize == 4
+        """Return the number in a word."""
+        return number_from(unsigned(word >> unsigned(1)))
 
     @inline
     def arc_of(table, vertex, k):
+        """Return head and weight of an arc from the first-arcs table.
+
+        An arc is one word where both fit 64 bits, else two.
+        """
         place = uint64(vertex) * uint64(GROUP) + uint64(k)
         if narrow:
             arc = table[place]
-            return uint32(arc & uint64(0xFFFFFFFF)), weight_of(uint32(arc >> uint64(32)))
+            return uint32(arc & uint64(0xFFFFFFFF)), number_from(uint32(arc >> uint64(32)))
         first = place * uint64(2)
-        return uint32(table[first]), weight_of(table[first + uint64(1)])
-
-    return arc_of
-
-
-def _own_piles_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that allocates the piles of a block."""
-    word = UNSIGNED[dtype.itemsize]
-
-    @part
-    def own_piles():
-        return OwnPiles(
-            anchor_shared(cuda.shared.array((2, NEAR_CAPACITY), uint32)),
-            anchor_shared(cuda.shared.array(FAR_CAPACITY, uint32)),
-            anchor_shared(cuda.shared.array(OWN_SIZES, uint32)),
-            anchor_shared(cuda.shared.array(2, uint32)),
-            anchor_shared(cuda.shared.array(1, word)),
-        )
-
-    return own_piles
-
-
-def _common_piles_of(dtype: np.dtype[Any], *, together: bool) -> Any:
-    """Return a device function that makes the record of the common piles.
-
-    The sizes of a block that works alone are in its shared memory, for nobody else needs them.
-    """
-    word = UNSIGNED[dtype.itemsize]
+        return uint32(table[first]), number_from(table[first + uint64(1)])
 
     @inline
     def common_piles(row, near, far, sizes, least):
+        """Return the common piles of a row.
+
+        The sizes for a block that works alone are in its shared memory.
+        """
         if together:
             return CommonPiles(near, far, sizes[row], least[row])
         own_sizes = cuda.shared.array(COMMON_SIZES, uint32)
-        own_least = cuda.shared.array(SLOTS, word)
+        own_least = cuda.shared.array(SLOTS, word_type)
         return CommonPiles(near, far, own_sizes, own_least)
-
-    return common_piles
-
-
-def _seed_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that pushes the sources of a row to the first near pile."""
-    word_of = _word_functions(dtype)[0]
-    nothing, zero = _unreached_word(dtype), dtype.type(0)
-
-    @part
-    def seed(block, sources, first, last, near):
-        worker = block.worker
-        i = uint32(first + worker.block * worker.threads + worker.thread)
-        while i < last:
-            source = uint32(sources[i])
-            if cuda.atomic.min(block.words, source, word_of(zero, True)) == nothing:
-                _push(source, near)
-            i = uint32(i + worker.blocks * worker.threads)
-
-    return seed
-
-
-def _relax_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that relaxes an arc."""
-    word_of = _word_functions(dtype)[0]
-    nothing = _unreached_word(dtype)
-    one = type(nothing)(1)
 
     @inline
     def relax(head, candidate, words, limits, near, far, least):
@@ -476,17 +338,13 @@ def _relax_of(dtype: np.dtype[Any]) -> Any:
             _push(head, far)
         return min(least, candidate)
 
-    return relax
-
-
-def _take_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that takes a vertex from a queue."""
-    arc_of = _arc_function(dtype)
-    nothing, zero = _unreached_word(dtype), dtype.type(0)
-    popped = ~type(nothing)(1)
-
     @inline
     def take(i, queue, block):
+        """Return vertex `i` of a queue and the first arc for this thread.
+
+        Whether there is one, the vertex, head and weight of the arc, and for the first thread of a
+        group the vertex' word.
+        """
         worker, group = block.worker, block.group
         vertex, head, weight, word = uint32(0), uint32(0), zero, nothing
         active = i < queue.size
@@ -498,18 +356,11 @@ def _take_of(dtype: np.dtype[Any]) -> Any:
             head, weight = arc_of(block.arcs.table, vertex, group.member)
             if WARP < GROUP or group.member == 0:
                 word = cuda.atomic.and_(block.words, vertex, popped)
-        return Entry(active, vertex, head, weight, word)
-
-    return take
-
-
-def _relax_wide_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function: a warp relaxes the arcs of its high-degree vertices in turn."""
-    relax = _relax_of(dtype)
-    number = from_dtype(dtype)
+        return active, vertex, head, weight, word
 
     @part
     def relax_wide(block, wide, arc, last, length, limits, near, far, least):
+        """Relax the arcs of the high-degree vertices of a warp, with all its threads."""
         arcs = block.arcs
         waiting = ballot(wide and block.group.member == 0)
         while waiting != 0:
@@ -525,39 +376,31 @@ def _relax_wide_of(dtype: np.dtype[Any]) -> Any:
                 wide_arc = uint32(wide_arc + WARP)
         return least
 
-    return relax_wide
-
-
-def _relax_queue_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that relaxes the arcs of all vertices in a queue."""
-    number_of = _word_functions(dtype)[1]
-    take, relax, relax_wide = _take_of(dtype), _relax_of(dtype), _relax_wide_of(dtype)
-    number = from_dtype(dtype)
-
     @part
     def relax_queue(block, queue, limits, near, far, least):
+        """Relax the arcs of all vertices in a queue."""
         group, arcs, words = block.group, block.arcs, block.words
         i = group.place
         following = take(i, queue, block)
         first_of_warp = group.first
         while first_of_warp < queue.size:
             first_of_warp, i = uint32(first_of_warp + group.total), uint32(i + group.total)
-            entry = following
+            active, vertex, head, weight, word = following
             # before the next ones are asked for: what a word waits for, it waits for all of
-            length = from_lane(number_of(entry.word), group.leader)
+            length = from_lane(value_of(word), group.leader)
             # the next ones are on their way while these wait for their answers
             following = take(i, queue, block)
             wide = False
             arc, last = uint32(0), uint32(0)
-            if entry.active:
-                if entry.head & MORE != 0:
-                    arc, last = arcs.indptr[entry.vertex], arcs.indptr[uint32(entry.vertex + 1)]
+            if active:
+                if head & MORE != 0:
+                    arc, last = arcs.indptr[vertex], arcs.indptr[uint32(vertex + 1)]
                     wide = WARP > GROUP and last - arc > GROUP + WIDE
                     arc = uint32(arc + GROUP + group.member)
-                head = uint32(entry.head & VERTEX)
+                head = uint32(head & VERTEX)
                 # the table is padded with the vertex itself
-                if head != entry.vertex:
-                    candidate = number(length + entry.weight)
+                if head != vertex:
+                    candidate = number(length + weight)
                     least = relax(head, candidate, words, limits, near, far, least)
                 while not wide and arc < last:
                     candidate = number(length + arcs.weights[arc])
@@ -566,20 +409,12 @@ def _relax_queue_of(dtype: np.dtype[Any]) -> Any:
             least = relax_wide(block, wide, arc, last, length, limits, near, far, least)
         return least
 
-    return relax_queue
-
-
-def _expand_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that expands a block's near vertices hop by hop.
-
-    It stops when none is left, or more than the block can hold.
-    """
-    relax_queue = _relax_queue_of(dtype)
-    word_of = _word_functions(dtype)[0]
-    unseen, number = unreached(dtype), from_dtype(dtype)
-
     @part
     def expand(block, limits, entries, shared, surplus, far, progress):
+        """Expand the near vertices of a block hop by hop.
+
+        Stop when none is left, or more than the block can hold.
+        """
         worker, own = block.worker, block.own
         hop, expanded, slots, least = progress
         cuda.syncthreads()
@@ -605,19 +440,12 @@ def _expand_of(dtype: np.dtype[Any]) -> Any:
         cuda.syncthreads()
         return Progress(hop, expanded, slots, least)
 
-    return expand
-
-
-def _split_of(dtype: np.dtype[Any], *, together: bool) -> Any:
-    """Return a device function that divides a far pile into the near pile and a new far pile.
-
-    What fell to the last threshold, `settled`, or below has been expanded, and drops out.
-    """
-    number_of = _word_functions(dtype)[1]
-    one = type(_unreached_word(dtype))(1)
-
     @part
     def split(block, entries, size, settled, threshold, near, far, least):
+        """Divide a far pile into the near pile and a new far pile.
+
+        Vertices at or below the last threshold, `settled`, have been expanded, and drop out.
+        """
         worker, words = block.worker, block.words
         i = uint32(worker.thread * worker.blocks + worker.block)
         if i < size:
@@ -628,7 +456,7 @@ def _split_of(dtype: np.dtype[Any], *, together: bool) -> Any:
             if i < size:
                 following = entries[i]
             word = words[vertex]
-            distance = number_of(word)
+            distance = value_of(word)
             if distance > threshold:
                 least = min(least, distance)
                 _push(vertex, far)
@@ -642,36 +470,6 @@ def _split_of(dtype: np.dtype[Any], *, together: bool) -> Any:
                     _push(vertex, near)
         return least
 
-    return split
-
-
-def _find_unsettled_target_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that finds the first unsettled target of a thread.
-
-    The threads of a block deal the targets among themselves. If several blocks work on a row, each
-    looks at all of them: words up to the threshold are final, so they come to the same answer.
-    """
-    number_of = _word_functions(dtype)[1]
-    nothing = _unreached_word(dtype)
-
-    @part
-    def find_unsettled_target(worker, words, targets, place, threshold):
-        while place < targets.size:
-            word = words[targets[place]]
-            if word == nothing or number_of(word) > threshold:
-                break
-            place += worker.threads
-        return place
-
-    return find_unsettled_target
-
-
-def _write_out_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that converts the words of a row to distances."""
-    nothing = _unreached_word(dtype)
-    one = type(nothing)(1)
-    unseen_bits = np.array(unreached(dtype), dtype).view(nothing.dtype)[()]
-
     @inline
     def finish(words, vertex, word):
         if word != nothing:
@@ -681,6 +479,7 @@ def _write_out_of(dtype: np.dtype[Any]) -> Any:
 
     @part
     def write_out(worker, words):
+        """Convert the words of a row to distances."""
         vertex = uint32(worker.block * worker.threads + worker.thread)
         stride = uint32(worker.blocks * worker.threads)
         # four at a time, for their reads overlap
@@ -698,57 +497,6 @@ def _write_out_of(dtype: np.dtype[Any]) -> Any:
             finish(words, vertex, words[vertex])
             vertex = uint32(vertex + stride)
 
-    return write_out
-
-
-def _end_of_phase_of(dtype: np.dtype[Any], *, together: bool) -> Any:
-    """Return a device function that raises the threshold and divides the far pile by it."""
-    number_of, split = _word_functions(dtype)[1], _split_of(dtype, together=together)
-    number = from_dtype(dtype)
-    nothing = _unreached_word(dtype)
-
-    @part
-    def end_of_phase(block, rounds, phase, settled, bound, width, progress):
-        worker, own, common = block.worker, block.own, block.common
-        hop, expanded, slots, least = progress
-        far_slots, least_slots = slots_of(phase, COMMON_FAR), slots_of(phase, 0)
-        threshold, first = bound, number_of(common.least[least_slots.now])
-        # saturated
-        if first < number(bound - width):
-            threshold = min(bound, number(first + width))
-        size = common.sizes[far_slots.now]
-        if worker.block == 0 and worker.thread == 0:
-            common.sizes[far_slots.before] = 0
-            common.least[least_slots.before] = nothing
-        entries = common.far[worker.row, uint32(phase & 1)]
-        near = _near_of_hop(own, hop, slots.now, _near_of_round(common, worker.row, rounds))
-        far = _far_of_phase(own, common, worker.row, phase)
-        least = split(block, entries, size, settled, threshold, near, far, least)
-        return threshold, Progress(hop, expanded, slots, least)
-
-    return end_of_phase
-
-
-@cache
-def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -> Any:
-    """Return the kernel for a dtype.
-
-    Parameters
-    ----------
-    dtype : dtype
-    together : bool
-        Whether all blocks work on one row, or each on a row of its own.
-    barrier : device function, optional
-        In place of the one that `together` asks for: the type check cannot have a grid's.
-    """
-    meet, worker_of_row = barrier or barrier_of(together=together), worker_of(together=together)
-    own_piles, common_piles = _own_piles_of(dtype), _common_piles_of(dtype, together=together)
-    seed, expand = _seed_of(dtype), _expand_of(dtype)
-    find_unsettled_target = _find_unsettled_target_of(dtype)
-    end_of_phase = _end_of_phase_of(dtype, together=together)
-    write_out = _write_out_of(dtype)
-    nothing, unseen, number = _unreached_word(dtype), unreached(dtype), from_dtype(dtype)
-
     # loops count by hand, for the length of a range with a step takes a 64-bit division; indices
     # are unsigned, for Numba tests every signed one for a wrap-around from the end
     @kernel_with(max_registers=REGISTERS_TOGETHER if together else REGISTERS)
@@ -757,7 +505,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
         indptr, indices, weights, table, sources, first_sources, targets, bound, width, first_row,
         all_words, all_common_near, all_common_far, all_common_sizes, all_common_least, counters,
     ):  # fmt: skip
-        """Search: one row with all blocks, or a row with each block.
+        """Search one row with all blocks, or a row with each block.
 
         ================ =============== ======== ================================================
         argument         shape           dtype    written by
@@ -780,7 +528,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
         counters         (rows, words)   int64    host: 0; here: statistics, `CLIPPED_ROW`
         ================ =============== ======== ================================================
 
-        A word is an unsigned integer as wide as a number, as `_word_functions` says.
+        A word is an unsigned integer as wide as a number, as `word_of` writes it.
         """
         worker = worker_of_row(first_row)
         row = worker.row
@@ -788,17 +536,44 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
         common = common_piles(
             row, all_common_near, all_common_far, all_common_sizes, all_common_least
         )
-        own = own_piles()
-        _clear(worker, own, common, nothing)
+        own = OwnPiles(
+            anchor_shared(cuda.shared.array((2, NEAR_CAPACITY), uint32)),
+            anchor_shared(cuda.shared.array(FAR_CAPACITY, uint32)),
+            anchor_shared(cuda.shared.array(OWN_SIZES, uint32)),
+            anchor_shared(cuda.shared.array(2, uint32)),
+            anchor_shared(cuda.shared.array(1, word_type)),
+        )
+        thread = worker.thread
+        if worker.block == 0 and thread < COMMON_SIZES:
+            common.sizes[thread] = 0
+        if worker.block == 0 and thread < SLOTS:
+            common.least[thread] = nothing
+        if thread < OWN_SIZES:
+            own.sizes[thread] = 0
+        if thread == 0:
+            own.least[0] = nothing
         meet()
-        block = Block(worker, _group_of(worker), arcs, words, own, common)
+        group = Group(
+            uint32(thread & (GROUP - 1)),
+            uint32(thread >> GROUP_BITS),
+            uint32(thread // WARP * (WARP // GROUP)),
+            uint32(worker.threads >> GROUP_BITS),
+            int32(((thread & (WARP - 1)) >> GROUP_BITS) << GROUP_BITS),
+        )
+        block = Block(worker, group, arcs, words, own, common)
         slots = slots_of(uint32(0), NEAR)
         progress = Progress(uint32(0), 0, slots, number(unseen))
         rounds, phase, shared = uint32(0), uint32(0), uint32(0)
         target = int64(worker.thread)
         threshold = min(width, bound)
         near = _near_of_hop(own, progress.hop, slots.now, _near_of_round(common, row, rounds))
-        seed(block, sources, first_sources[row], first_sources[row + 1], near)
+        i = uint32(first_sources[row] + worker.block * worker.threads + thread)
+        last = first_sources[row + 1]
+        while i < last:
+            source = uint32(sources[i])
+            if cuda.atomic.min(words, source, word_of(zero, True)) == nothing:
+                _push(source, near)
+            i = uint32(i + worker.blocks * worker.threads)
         while True:
             # a round: this block's part of the near vertices and what follows from them
             entries = common.near[row, uint32(rounds & 1)]
@@ -821,12 +596,32 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
             if common.sizes[slots_of(phase, COMMON_FAR).now] == 0:
                 break
             if targets.size > 0:
-                target = find_unsettled_target(worker, words, targets, target, threshold)
+                # the threads of a block share the targets. If several blocks work on a row, each
+                # looks at all of them: words up to the threshold are final, so all blocks agree
+                while target < targets.size:
+                    word = words[targets[target]]
+                    if word == nothing or value_of(word) > threshold:
+                        break
+                    target += worker.threads
                 if cuda.syncthreads_and(int32(target >= targets.size)):
                     break
-            threshold, progress = end_of_phase(
-                block, rounds, phase, threshold, bound, width, progress
-            )
+            # raise the threshold, and divide the far pile by it
+            hop, expanded, slots, least = progress
+            far_slots, least_slots = slots_of(phase, COMMON_FAR), slots_of(phase, 0)
+            settled, first_far = threshold, value_of(common.least[least_slots.now])
+            threshold = bound
+            # saturated
+            if first_far < number(bound - width):
+                threshold = min(bound, number(first_far + width))
+            size = common.sizes[far_slots.now]
+            if worker.block == 0 and worker.thread == 0:
+                common.sizes[far_slots.before] = 0
+                common.least[least_slots.before] = nothing
+            entries = common.far[row, uint32(phase & 1)]
+            near = _near_of_hop(own, hop, slots.now, _near_of_round(common, row, rounds))
+            far = _far_of_phase(own, common, row, phase)
+            least = split(block, entries, size, settled, threshold, near, far, least)
+            progress = Progress(hop, expanded, slots, least)
         write_out(worker, words)
         if worker.thread == 0:
             cuda.atomic.add(counters, (row, EXPANDED), int64(progress.expanded))
@@ -839,7 +634,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
 @kernel
 def _first_arcs_kernel(indptr, indices, weights, table):
-    """Write the first `GROUP` arcs of every vertex, for `_arc_function`.
+    """Write the first `GROUP` arcs of every vertex, for `arc_of`.
 
     ============= ================== ======== =================================
     argument      shape              dtype    written by
@@ -865,7 +660,7 @@ def _first_arcs_kernel(indptr, indices, weights, table):
 
 
 def _first_arcs(indptr: Any, indices: Any, bits: Any) -> Any:
-    """Return the table of `_first_arcs_kernel`, in words for `_arc_function`."""
+    """Return the table of `_first_arcs_kernel`, in words for `arc_of`."""
     table = device_array(2 * GROUP * (indptr.size - 1), bits.dtype)
     stream = cuda.stream()
     _first_arcs_kernel[blocks_for(table.size), THREADS, stream](indptr, indices, bits, table)
@@ -897,17 +692,25 @@ class _DeltaSearch(Search):
         words = batch.distances.view(self.unsigned)
         if self.dtype.kind == "f":
             batch.fill(words.view(np.dtype(f"i{self.dtype.itemsize}")), -1)
-        together = batch.rows <= FEW_SOURCES + self.graph.n // VERTICES_A_SOURCE
-        width = self._width(WIDTH_TOGETHER if together else WIDTH, batch.bound)
+        n, bound, delta = self.graph.n, batch.bound, self.delta
+        together = batch.rows <= FEW_SOURCES + n // VERTICES_A_SOURCE
+        if delta is None:
+            degree = max(self.graph.m / max(n, 1), 1.0)
+            medians = WIDTH_TOGETHER if together else WIDTH
+            delta = medians * typical_weight(self.graph) / degree
+        width = bound if delta >= bound else self.dtype.type(delta)
         search = _make_kernel(self.dtype, together=together)
         # as many as the frontier of one source keeps busy, at most all that fit
-        blocks = max(1, min(self.graph.n // VERTICES_A_BLOCK, blocks_at_once()))
-        threads = THREADS_TOGETHER
+        blocks, threads = max(1, min(n // VERTICES_A_BLOCK, blocks_at_once())), THREADS_TOGETHER
         if not together:
-            blocks, threads = batch.rows, self._threads_alone(batch.rows)
+            # so many threads that all blocks fit
+            blocks, threads = batch.rows, MOST_THREADS
+            fitting = THREADS_A_MULTIPROCESSOR * blocks_at_once() // batch.rows
+            while threads > max(FEWEST_THREADS, fitting):
+                threads //= 2
         for first_row in range(batch.rows if together else 1):
             search[blocks, threads, batch.stream](
-                *self.arcs, batch.sources, batch.first_sources, batch.targets, batch.bound, width,
+                *self.arcs, batch.sources, batch.first_sources, batch.targets, bound, width,
                 first_row, words, *scratch, batch.counters,
             )  # fmt: skip
 
@@ -916,21 +719,6 @@ class _DeltaSearch(Search):
         """All arguments that the launches depend on."""
         n, m = self.graph.n, self.graph.m
         return key_of((self.arcs, self.delta, n, m, typical_weight(self.graph)))
-
-    def _threads_alone(self, rows: int) -> int:
-        """Return the threads of a block that searches alone, so that `rows` blocks fit."""
-        threads, most = MOST_THREADS, THREADS_A_MULTIPROCESSOR * blocks_at_once()
-        while threads > FEWEST_THREADS and threads * rows > most:
-            threads //= 2
-        return threads
-
-    def _width(self, medians: float, bound: Any) -> Any:
-        """Return delta up to `bound`; by default `medians` typical weights over the mean degree."""
-        delta = self.delta
-        if delta is None:
-            degree = max(self.graph.m / max(self.graph.n, 1), 1.0)
-            delta = medians * typical_weight(self.graph) / degree
-        return bound if delta >= bound else self.dtype.type(delta)
 
 
 def solve(

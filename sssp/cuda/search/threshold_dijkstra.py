@@ -19,13 +19,15 @@ B. of the open vertices at or below it a thread settles and relaxes its own; a v
    are relaxed after one more barrier, `GROUP` threads per vertex.
 
 Distances that fall during B do not count before the next phase: what B compares is what A read.
-Counts and minima rotate through three slots, so that a slot can be cleared while nobody looks.
+Counts and minima rotate through three slots, so that a slot can be cleared while no thread
+reads it.
 """
 
 from __future__ import annotations
 
+from collections import namedtuple
 from functools import cache
-from typing import Any, NamedTuple, no_type_check
+from typing import Any, no_type_check
 
 import numpy as np
 from numba import from_dtype, int32, int64, uint32
@@ -47,8 +49,8 @@ from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.status import CLIPPED
 from sssp.methods import ThresholdDijkstra
 
-#: threads of a block for one source, and for many at once: an odd number of warps, so that what
-#: is dealt to them in turn lies in different banks of shared memory
+#: threads of a block for one source, and for many at once: an odd number of warps, so that
+#: neighbouring places of a thread lie in different banks of shared memory
 THREADS_ALONE, THREADS = (64, 32) if SIMULATOR else (736, 352)
 #: by bytes of a number: without spills, and with 4 bytes four blocks fit on a multiprocessor
 MAX_REGISTERS = {4: 40, 8: 48}
@@ -66,18 +68,18 @@ VERTEX = np.uint32(MORE - 1)
 #: threads of a group, which relaxes the other arcs of a vertex side by side
 GROUP = 32
 SETTLED = 1
-#: words of ``counts``, in turn by phase: arrivals, those taken over, vertices settled, and those of
-#: them with more arcs than the lightest
+#: words of ``counts``, rotating by phase: arrivals, those taken over, vertices settled, and those
+#: of them with more arcs than the lightest
 ARRIVED, TAKEN, GONE, LONG = (SLOTS * what for what in range(4))
 COUNTS = 4 * SLOTS
 #: what a block notices: a status code, `CLIPPED` if a candidate above the bound was dropped
 STATUS, FLAGS = 0, 1
 
-# what belongs together travels as a record, which the compiler takes apart; the arguments of a
-# kernel are plain, for the types in a record would be found out anew at every launch
+# device functions pass related values as records, which the compiler takes apart; kernels have
+# plain arguments, for the types in a record would be determined anew at every launch
 
 
-class Arcs(NamedTuple):
+class Arcs(namedtuple("Arcs", "indptr ends weights lightest_ends lightest_weights")):
     """The arcs of a graph in one direction, each vertex's sorted by weight.
 
     Attributes
@@ -87,21 +89,12 @@ class Arcs(NamedTuple):
         The table of `_lightest_arcs`.
     """
 
-    indptr: Any
-    ends: Any
-    weights: Any
-    lightest_ends: Any
-    lightest_weights: Any
 
-
-class List(NamedTuple):
+class List(namedtuple("List", "shared spilled")):
     """A list that starts in shared memory and continues in global memory."""
 
-    shared: Any
-    spilled: Any
 
-
-class OpenVertices(NamedTuple):
+class OpenVertices(namedtuple("OpenVertices", "vertices seen heads weights")):
     """The open vertices of a row; each thread owns some places of the list.
 
     Attributes
@@ -113,13 +106,8 @@ class OpenVertices(NamedTuple):
         `unseen` once the head is settled.
     """
 
-    vertices: Any
-    seen: Any
-    heads: Any
-    weights: Any
 
-
-class State(NamedTuple):
+class State(namedtuple("State", "distances bits settled pointers in_pointers in_least")):
     """The state of the vertices of a row.
 
     Attributes
@@ -135,36 +123,23 @@ class State(NamedTuple):
         By place among the open vertices: weight of the lightest arc in from one not settled.
     """
 
-    distances: Any
-    bits: Any
-    settled: Any
-    pointers: Any
-    in_pointers: Any
-    in_least: Any
 
-
-class Tallies(NamedTuple):
+class Tallies(namedtuple("Tallies", "counts thresholds leasts flags hidden")):
     """The counters and minima of a block, in shared memory.
 
     Attributes
     ----------
     counts : array, shape (COUNTS,), uint32
     thresholds, leasts : array, shape (SLOTS,)
-        In turn by phase: settling threshold, and least distance of an open vertex.
+        Rotating by phase: settling threshold, and least distance of an open vertex.
     flags : array, shape (FLAGS,), int32
     hidden : array, shape (2,)
         What a weight becomes by the state of the arc's other end, as the greater of the two:
         itself, or out of the question.
     """
 
-    counts: Any
-    thresholds: Any
-    leasts: Any
-    flags: Any
-    hidden: Any
 
-
-class Owner(NamedTuple):
+class Owner(namedtuple("Owner", "thread threads lane warp first")):
     """A thread of the block as an owner of places in the list; all uint32.
 
     Attributes
@@ -176,14 +151,13 @@ class Owner(NamedTuple):
         Its first place: it owns every `threads`-th from there on.
     """
 
-    thread: Any
-    threads: Any
-    lane: Any
-    warp: Any
-    first: Any
 
-
-class Block(NamedTuple):
+class Block(
+    namedtuple(
+        "Block",
+        "owner state out_arcs in_arcs open_vertices arrivals long settling tallies bound unseen",
+    )
+):
     """The arrays of a row's thread block.
 
     Attributes
@@ -204,18 +178,6 @@ class Block(NamedTuple):
         Greatest distance of interest, and what stands for none.
     """
 
-    owner: Any
-    state: Any
-    out_arcs: Any
-    in_arcs: Any
-    open_vertices: Any
-    arrivals: Any
-    long: Any
-    settling: Any
-    tallies: Any
-    bound: Any
-    unseen: Any
-
 
 @inline
 def _get_entry(entries, i):
@@ -232,30 +194,6 @@ def _set_entry(entries, i, entry):
         entries.shared[i] = entry
     else:
         entries.spilled[uint32(i - uint32(entries.shared.size))] = entry
-
-
-@inline
-def _owner():
-    """Return the calling thread."""
-    thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
-    lane = uint32(thread % WARP)
-    # places are dealt to the warps in turn, for neighbours in the list settle together
-    first = uint32(lane * uint32(threads // WARP) + thread // WARP)
-    return Owner(thread, threads, lane, uint32(thread - lane), first)
-
-
-@part
-def _clear(thread, tallies, unseen, zero):
-    """Reset all tallies."""
-    if thread < SLOTS:
-        tallies.counts[ARRIVED + thread] = 0
-        tallies.counts[TAKEN + thread] = 0
-        tallies.counts[GONE + thread] = 0
-        tallies.counts[LONG + thread] = 0
-        tallies.thresholds[thread] = unseen
-        tallies.leasts[thread] = unseen
-        tallies.flags[thread % FLAGS] = 0
-        tallies.hidden[thread % 2] = unseen if thread % 2 == SETTLED else zero
 
 
 @part
@@ -355,17 +293,7 @@ def _least_out(block, vertex, place):
 
 
 @part
-def _least_in(block, vertex):
-    """Return the least weight of a vertex's arcs from unsettled tails (IN criterion)."""
-    state, arcs, unseen = block.state, block.in_arcs, block.unseen
-    useful = _least_in_table(vertex, arcs, state.settled, block.tallies.hidden, unseen)
-    if useful == unseen and arcs.lightest_ends[vertex, LIGHTEST - 1] & MORE:
-        useful = _least_beyond(vertex, arcs, state.in_pointers, state.settled, unseen)
-    return useful
-
-
-@part
-def _close_ranks(vertex, place, kept, open_vertices, arcs):
+def _move_up(vertex, place, kept, open_vertices, arcs):
     """Move a vertex that stays open to the first free place of its thread."""
     heads, weights = open_vertices.heads, open_vertices.weights
     capacity = uint32(open_vertices.vertices.shared.size)
@@ -379,52 +307,15 @@ def _close_ranks(vertex, place, kept, open_vertices, arcs):
             _load_lightest(vertex, kept, open_vertices, arcs)
 
 
-@part
-def _find_unsettled_target(block, targets, target, least):
-    """Return the first unsettled target of a thread; the block shares the targets.
-
-    All of a block are once they lie below the least open distance: ties of the last are final too.
-    """
-    while target < targets.size and block.state.distances[targets[target]] < least:
-        target += block.owner.threads
-    return target
-
-
-def _shared_of(dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return device functions that allocate the open vertices and the tallies of a block."""
-    capacity = CAPACITY_BYTES // dtype.itemsize
-    number = from_dtype(dtype)
-
-    @part
-    def open_vertices_with(spilled_vertices, spilled_seen):
-        vertices = anchor_shared(cuda.shared.array(capacity, uint32))
-        seen = anchor_shared(cuda.shared.array(capacity, number))
-        return OpenVertices(
-            List(vertices, spilled_vertices),
-            List(seen, spilled_seen),
-            anchor_shared(cuda.shared.array((LIGHTEST, capacity), uint32)),
-            anchor_shared(cuda.shared.array((LIGHTEST, capacity), number)),
-        )
-
-    @part
-    def make_tallies():
-        return Tallies(
-            anchor_shared(cuda.shared.array(COUNTS, uint32)),
-            anchor_shared(cuda.shared.array(SLOTS, number)),
-            anchor_shared(cuda.shared.array(SLOTS, number)),
-            anchor_shared(cuda.shared.array(FLAGS, int32)),
-            anchor_shared(cuda.shared.array(2, number)),
-        )
-
-    return open_vertices_with, make_tallies
-
-
-def _seed_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that opens the sources of a row."""
-    bits, zero = bits_of(dtype), dtype.type(0)
+@cache
+def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
+    """Return the kernel for a dtype and criterion."""
+    bits, number, lower = bits_of(dtype), from_dtype(dtype), lower_of(dtype)
+    zero, capacity = dtype.type(0), CAPACITY_BYTES // dtype.itemsize
 
     @part
     def seed(block, sources, first, last):
+        """Open the sources of a row."""
         i = uint32(first + block.owner.thread)
         while i < last:
             source = uint32(sources[i])
@@ -433,18 +324,12 @@ def _seed_of(dtype: np.dtype[Any]) -> Any:
                 _set_entry(block.arrivals, at, source)
             i = uint32(i + block.owner.threads)
 
-    return seed
-
-
-def _evaluate_of(dtype: np.dtype[Any], *, in_out: bool) -> Any:
-    """Return a device function that computes the settling threshold by a parallel reduction.
-
-    With it, if somebody wants it, the least distance of an open vertex.
-    """
-    lower, number = lower_of(dtype), from_dtype(dtype)
-
     @part
     def evaluate(block, slots, end, has_targets):
+        """Compute the settling threshold, and the least open distance where it is needed.
+
+        A parallel reduction.
+        """
         open_vertices, unseen = block.open_vertices, block.unseen
         threshold, least = unseen, unseen
         i = block.owner.first
@@ -458,40 +343,33 @@ def _evaluate_of(dtype: np.dtype[Any], *, in_out: bool) -> Any:
                 threshold = min(threshold, number(distance + min(useful, block.bound)))
             least = min(least, distance)
             if in_out:
-                block.state.in_least[i] = _least_in(block, vertex)
+                state, arcs, hidden = block.state, block.in_arcs, block.tallies.hidden
+                useful = _least_in_table(vertex, arcs, state.settled, hidden, unseen)
+                if useful == unseen and arcs.lightest_ends[vertex, LIGHTEST - 1] & MORE:
+                    pointers = state.in_pointers
+                    useful = _least_beyond(vertex, arcs, pointers, state.settled, unseen)
+                state.in_least[i] = useful
             i = uint32(i + block.owner.threads)
         lower(block.tallies.thresholds, slots.now, threshold)
         if in_out or has_targets:
             lower(block.tallies.leasts, slots.now, least)
 
-    return evaluate
-
-
-def _reaches_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that relaxes an arc; it returns whether the head was unreached.
-
-    Floats are lowered as integers, for Numba's atomic minimum of a float does not return what
-    was there at that moment.
-    """
-    bits = bits_of(dtype)
-
     @inline
     def reaches(block, head, candidate):
+        """Relax an arc; return whether its head was unreached.
+
+        Floats are lowered as integers, for Numba's atomic minimum of a float does not return what
+        was there at that moment.
+        """
         if candidate <= block.bound:
             return cuda.atomic.min(block.state.bits, head, bits(candidate)) == bits(block.unseen)
         if block.state.distances[head] == block.unseen:
             block.tallies.flags[STATUS] = CLIPPED
         return False
 
-    return reaches
-
-
-def _relax_lightest_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function: a warp relaxes the lightest arcs of settled vertices."""
-    reaches, number = _reaches_of(dtype), from_dtype(dtype)
-
     @part
     def relax_lightest(block, slots, leaving, settles, place):
+        """Relax the lightest arcs of the vertices that a warp settles."""
         owner, open_vertices, arcs = block.owner, block.open_vertices, block.out_arcs
         if settles:
             block.settling[uint32(owner.warp + rank(leaving, owner.lane))] = place
@@ -527,18 +405,13 @@ def _relax_lightest_of(dtype: np.dtype[Any]) -> Any:
             first = uint32(first + WARP)
         warp_barrier()
 
-    return relax_lightest
-
-
-def _settle_of(dtype: np.dtype[Any], *, in_out: bool) -> Any:
-    """Return a device function that settles vertices up to the threshold, and relaxes their arcs.
-
-    Entries that stay open close ranks; it gives the first of the owner's places after them.
-    """
-    relax_lightest, number = _relax_lightest_of(dtype), from_dtype(dtype)
-
     @part
     def settle(block, slots, end, threshold, least):
+        """Settle vertices up to the threshold, and relax their lightest arcs.
+
+        Vertices that stay open move up to free places. Return the first place of the thread after
+        them.
+        """
         owner, open_vertices, state = block.owner, block.open_vertices, block.state
         i, kept = owner.first, owner.first
         while ballot(i < end):
@@ -555,7 +428,7 @@ def _settle_of(dtype: np.dtype[Any], *, in_out: bool) -> Any:
                     state.settled[vertex] = SETTLED
                 else:
                     if i != kept:
-                        _close_ranks(vertex, i, kept, open_vertices, block.out_arcs)
+                        _move_up(vertex, i, kept, open_vertices, block.out_arcs)
                     kept = uint32(kept + owner.threads)
             leaving = ballot(settles)
             if leaving:
@@ -563,15 +436,9 @@ def _settle_of(dtype: np.dtype[Any], *, in_out: bool) -> Any:
             i = uint32(i + owner.threads)
         return kept
 
-    return settle
-
-
-def _relax_rest_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that relaxes all but the lightest arcs of vertices just settled."""
-    reaches, number = _reaches_of(dtype), from_dtype(dtype)
-
     @part
     def relax_rest(block, slots, count):
+        """Relax all but the lightest arcs of vertices just settled."""
         owner, arcs = block.owner, block.out_arcs
         i = uint32(owner.thread // GROUP)
         while i < count:
@@ -588,17 +455,6 @@ def _relax_rest_of(dtype: np.dtype[Any]) -> Any:
                     )
                 arc = uint32(arc + GROUP)
             i = uint32(i + owner.threads // GROUP)
-
-    return relax_rest
-
-
-@cache
-def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
-    """Return the kernel for a dtype and criterion."""
-    open_vertices_with, make_tallies = _shared_of(dtype)
-    seed, evaluate = _seed_of(dtype), _evaluate_of(dtype, in_out=in_out)
-    settle, relax_rest = _settle_of(dtype, in_out=in_out), _relax_rest_of(dtype)
-    zero = dtype.type(0)
 
     # loops count by hand, for the length of a range with a step takes a 64-bit division; indices
     # are unsigned, for Numba tests every signed one for a wrap-around from the end
@@ -641,10 +497,15 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
         spilled             (rows, 3, places)  uint32  here: open vertices, arrivals, long ones
         =================== ================== ======= =========================================
 
-        There is a place for every vertex and thread. Without the IN test nobody looks at what its
-        name says is for arcs in, and any arrays will do.
+        There is a place for every vertex and thread. Without the IN test the arrays of incoming
+        arcs are not read, and may be any arrays.
         """
-        row, owner = uint32(cuda.blockIdx.x), _owner()
+        row = uint32(cuda.blockIdx.x)
+        thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
+        lane = uint32(thread % WARP)
+        # neighbouring places belong to different warps, for neighbours in the list settle together
+        own_place = uint32(lane * uint32(threads // WARP) + thread // WARP)
+        owner = Owner(thread, threads, lane, uint32(thread - lane), own_place)
         distances, distance_bits = anchor(all_distances[row]), anchor(all_distance_bits[row])
         settled, in_least = anchor(all_settled[row]), all_in_least[row]
         pointers, in_pointers = all_pointers[row], all_in_pointers[row]
@@ -653,16 +514,35 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
             State(distances, distance_bits, settled, pointers, in_pointers, in_least),
             Arcs(indptr, heads, weights, lightest_heads, lightest_weights),
             Arcs(in_indptr, tails, in_weights, lightest_tails, lightest_in_weights),
-            open_vertices_with(spilled[row, 0], all_seen[row]),
+            OpenVertices(
+                List(anchor_shared(cuda.shared.array(capacity, uint32)), spilled[row, 0]),
+                List(anchor_shared(cuda.shared.array(capacity, number)), all_seen[row]),
+                anchor_shared(cuda.shared.array((LIGHTEST, capacity), uint32)),
+                anchor_shared(cuda.shared.array((LIGHTEST, capacity), number)),
+            ),
             List(anchor_shared(cuda.shared.array(ARRIVALS, uint32)), spilled[row, 1]),
             List(anchor_shared(cuda.shared.array(LONGS, uint32)), spilled[row, 2]),
             anchor_shared(cuda.shared.array(THREADS_ALONE, uint32)),
-            make_tallies(),
+            Tallies(
+                anchor_shared(cuda.shared.array(COUNTS, uint32)),
+                anchor_shared(cuda.shared.array(SLOTS, number)),
+                anchor_shared(cuda.shared.array(SLOTS, number)),
+                anchor_shared(cuda.shared.array(FLAGS, int32)),
+                anchor_shared(cuda.shared.array(2, number)),
+            ),
             bound,
             unseen,
         )
         tallies = block.tallies
-        _clear(owner.thread, tallies, unseen, zero)
+        if thread < SLOTS:
+            tallies.counts[ARRIVED + thread] = 0
+            tallies.counts[TAKEN + thread] = 0
+            tallies.counts[GONE + thread] = 0
+            tallies.counts[LONG + thread] = 0
+            tallies.thresholds[thread] = unseen
+            tallies.leasts[thread] = unseen
+            tallies.flags[thread % FLAGS] = 0
+            tallies.hidden[thread % 2] = unseen if thread % 2 == SETTLED else zero
         cuda.syncthreads()
         seed(block, sources, first_sources[row], first_sources[row + 1])
         cuda.syncthreads()
@@ -686,7 +566,10 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
             cuda.syncthreads()
             threshold, least = tallies.thresholds[slots.now], tallies.leasts[slots.now]
             if targets.size > 0:
-                target = _find_unsettled_target(block, targets, target, least)
+                # the threads of the block share the targets, all of which are settled once they lie
+                # below the least open distance: ties of the last are final too
+                while target < targets.size and distances[targets[target]] < least:
+                    target += owner.threads
                 if cuda.syncthreads_and(int32(target >= targets.size)):
                     break
             phase = uint32(phase + 1)

@@ -114,12 +114,33 @@ class DeviceTree(Arrays):
         degrees = np.diff(structure.first)[bundles.rank]
         firsts = offsets(degrees)
         self.arcs = int(firsts[-1])
-        owners_there = upload(owners)
         steps, levels = self._find_steps(structure.depth[bundles.rank[start:]], owners)
-        self._place_arcs(owners_there, levels, firsts)
-        self._list_pairs(structure.parent[bundles.rank[start:]], owners, owners_there, degrees)
-        self._list_triangles(steps, owners, owners_there, degrees[start:])
-        self._lay_streams(degrees[start:])
+        # the chordal arcs, numbered by the places of their tails
+        n, size = self.size, max(1, self.arcs)
+        kept_first = np.empty(n, np.uint32)
+        kept_first[bundles.rank] = firsts[:-1]
+        self.arrays |= {
+            "bundles": upload(owners),
+            "arcs_first": upload(firsts.astype(np.uint32)),
+            "kept_first": upload(kept_first),
+            "heads": device_array(size, INDEX),
+            "depths": device_array(size, INDEX),
+            "rows": device_array(size, np.uint32),
+        }
+        if n:
+            grid, first_place = (-(-n // THREADS), THREADS), np.uint32(start)
+            self.launch(placed_arcs_kernel, grid, start=first_place, levels=upload(levels))
+        self._list_pairs(structure.parent[bundles.rank[start:]], owners, degrees)
+        self._list_triangles(steps, owners, degrees[start:])
+        del self.arrays["bundles"]  # which sweeps do not read
+        # where the stream of each bundle begins, with room for all groups of arcs
+        places, sizes = bundles.first - start, np.empty(n - start, np.int64)
+        for tier, (low, high) in enumerate(pairwise(bundles.tiers)):
+            own, group = slice(places[low], places[high]), self.group(tier)
+            sizes[own] = group * np.maximum(1, -(-degrees[start:][own] // group))
+        stream_first = offsets(sizes)[places]
+        self.stream_arcs = int(stream_first[-1])
+        self.arrays["stream_first"] = upload(stream_first.astype(np.uint32))
         self.above = int(bundles.first[bundles.tiers[-2]]) if self.tiers else start
         self.given_first = 2 * int(firsts[self.above])
         arcs, bounded = np.diff(firsts[bundles.first]), np.diff(bundles.boundary_first)
@@ -129,28 +150,6 @@ class DeviceTree(Arrays):
             for rows, (low, high) in zip(bundles.rooms, pairwise(bundles.tiers), strict=True)
         ]
         self.nbytes = sum(array.nbytes for array in self.arrays.values())
-
-    def _place_arcs(
-        self, owners_there: Any, levels: NDArray[np.int32], firsts: NDArray[np.int64]
-    ) -> None:
-        """Number the chordal arcs by the places of their tails."""
-        n, size = self.bundles.rank.size, max(1, self.arcs)
-        kept_first = np.empty(n, np.uint32)
-        kept_first[self.bundles.rank] = firsts[:-1]
-        self.arrays |= {
-            "arcs_first": upload(firsts.astype(np.uint32)),
-            "kept_first": upload(kept_first),
-            "heads": device_array(size, INDEX),
-            "depths": device_array(size, INDEX),
-            "rows": device_array(size, np.uint32),
-        }
-        if n:
-            placed_arcs_kernel[-(-n // THREADS), THREADS](
-                *self.bind(
-                    placed_arcs_kernel, start=np.uint32(self.bundles.start), bundles=owners_there,
-                    levels=upload(levels),
-                )
-            )  # fmt: skip
 
     def _find_steps(
         self, depths: NDArray[np.int32], owners: NDArray[np.int32]
@@ -170,11 +169,7 @@ class DeviceTree(Arrays):
         return steps, passed - passed[new_bundle][owners]
 
     def _list_pairs(
-        self,
-        parents: NDArray[np.int32],
-        owners: NDArray[np.int32],
-        owners_there: Any,
-        degrees: NDArray[np.int64],
+        self, parents: NDArray[np.int32], owners: NDArray[np.int32], degrees: NDArray[np.int64]
     ) -> None:
         """List the arcs between boundary vertices, from the roots of subtrees in bundles."""
         bundles, start = self.bundles, self.bundles.start
@@ -189,20 +184,14 @@ class DeviceTree(Arrays):
             "pair_arcs": device_array(size, np.uint32),
         }
         if roots.size:
-            pairs_kernel[roots.size, PAIR_THREADS](
-                *self.bind(
-                    pairs_kernel, start=np.uint32(start), roots=upload(roots),
-                    root_pairs=upload(root_pairs.astype(np.uint32)), bundles=owners_there,
-                )
+            self.launch(
+                pairs_kernel, (roots.size, PAIR_THREADS), start=np.uint32(start),
+                roots=upload(roots), root_pairs=upload(root_pairs.astype(np.uint32)),
             )  # fmt: skip
         wait_for_device()
 
     def _list_triangles(
-        self,
-        steps: NDArray[np.int64],
-        owners: NDArray[np.int32],
-        owners_there: Any,
-        degrees: NDArray[np.int64],
+        self, steps: NDArray[np.int64], owners: NDArray[np.int32], degrees: NDArray[np.int64]
     ) -> None:
         """List the triangles whose lowest vertex is a member of a bundle."""
         start, firsts = self.bundles.start, offsets(degrees * (degrees - 1) // 2)
@@ -216,24 +205,9 @@ class DeviceTree(Arrays):
             "thirds": device_array(size, np.uint16),
         }
         if degrees.size:
-            triangles_kernel[-(-degrees.size // THREADS), THREADS](
-                *self.bind(
-                    triangles_kernel, start=np.uint32(start), bundles=owners_there,
-                    triangles_first=upload(firsts),
-                )
-            )  # fmt: skip
+            grid, first_place = (-(-degrees.size // THREADS), THREADS), np.uint32(start)
+            self.launch(triangles_kernel, grid, start=first_place, triangles_first=upload(firsts))
         wait_for_device()
-
-    def _lay_streams(self, degrees: NDArray[np.int64]) -> None:
-        """Set the offset of each bundle's stream, with room for all groups of arcs."""
-        places = self.bundles.first - self.bundles.start
-        sizes = np.empty(degrees.size, np.int64)
-        for tier, (low, high) in enumerate(pairwise(self.bundles.tiers)):
-            own, group = slice(places[low], places[high]), self.group(tier)
-            sizes[own] = group * np.maximum(1, -(-degrees[own] // group))
-        stream_first = offsets(sizes)[places]
-        self.stream_arcs = int(stream_first[-1])
-        self.arrays["stream_first"] = upload(stream_first.astype(np.uint32))
 
     @property
     def tiers(self) -> int:
@@ -252,9 +226,8 @@ class DeviceTree(Arrays):
             givers = device_array(max(1, 2 * self.arcs), np.uint32)
             fill(givers, np.uint32(NO_SLOT), cuda.default_stream())
             if slots.size:
-                placed_givers_kernel[-(-slots.size // THREADS), THREADS](
-                    *self.bind(placed_givers_kernel, slots=upload(slots), givers=givers)
-                )
+                grid = -(-slots.size // THREADS), THREADS
+                self.launch(placed_givers_kernel, grid, slots=upload(slots), givers=givers)
             wait_for_device()
             return givers
 
@@ -269,8 +242,7 @@ class DeviceTree(Arrays):
 
     def group(self, tier: int) -> int:
         """Return how many arcs of a tier's streams form a group."""
-        lowest = tier == self.tiers - 1
-        return GROUPS[0] if lowest else GROUPS[1]
+        return GROUPS[0] if tier == self.tiers - 1 else GROUPS[1]
 
 
 class Above(Arrays):

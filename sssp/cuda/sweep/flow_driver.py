@@ -15,32 +15,14 @@ from numpy.typing import NDArray
 
 from sssp.cuda import answer_memory
 from sssp.cuda.availability import SIMULATOR, cuda, select
-from sssp.cuda.compiler import bind
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.device_memory import available_bytes, download, fetch, move, upload
 from sssp.cuda.graph_replay import Launches
 from sssp.cuda.pool import THREADS, Shelf, blocks_for, current_pool, device_array, fill
+from sssp.cuda.sweep import flows
 from sssp.cuda.sweep.customization import GREATEST, WORDS
 from sssp.cuda.sweep.device_maps import basic_weights, tree_of
 from sssp.cuda.sweep.device_tree import DeviceTree
-from sssp.cuda.sweep.flows import (
-    AHEAD,
-    CLIMB_THREADS,
-    LEVEL_THREADS,
-    NO_TRIP,
-    TRIANGLE_THREADS,
-    VERTEX_THREADS,
-    collect_kernel,
-    descend_kernel,
-    gather_kernel,
-    hand_on_kernel,
-    make_descent_kernel,
-    make_number_kernel,
-    make_seed_kernel,
-    make_streets_kernel,
-    make_triangles_kernel,
-    make_ways_kernel,
-)
 from sssp.cuda.sweep.lane_sums import LANES, SLICES
 from sssp.cuda.sweep.selection import Arrays
 from sssp.engine.demand import Demand
@@ -56,7 +38,7 @@ MOST_LANES = 2048
 #: lanes of a block that takes a vertex, at most
 TOGETHER = 4 * LANES
 #: arcs of a vertex for each slice of a block
-ARCS_A_SLICE = AHEAD
+ARCS_A_SLICE = flows.AHEAD
 #: vertices of a level up to which flows are passed on by its threads in turn, and those of its
 #: neighbours
 MOST_IN_TURN = 2
@@ -108,35 +90,38 @@ class SweptFlows:
         """
         if version.graph.least_weight < 0:
             return None
-        with select(self.number):
+        demand, structure, number = self.demand, version._structure, self.number
+        ends = structure.rank[demand.destinations]
+        with select(number):
+            tree = tree_of(structure, number)
+            shelf = tree.made.get_or_build("flows", lambda: Shelf(current_pool()))
             for dtype in version._weight_range.working_dtypes(None):
-                found = self._load(version, dtype)
-                if found is not None:
-                    return found
+                key = (
+                    dtype, demand.origins.size, demand.entries.size, demand.is_sparse,
+                    self.memory_limit, id(version._slots), ends.tobytes(),
+                )  # fmt: skip
+                scratch = shelf.take(key)
+                if scratch is None:
+                    limit, device = self.memory_limit, f"cuda:{number}"
+                    scratch = _Scratch(tree, version, dtype, demand, ends, limit, device)
+                scratch.bring(demand, structure.rank[demand.origins])
+                flow, most = self._sweep(version, scratch)
+                lost, trip, noted = (array.copy() for array in scratch.noted)
+                shelf.leave(key, scratch.nbytes, scratch)
+                if noted.view(FLOAT32)[0, GREATEST] > most:
+                    continue
+                if trip[0] != flows.NO_TRIP and not self.skips:
+                    entry = (trip[0],) if demand.is_sparse else divmod(trip[0], max(1, ends.size))
+                    demand.refuse_lost(demand.ends_of(tuple(map(int, entry))))
+                return flow, float(lost[0])
         return None
 
-    def _load(
-        self, version: PreparedMap, dtype: np.dtype[Any]
-    ) -> tuple[NDArray[np.float64], float] | None:
-        """Load the demand in one dtype; return None if sums may exceed it."""
-        demand, structure = self.demand, version._structure
-        tree = tree_of(structure, self.number)
-        ends = structure.rank[demand.destinations]
-        shelf = tree.made.get_or_build("flows", lambda: Shelf(current_pool()))
-        key = (
-            dtype, demand.origins.size, demand.entries.size, demand.is_sparse, self.memory_limit,
-            id(version._slots), ends.tobytes(),
-        )  # fmt: skip
-        scratch = shelf.take(key)
-        if scratch is None:
-            scratch = _Scratch(
-                tree, version, dtype, demand, ends, self.memory_limit, f"cuda:{self.number}"
-            )
-        scratch.bring(demand, structure.rank[demand.origins])
-        with basic_weights(version, dtype, self.number) as (maps, work):
+    def _sweep(self, version: PreparedMap, scratch: _Scratch) -> tuple[NDArray[np.float64], Any]:
+        """Return the flows in the dtype of the scratch, and the greatest length that is sure."""
+        with basic_weights(version, scratch.dtype, self.number) as (maps, work):
             stream = maps.matrix.stream
             scratch.launches.do(_prepare, stream, scratch, work.memory.basic, work.arc_weights)
-            with progress_bar(demand.origins.size, self.progress, "origin") as advance:
+            with progress_bar(self.demand.origins.size, self.progress, "origin") as advance:
                 for batch, (begin, stop) in enumerate(pairwise(scratch.cuts)):
                     move(scratch.all_sources[batch], scratch["sources"], stream)
                     move(scratch.all_spans[batch], scratch["span"], stream)
@@ -145,18 +130,11 @@ class SweptFlows:
             scratch.launches.do(_unpack, stream, scratch, maps.found)
             flow = answer_memory.empty(scratch["arc_flow"].shape, FLOAT64)
             download(scratch["arc_flow"], flow, stream)
-            lost, trip, noted = (array.copy() for array in scratch.noted)
-        shelf.leave(key, scratch.nbytes, scratch)
-        if noted.view(FLOAT32)[0, GREATEST] > maps.most:
-            return None
-        if trip[0] != NO_TRIP and not self.skips:
-            entry = (trip[0],) if demand.is_sparse else divmod(trip[0], max(1, ends.size))
-            demand.refuse_lost(demand.ends_of(tuple(map(int, entry))))
-        return flow, float(lost[0])
+            return flow, maps.most
 
 
 class _Scratch(Arrays):
-    """What the flows of demands between the same numbers of origins and the same ends work in.
+    """Device memory to load demands of as many origins and volumes to the same destinations.
 
     Attributes
     ----------
@@ -190,14 +168,16 @@ class _Scratch(Arrays):
         structure: Structure = version._structure
         self.launches, self.dtype = Launches(), dtype
         self.demand: Demand | None = None
-        #: (so that no other has its number)
+        #: (kept, so that its identity in the key stays unique)
         self.slots = version._slots
         shared = tree.made.get_or_build("flows, ranks", lambda: _upload_ranks(structure))
         ranks, self.levels = _sort_by_depth(structure, find_ancestors(structure.parent, ends).ranks)
         spots = np.full(structure.order.size, -1, INDEX)
         spots[ranks] = np.arange(ranks.size, dtype=INDEX)
         _, self.all_levels = _sort_by_depth(structure, np.arange(structure.order.size, dtype=INDEX))
-        self.degrees = _mean_degrees(structure, ranks, self.levels)
+        # for each depth the mean number of chordal arcs up from its vertices
+        passed = offsets(np.diff(structure.first)[ranks])[self.levels]
+        self.degrees = np.diff(passed) / np.maximum(1, np.diff(self.levels))
         arcs, height, origins = structure.upper.size, max(1, structure.height), demand.origins.size
         lane = ranks.size * (dtype.itemsize + 10) + height * (dtype.itemsize + 12) + 4
         fixed = 2 * arcs * (dtype.itemsize + 16) + 12 * demand.entries.size + 12 * self.slots.size
@@ -210,29 +190,29 @@ class _Scratch(Arrays):
         self.cuts = [*range(0, origins, max(1, lanes)), origins]
         is_sparse = demand.is_sparse
         listed = demand.entries.size if is_sparse else 0
-        kinds: dict[str, tuple[Any, Any]] = {
-            "weights": (2 * arcs, dtype),
-            "triangles": (2 * arcs, np.uint64),
-            "on_slot": (2 * arcs, FLOAT64),
-            "distances": (ranks.size * lanes, dtype),
-            "choices": (ranks.size * lanes, np.uint16),
-            "flow": (ranks.size * lanes, FLOAT64),
-            "sources": (lanes, INDEX),
-            "span": (3, INT64),
-            "source_ranks": (lanes, INDEX),
-            "ways": ((lanes, height), dtype),
-            "via": ((height, lanes), INDEX),
-            "down_flow": ((height, lanes), FLOAT64),
-            "volumes": (demand.entries.size, FLOAT64),
-            "rows": (listed, INDEX),
-            "columns": (listed, INDEX),
-            "lost": (1, FLOAT64),
-            "trip": (1, INT64),
-            "arc_flow": (self.slots.size, FLOAT64),
-        }
-        own = {name: device_array(shape, kind) for name, (shape, kind) in kinds.items()}
-        own["slots"] = upload(_slots_by_side(self.slots, arcs))
-        own |= {
+        # the structure's slots as kernels number them: all upward, then all downward
+        up, is_down = self.slots >> np.uint32(1), self.slots & np.uint32(1)
+        by_side = np.where(self.slots == NO_SLOT, NO_SLOT, is_down * np.uint32(arcs) + up)
+        own = {
+            "weights": device_array(2 * arcs, dtype),
+            "triangles": device_array(2 * arcs, np.uint64),
+            "on_slot": device_array(2 * arcs, FLOAT64),
+            "distances": device_array(ranks.size * lanes, dtype),
+            "choices": device_array(ranks.size * lanes, np.uint16),
+            "flow": device_array(ranks.size * lanes, FLOAT64),
+            "sources": device_array(lanes, INDEX),
+            "span": device_array(3, INT64),
+            "source_ranks": device_array(lanes, INDEX),
+            "ways": device_array((lanes, height), dtype),
+            "via": device_array((height, lanes), INDEX),
+            "down_flow": device_array((height, lanes), FLOAT64),
+            "volumes": device_array(demand.entries.size, FLOAT64),
+            "rows": device_array(listed, INDEX),
+            "columns": device_array(listed, INDEX),
+            "lost": device_array(1, FLOAT64),
+            "trip": device_array(1, INT64),
+            "arc_flow": device_array(self.slots.size, FLOAT64),
+            "slots": upload(by_side),
             "ranks": upload(ranks),
             "spots": upload(spots[ends]),
             "head_spots": upload(spots[structure.upper]),
@@ -287,46 +267,29 @@ def _sort_by_depth(
     return ranks[np.argsort(depths, kind="stable")].astype(INDEX), levels.tolist()
 
 
-def _mean_degrees(
-    structure: Structure, ranks: NDArray[np.int32], levels: list[int]
-) -> NDArray[np.float64]:
-    """Return for each depth the mean number of chordal arcs up from its vertices."""
-    passed = offsets(np.diff(structure.first)[ranks])[levels]
-    return np.diff(passed) / np.maximum(1, np.diff(levels))
-
-
-def _slots_by_side(slots: NDArray[np.uint32], arcs: int) -> NDArray[np.uint32]:
-    """Return the structure's slots in the kernels' numbering: all upward, then all downward."""
-    sided = (slots & np.uint32(1)) * np.uint32(arcs) + (slots >> np.uint32(1))
-    return np.where(slots == NO_SLOT, NO_SLOT, sided)
-
-
 def _prepare(stream: Any, scratch: _Scratch, placed: Any, arc_weights: Any) -> None:
     """Number the weights, and find what shortcuts stand for."""
     arrays, dtype = scratch.arrays, scratch.dtype
-    for name, value in (("on_slot", 0), ("down_flow", 0), ("lost", 0), ("trip", NO_TRIP)):
+    for name, value in (("on_slot", 0), ("down_flow", 0), ("lost", 0), ("trip", flows.NO_TRIP)):
         array = arrays[name]
         fill(array, array.dtype.type(value), stream)
-    number, streets = make_number_kernel(dtype), make_streets_kernel(dtype)
-    triangles, arcs = make_triangles_kernel(dtype), arrays["tails"].size
-    for kernel, size in (
-        (number, arrays["parent"].size),
-        (streets, arrays["slots"].size),
-        (triangles, arcs * TRIANGLE_THREADS),
+    triangles, arcs = flows.make_triangles_kernel(dtype), arrays["tails"].size
+    for kernel, size, others in (
+        (flows.number_kernel, arrays["parent"].size, {"placed": placed}),
+        (flows.streets_kernel, arrays["slots"].size, {"arc_weights": arc_weights}),
+        (triangles, arcs * flows.TRIANGLE_THREADS, {}),
     ):
         if size:
-            kernel[-(-size // THREADS), THREADS, stream](
-                *bind(kernel, {**arrays, "placed": placed, "arc_weights": arc_weights})
-            )
+            scratch.launch(kernel, (-(-size // THREADS), THREADS, stream), **others)
 
 
 def _load_batch(stream: Any, scratch: _Scratch) -> None:
     """Sweep from the origins of a batch, and add their flows to those of the slots."""
     arrays, dtype, lanes = scratch.arrays, scratch.dtype, scratch.lanes
     fill(arrays["flow"], 0.0, stream)
-    climb, sweep = make_ways_kernel(dtype), make_descent_kernel(dtype)
-    seed = make_seed_kernel(dtype)
-    climb[lanes, CLIMB_THREADS, stream](*bind(climb, arrays))
+    climb, sweep = flows.make_ways_kernel(dtype), flows.make_descent_kernel(dtype)
+    seed = flows.make_seed_kernel(dtype)
+    scratch.launch(climb, (lanes, flows.CLIMB_THREADS, stream))
     levels = [
         (low, high, _slices(degree, (high - low) * lanes))
         for (low, high), degree in zip(pairwise(scratch.levels), scratch.degrees, strict=True)
@@ -335,25 +298,24 @@ def _load_batch(stream: Any, scratch: _Scratch) -> None:
 
     def together(slices: int) -> int:
         """Return the lanes of a block: a divisor of all."""
-        most = min(TOGETHER, LEVEL_THREADS // slices)
+        most = min(TOGETHER, flows.LEVEL_THREADS // slices)
         while lanes % most:
             most //= 2
         return most
 
     for low, high, slices in levels:
         width = together(slices)
-        sweep[(high - low, lanes // width), (width, slices), stream](
-            *bind(sweep, arrays, first_spot=np.uint32(low))
-        )
-    trips = arrays["volumes"].size
-    seed[blocks_for(trips), THREADS, stream](*bind(seed, arrays))
+        grid = (high - low, lanes // width), (width, slices), stream
+        scratch.launch(sweep, grid, first_spot=np.uint32(low))
+    scratch.launch(seed, (blocks_for(arrays["volumes"].size), THREADS, stream))
     width = together(1)
     for low, high, in_turn in _join_small(levels):
         blocks, first, spots = (1, high - 1, high - low) if in_turn else (high - low, low, 1)
-        gather_kernel[(blocks, lanes // width), width, stream](
-            *bind(gather_kernel, arrays, first_spot=np.uint32(first), in_turn=np.uint32(spots))
-        )
-    descend_kernel[-(-lanes // THREADS), THREADS, stream](*bind(descend_kernel, arrays))
+        scratch.launch(
+            flows.gather_kernel, ((blocks, lanes // width), width, stream),
+            first_spot=np.uint32(first), in_turn=np.uint32(spots),
+        )  # fmt: skip
+    scratch.launch(flows.descend_kernel, (-(-lanes // THREADS), THREADS, stream))
 
 
 def _join_small(levels: list[tuple[int, int, int]]) -> list[tuple[int, int, bool]]:
@@ -381,19 +343,21 @@ def _slices(degree: float, rows: int) -> int:
 
 def _unpack(stream: Any, scratch: _Scratch, found: Any) -> None:
     """Pass flows of slots to the graph's arcs; copy lost volume and other notes to the host."""
-    arrays = scratch.arrays | {"ranks": scratch["ranks_by_depth"]}
+    ranks = scratch["ranks_by_depth"]
     sizes, low, height = np.diff(scratch.all_levels), 0, len(scratch.all_levels) - 1
     while low < height:
         # (a block goes through small levels without the launches between them)
         large = np.flatnonzero(sizes[low:] > SMALL_LEVEL)
         high = low + max(1, int(large[0]) if large.size else height - low)
-        blocks, threads = -(-int(sizes[low]) * VERTEX_THREADS // THREADS), THREADS
+        blocks, threads = -(-int(sizes[low]) * flows.VERTEX_THREADS // THREADS), THREADS
         if sizes[low] <= SMALL_LEVEL:
-            blocks, threads = 1, SMALL_LEVEL * VERTEX_THREADS
-        levels = {"low": np.uint32(low), "high": np.uint32(high)}
-        hand_on_kernel[blocks, threads, stream](*bind(hand_on_kernel, arrays, **levels))
+            blocks, threads = 1, SMALL_LEVEL * flows.VERTEX_THREADS
+        numbers = {"low": np.uint32(low), "high": np.uint32(high)}
+        grid = blocks, threads, stream
+        scratch.launch(flows.hand_on_kernel, grid, ranks=ranks, **numbers)
         low = high
-    blocks = -(-max(1, arrays["slots"].size) // THREADS)
-    collect_kernel[blocks, THREADS, stream](*bind(collect_kernel, arrays, flow=arrays["arc_flow"]))
-    for array, noted in zip((arrays["lost"], arrays["trip"], found), scratch.noted, strict=True):
+    blocks = -(-max(1, scratch["slots"].size) // THREADS)
+    grid = blocks, THREADS, stream
+    scratch.launch(flows.collect_kernel, grid, flow=scratch["arc_flow"])
+    for array, noted in zip((scratch["lost"], scratch["trip"], found), scratch.noted, strict=True):
         fetch(array, noted, stream)

@@ -50,62 +50,50 @@ NO_TRIANGLE = (1 << 64) - 1
 NO_TRIP = (1 << 63) - 1
 
 
-@cache
-def make_number_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that numbers basic weights by rank."""
+@kernel
+def number_kernel(place_ranks, arcs_first, first, placed, weights, triangles):
+    """Copy weights of chordal arcs from the order of places to slots, a thread per vertex.
 
-    @kernel
-    def _number_kernel(place_ranks, arcs_first, first, placed, weights, triangles):
-        """Copy weights of chordal arcs from the order of places to slots, a thread per vertex.
-
-        =========== ======== ====== ===========================================
-        argument    shape    dtype  written by
-        =========== ======== ====== ===========================================
-        place_ranks (n,)     int32  host: of places
-        arcs_first  (n + 1,) uint32 host: where the arcs of every place begin
-        first       (n + 1,) uint32 host: the same of ranks
-        placed      (s, 2 c) number the basic pass
-        weights     (2 c,)   number here: of slots
-        triangles   (2 c,)   uint64 here: `NO_TRIANGLE`
-        =========== ======== ====== ===========================================
-        """
-        place = cuda.grid(1)
-        if place < place_ranks.size:
-            arc, stop = uint32(arcs_first[place]), uint32(arcs_first[place + 1])
-            up, arcs = uint32(first[place_ranks[place]]), uint32(weights.size // 2)
-            while arc < stop:
-                down = uint32(arcs + up)
-                weights[up], weights[down] = placed[0, up_slot(arc)], placed[0, down_slot(arc)]
-                triangles[up] = triangles[down] = uint64(NO_TRIANGLE)
-                arc, up = uint32(arc + 1), uint32(up + 1)
-
-    return _number_kernel
+    =========== ======== ====== ===========================================
+    argument    shape    dtype  written by
+    =========== ======== ====== ===========================================
+    place_ranks (n,)     int32  host: of places
+    arcs_first  (n + 1,) uint32 host: where the arcs of every place begin
+    first       (n + 1,) uint32 host: the same of ranks
+    placed      (s, 2 c) number the basic pass
+    weights     (2 c,)   number here: of slots
+    triangles   (2 c,)   uint64 here: `NO_TRIANGLE`
+    =========== ======== ====== ===========================================
+    """
+    place = cuda.grid(1)
+    if place < place_ranks.size:
+        arc, stop = uint32(arcs_first[place]), uint32(arcs_first[place + 1])
+        up, arcs = uint32(first[place_ranks[place]]), uint32(weights.size // 2)
+        while arc < stop:
+            down = uint32(arcs + up)
+            weights[up], weights[down] = placed[0, up_slot(arc)], placed[0, down_slot(arc)]
+            triangles[up] = triangles[down] = uint64(NO_TRIANGLE)
+            arc, up = uint32(arc + 1), uint32(up + 1)
 
 
-@cache
-def make_streets_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that finds the slots over which the graph's arcs are passed."""
+@kernel
+def streets_kernel(slots, arc_weights, weights, triangles):
+    """Mark chordal arcs whose weight equals that of their input arc, a thread per arc.
 
-    @kernel
-    def _streets_kernel(slots, arc_weights, weights, triangles):
-        """Mark chordal arcs whose weight equals that of their input arc, a thread per arc.
-
-        =========== ====== ====== ==============================================================
-        argument    shape  dtype  written by
-        =========== ====== ====== ==============================================================
-        slots       (m,)   uint32 host: of the graph's arcs; `NO_SLOT` of a self-loop
-        arc_weights (s, m) number host
-        weights     (2 c,) number `_number_kernel`
-        triangles   (2 c,) uint64 `_number_kernel`; here: 0 where an arc of the graph is passed
-        =========== ====== ====== ==============================================================
-        """
-        arc = cuda.grid(1)
-        if arc < slots.size:
-            slot = slots[arc]
-            if slot != uint32(NO_SLOT) and arc_weights[0, arc] == weights[slot]:
-                triangles[slot] = uint64(0)
-
-    return _streets_kernel
+    =========== ====== ====== ==============================================================
+    argument    shape  dtype  written by
+    =========== ====== ====== ==============================================================
+    slots       (m,)   uint32 host: of the graph's arcs; `NO_SLOT` of a self-loop
+    arc_weights (s, m) number host
+    weights     (2 c,) number `number_kernel`
+    triangles   (2 c,) uint64 `number_kernel`; here: 0 where an arc of the graph is passed
+    =========== ====== ====== ==============================================================
+    """
+    arc = cuda.grid(1)
+    if arc < slots.size:
+        slot = slots[arc]
+        if slot != uint32(NO_SLOT) and arc_weights[0, arc] == weights[slot]:
+            triangles[slot] = uint64(0)
 
 
 @cache
@@ -126,8 +114,8 @@ def make_triangles_kernel(dtype: np.dtype[Any]) -> Any:
         tails     (c,)     int32  host: the rank that every chordal arc leaves
         first     (n + 1,) uint32 host: where the arcs of every rank begin
         upper     (c,)     int32  host: ranks above
-        weights   (2 c,)   number `_number_kernel`
-        triangles (2 c,)   uint64 `_streets_kernel`; here
+        weights   (2 c,)   number `number_kernel`
+        triangles (2 c,)   uint64 `streets_kernel`; here
         ========= ======== ====== ==============================================================
         """
         thread = int64(cuda.grid(1))
@@ -174,7 +162,7 @@ def make_ways_kernel(dtype: np.dtype[Any]) -> Any:
         upper        (c,)           int32  host: ranks above
         parent       (n,)           int32  host: of ranks; -1: none
         depth        (n,)           int32  host: of ranks
-        weights      (2 c,)         number `_number_kernel`
+        weights      (2 c,)         number `number_kernel`
         source_ranks (lanes,)       int32  here: `sources`
         ways         (lanes, height) number here: lengths of the ways up, by depth
         via          (height, lanes) int32 here: the arc that the way came over; -1: none
@@ -284,7 +272,7 @@ def make_descent_kernel(dtype: np.dtype[Any]) -> Any:
         depth        (n,)            int32  host: of ranks
         first        (n + 1,)        uint32 host: where the chordal arcs of every rank begin
         head_spots   (c,)            int32  host: of the heads of these
-        weights      (2 c,)          number `_number_kernel`
+        weights      (2 c,)          number `number_kernel`
         source_ranks (lanes,)        int32  `_ways_kernel`
         ways         (lanes, height) number `_ways_kernel`
         lanes        scalar          uint32 host

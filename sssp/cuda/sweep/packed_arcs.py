@@ -9,8 +9,9 @@ weight has 32 bits, both are one word of 64 bits, else two.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import int64, uint32
@@ -27,7 +28,7 @@ ENDS = 0x80000000
 MOST_GROUPED = 4
 
 
-class ArcStreams(NamedTuple):
+class ArcStreams(namedtuple("ArcStreams", "stream_first stream_stop stream")):
     """The packed downward arcs (streams) of all bundles of a tree or a selection.
 
     Attributes
@@ -36,10 +37,6 @@ class ArcStreams(NamedTuple):
         Where the stream of every bundle begins and ends.
     stream : device array, int64
     """
-
-    stream_first: Any
-    stream_stop: Any
-    stream: Any
 
 
 def stream_words(dtype: np.dtype[Any]) -> int:

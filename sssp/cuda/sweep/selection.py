@@ -5,7 +5,7 @@ targets passes the targets, their ancestors in the elimination tree and nothing 
 Goldberg and Werneck 2011 call it RPHAST). Of the top and the levels all is swept, for it is little
 and nearly all above something; of every bundle the members that are wanted, and of its boundary
 what they are joined to. Those are numbered anew, bundle by bundle, and the streams of arcs are
-packed anew: the kernels of a sweep do not notice.
+packed anew, so that the kernels of a sweep stay the same.
 
 What is swept depends on the tree and the targets alone, and all versions of a map share it. Their
 streams are packed again when weights are new.
@@ -373,7 +373,7 @@ class Arrays:
 
     def __init__(self) -> None:
         self.arrays: dict[str, Any] = {}
-        #: no others have it
+        #: unique
         self.serial = next(_serials)
 
     @property
@@ -385,9 +385,9 @@ class Arrays:
         """Return an array by name."""
         return self.arrays[name]
 
-    def bind(self, kernel: Any, **others: Any) -> list[Any]:
-        """Return the arguments of a kernel: arrays by name, and others."""
-        return bind(kernel, self.arrays, **others)
+    def launch(self, kernel: Any, configuration: Any, /, **others: Any) -> None:
+        """Launch a kernel with its arguments by name: these arrays, and others."""
+        kernel[configuration](*bind(kernel, self.arrays, **others))
 
 
 class Selection(Arrays):
@@ -406,7 +406,7 @@ class Selection(Arrays):
     ----------
     targets : ndarray, shape (t,), int64
     serial : int
-        No other has it.
+        Unique.
     size : int
         Places: those of the top and the levels, and what is selected below.
     passes : list of Pass
@@ -429,13 +429,16 @@ class Selection(Arrays):
         start, n = bundles.start, bundles.rank.size
         marks = device_array(n, np.uint8)
         fill(marks, np.uint8(0), stream)
-        _mark_above_kernel[targets.size, MARK_THREADS](
-            *tree.bind(
-                _mark_above_kernel, targets=self.wanted, top=np.uint32(bundles.top), marks=marks
-            )
-        )
-        room = 4 * int(bundles.rooms.max(initial=1))
-        counts = self._count(tree, marks, room)
+        tree.launch(
+            _mark_above_kernel, (targets.size, MARK_THREADS), targets=self.wanted,
+            top=np.uint32(bundles.top), marks=marks,
+        )  # fmt: skip
+        room, existing = 4 * int(bundles.rooms.max(initial=1)), bundles.lowest.size
+        counted = device_array((COUNTS, max(1, existing)), INDEX)
+        if existing:
+            grid = existing, MARK_THREADS, stream, room
+            tree.launch(_count_kernel, grid, marks=marks, counts=counted, **self.groups)
+        counts = counted.copy_to_host()[:, :existing]
         chosen = np.flatnonzero(counts[0])
         members, bounded, groups = counts[:, chosen]
         rows = np.diff(bundles.first)[chosen] + np.diff(bundles.boundary_first)[chosen]
@@ -486,33 +489,20 @@ class Selection(Arrays):
             "own_places": own_places, "own_boundary": own_boundary, "own_ranks": own_ranks,
         }  # fmt: skip
         if chosen.size:
-            _renumber_kernel[chosen.size, MARK_THREADS, stream, room](
-                *tree.bind(
-                    _renumber_kernel, marks=marks, chosen=chosen_there, own_first=own_first,
-                    own_boundary_first=own_boundary_first, renumbered_first=renumbered_first,
-                    own_lowest=lowest, own_highest=highest, renumbered=self.renumbered,
-                    **self.groups, **places,
-                )
+            tree.launch(
+                _renumber_kernel, (chosen.size, MARK_THREADS, stream, room), marks=marks,
+                chosen=chosen_there, own_first=own_first, own_boundary_first=own_boundary_first,
+                renumbered_first=renumbered_first, own_lowest=lowest, own_highest=highest,
+                renumbered=self.renumbered, **self.groups, **places,
             )  # fmt: skip
-        _name_kernel[blocks_for(max(self.size, own_boundary.size, targets.size)), THREADS](
-            *tree.bind(
-                _name_kernel, start=np.uint32(start), bounded=np.uint32(boundaries[-1]),
-                targets=self.wanted, names=names, columns=self.columns, **places,
-            )
+        blocks = blocks_for(max(self.size, own_boundary.size, targets.size))
+        tree.launch(
+            _name_kernel, (blocks, THREADS), start=np.uint32(start),
+            bounded=np.uint32(boundaries[-1]), targets=self.wanted, names=names,
+            columns=self.columns, **places,
         )  # fmt: skip
         own = laid, own_boundary, own_ranks, names, lowest, highest, self.columns, self.renumbered
         self.nbytes = self.wanted.nbytes + sum(array.nbytes for array in own)
-
-    def _count(self, tree: Any, marks: Any, room: int) -> NDArray[np.int32]:
-        """Count the selected rows (members and boundary) of every bundle."""
-        count = tree.bundles.lowest.size
-        counts = device_array((COUNTS, max(1, count)), INDEX)
-        if count:
-            _count_kernel[count, MARK_THREADS, cuda.default_stream(), room](
-                *tree.bind(_count_kernel, marks=marks, counts=counts, **self.groups)
-            )
-        found: NDArray[np.int32] = counts.copy_to_host()[:, :count]
-        return found
 
 
 class Selections:
@@ -558,7 +548,7 @@ class Packed:
     Attributes
     ----------
     serial : int
-        No other has it.
+        Unique.
     streams : ArcStreams
     version : int
         Of the weights that they have; 0: none yet.
@@ -593,13 +583,11 @@ def pack_streams(stream: Any, packed: Packed, streams: ArcStreams) -> None:
     selection, (first, stop, arcs) = packed.selection, packed.streams
     size, pack = selection["chosen"].size, make_pack_kernel(packed.dtype)
     if size:
-        pack[size, PACK_THREADS, stream, 3 * 4 * selection.room](
-            *selection.bind(
-                pack, room=np.uint32(selection.room), renumbered=selection.renumbered,
-                own_first=selection["bundle_first"], own_stream_first=first,
-                own_stream_stop=stop, own_stream=arcs,
-                **selection.groups, **streams._asdict(),
-            )
+        selection.launch(
+            pack, (size, PACK_THREADS, stream, 3 * 4 * selection.room),
+            room=np.uint32(selection.room), renumbered=selection.renumbered,
+            own_first=selection["bundle_first"], own_stream_first=first, own_stream_stop=stop,
+            own_stream=arcs, **selection.groups, **streams._asdict(),
         )  # fmt: skip
 
 

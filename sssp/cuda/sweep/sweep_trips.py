@@ -13,12 +13,12 @@ No trip waits for another, and the host looks at none.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import from_dtype, int32, int64, uint32, uint64
-from numpy.typing import NDArray
 
 from sssp.cuda.availability import SIMULATOR, cuda, device_number
 from sssp.cuda.compiler import SHARED, kernel
@@ -218,30 +218,13 @@ def _make_meet_kernel(dtype: np.dtype[Any]) -> Any:
     return _meet_kernel
 
 
-def find_trips(
-    on_device: DeviceMap, hierarchy: PreparedMap, request: Request, method: Method
-) -> Answer:
-    """Find the distances of trips on a hierarchy, on the current device.
-
-    O(arcs to ancestors) work a vertex where trips begin or end, and O(depth) a trip.
-
-    """
-    assert request.targets is not None
-    assert request.target_offsets is not None
-    # (no source is without a target)
-    alone = request.rows == request.targets.size
-    stats = {name: np.zeros(request.rows, INT64) for name in method.statistics}
-    if request.targets.size == 0:
-        return Answer(narrow(np.empty(0, on_device.dtype), request.dtype), stats=stats)
-    sources = request.sources
-    if not alone:
-        sources = np.repeat(sources, np.diff(request.target_offsets))
-    found, climbed = _Trips(on_device, hierarchy, request, sources).find()
-    stats["climbed"] = climbed if alone else np.add.reduceat(climbed, request.target_offsets[:-1])
-    return Answer(narrow(found, request.dtype), stats=stats)
-
-
-class _Scratch(NamedTuple):
+class _Scratch(
+    namedtuple(
+        "_Scratch",
+        "launches stream nbytes given found passed ends distances climbed rows counts ranks "
+        "up down",
+    )
+):
     """Scratch for a batch of trips, and its recorded launches.
 
     Attributes
@@ -260,113 +243,89 @@ class _Scratch(NamedTuple):
         As kernels take them; the last two are the labels of sources and of targets.
     """
 
-    launches: Any
-    stream: Any
-    nbytes: int
-    given: Any
-    found: Any
-    passed: Any
-    ends: Any
-    distances: Any
-    climbed: Any
-    rows: Any
-    counts: Any
-    ranks: Any
-    up: Any
-    down: Any
 
-
-class _Climbs(NamedTuple):
+class _Climbs(namedtuple("_Climbs", "map depths_down parent chain held")):
     """A map on a device, with arrays of its elimination tree for climbs of trips; bytes of all."""
 
-    map: DeviceMap
-    depths_down: Any
-    parent: Any
-    chain: Any
-    held: int
 
+def find_trips(
+    on_device: DeviceMap, hierarchy: PreparedMap, request: Request, method: Method
+) -> Answer:
+    """Find the distances of trips on a hierarchy, on the current device.
 
-class _Trips:
-    """The trips of a request in one dtype, on the current device."""
+    O(arcs to ancestors) work a vertex where trips begin or end, and O(depth) a trip.
+    """
+    assert request.targets is not None
+    assert request.target_offsets is not None
+    dtype, total, limit = on_device.dtype, request.targets.size, request.memory_limit
+    stats = {name: np.zeros(request.rows, INT64) for name in method.statistics}
+    if total == 0:
+        return Answer(narrow(np.empty(0, dtype), request.dtype), stats=stats)
+    # (no source is without a target)
+    alone, sources = request.rows == total, request.sources
+    if not alone:
+        sources = np.repeat(sources, np.diff(request.target_offsets))
+    ends = np.stack((sources, request.targets))
+    structure, number, shelf = hierarchy._structure, device_number(request.device), on_device.shelf
 
-    def __init__(
-        self,
-        on_device: DeviceMap,
-        hierarchy: PreparedMap,
-        request: Request,
-        sources: NDArray[np.int64],
-    ) -> None:
-        assert request.targets is not None
-        self.request, self.map, self.dtype = request, on_device, on_device.dtype
-        self.ends = np.stack((sources, request.targets))
-        structure, number = hierarchy._structure, device_number(request.device)
+    def build() -> _Climbs:
+        # the depths of the upper ends of downward arcs, in the order of these arcs
+        down, stream = on_device.kept.down_ends, cuda.stream()
+        depths_down = device_array(down.size, INDEX)
+        place_kernel[-(-down.size // THREADS), THREADS, stream](
+            on_device.tree["depth"], down, depths_down
+        )
+        stream.synchronize()
+        paths = structure.shared.get_or_build(
+            f"cuda:{number}, paths", lambda: (upload(structure.parent), upload(structure.chain))
+        )
+        held = on_device.nbytes + sum(array.nbytes for array in (depths_down, *paths))
+        return _Climbs(on_device, depths_down, *paths, held)
 
-        def build() -> _Climbs:
-            down = _upload_depths_down(on_device)
-            paths = structure.shared.get_or_build(
-                f"cuda:{number}, paths", lambda: (upload(structure.parent), upload(structure.chain))
-            )
-            held = on_device.nbytes + sum(array.nbytes for array in (down, *paths))
-            return _Climbs(on_device, down, *paths, held)
-
-        self.climbs = hierarchy._cached(f"cuda:{number}, {self.dtype.char}, climbs", build)
-        self.n, self.height, self.total = hierarchy.n, structure.height, sources.size
-        held = self.climbs.held
-        #: trips that are found together: more than there are, so that what is recorded comes again
-        self.together = _power_of_two(min(self.total, MOST_TOGETHER))
-        fixed = self.together * (3 * INT64.itemsize + self.dtype.itemsize)
-        fixed += 2 * self.n * INDEX.itemsize
-        end_bytes = 2 * (self.height * self.dtype.itemsize + INDEX.itemsize)
-        self.scratch = None
-        if held + fixed + self.labels * end_bytes <= request.memory_limit:
-            self.scratch = self.map.shelf.take(self.key)
-        if self.scratch is None:
-            parts = {"the map": held, "the trips": fixed, "a climb from both ends": end_bytes}
-            room = available_bytes(request.memory_limit, held)
-            check_memory(parts, request.memory_limit, request.device, request.advice, held + room)
-            fitting = max(1, min(room - fixed, LABEL_BYTES) // end_bytes)
-            if fitting < self.labels:
-                self.together = _power_of_two(fitting // 2 + 1)
-
-    @property
-    def labels(self) -> int:
-        """Number of labels for each side, at most one for every vertex."""
-        return min(self.together, self.n)
-
-    @property
-    def key(self) -> Any:
-        """The key of scratch that fits these trips."""
-        return "trips", self.together, self.labels
-
-    def find(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return the distances, and the number of visited vertices for each trip."""
-        total, scratch = self.total, self.scratch or self.map.shelf.take(self.key)
-        scratch = scratch or self._allocate()
-        stream = scratch.stream
-        found, passed = np.empty(total, self.dtype), np.empty(total, INT64)
-        with progress_bar(total, self.request.progress, "trip") as advance:
-            for low in range(0, total, self.together):
-                own = slice(low, min(low + self.together, total))
-                size = own.stop - low
-                scratch.given[:, :size] = self.ends[:, own]
-                # (what fills up is one of the trips again)
-                scratch.given[:, size:] = self.ends[:, low : low + 1]
-                bound = self.request.bound(self.dtype)
-                scratch.launches.do(_launch_trips, stream, scratch, self.climbs, bound)
-                stream.synchronize()
-                found[own], passed[own] = scratch.found[:size], scratch.passed[:size]
-                advance(size)
-        self.map.shelf.leave(self.key, scratch.nbytes, scratch)
-        return found, passed
-
-    def _allocate(self) -> _Scratch:
-        size, label = self.together, (self.labels * self.height, self.dtype)
-        pinned = ((2, size), INT64), (size, self.dtype), (size, INT64)
-        rows = ((2, self.n), INDEX), (2, np.uint32), ((2, self.labels), INDEX)
+    climbs = hierarchy._cached(f"cuda:{number}, {dtype.char}, climbs", build)
+    n, height, held = hierarchy.n, structure.height, climbs.held
+    # trips that are found together: more than there are, so that what is recorded comes again
+    together = _power_of_two(min(total, MOST_TOGETHER))
+    fixed = together * (3 * INT64.itemsize + dtype.itemsize) + 2 * n * INDEX.itemsize
+    end_bytes = 2 * (height * dtype.itemsize + INDEX.itemsize)
+    # (at most one label of each side for every vertex)
+    labels, scratch = min(together, n), None
+    if held + fixed + labels * end_bytes <= limit:
+        scratch = shelf.take(("trips", together, labels))
+    if scratch is None:
+        parts = {"the map": held, "the trips": fixed, "a climb from both ends": end_bytes}
+        room = available_bytes(limit, held)
+        check_memory(parts, limit, request.device, request.advice, held + room)
+        fitting = max(1, min(room - fixed, LABEL_BYTES) // end_bytes)
+        if fitting < labels:
+            together = _power_of_two(fitting // 2 + 1)
+            labels = min(together, n)
+            scratch = shelf.take(("trips", together, labels))
+    if scratch is None:
+        pinned = ((2, together), INT64), (together, dtype), (together, INT64)
+        rows = ((2, n), INDEX), (2, np.uint32), ((2, labels), INDEX)
+        label = labels * height, dtype
         arrays = [device_array(*each) for each in (*pinned, *rows, label, label)]
         nbytes = sum(array.nbytes for array in arrays)
         own = (cuda.pinned_array(*each) for each in pinned)
-        return _Scratch(Launches(), cuda.stream(), nbytes, *own, *arrays)
+        scratch = _Scratch(Launches(), cuda.stream(), nbytes, *own, *arrays)
+    found, climbed = np.empty(total, dtype), np.empty(total, INT64)
+    with progress_bar(total, request.progress, "trip") as advance:
+        for low in range(0, total, together):
+            part = slice(low, min(low + together, total))
+            size = part.stop - low
+            scratch.given[:, :size] = ends[:, part]
+            # (what fills up is one of the trips again)
+            scratch.given[:, size:] = ends[:, low : low + 1]
+            scratch.launches.do(
+                _launch_trips, scratch.stream, scratch, climbs, request.bound(dtype)
+            )
+            scratch.stream.synchronize()
+            found[part], climbed[part] = scratch.found[:size], scratch.passed[:size]
+            advance(size)
+    shelf.leave(("trips", together, labels), scratch.nbytes, scratch)
+    stats["climbed"] = climbed if alone else np.add.reduceat(climbed, request.target_offsets[:-1])
+    return Answer(narrow(found, request.dtype), stats=stats)
 
 
 def _launch_trips(stream: Any, scratch: _Scratch, climbs: _Climbs, bound: Any) -> None:
@@ -404,13 +363,3 @@ def _launch_trips(stream: Any, scratch: _Scratch, climbs: _Climbs, bound: Any) -
 def _power_of_two(size: int) -> int:
     """Return the least power of two that is at least `size`."""
     return 1 << (size - 1).bit_length()
-
-
-def _upload_depths_down(on_device: DeviceMap) -> Any:
-    """Return the depths of the upper ends of downward arcs, in the order of these arcs."""
-    ends = on_device.kept.down_ends
-    depths = device_array(ends.size, INDEX)
-    stream = cuda.stream()
-    place_kernel[-(-ends.size // THREADS), THREADS, stream](on_device.tree["depth"], ends, depths)
-    stream.synchronize()
-    return depths

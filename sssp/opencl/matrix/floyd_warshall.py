@@ -19,7 +19,7 @@ from sssp.engine.request import Answer
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 from sssp.methods import FloydWarshall
-from sssp.opencl.compiler import DeviceQueue, number_macros, open_queue
+from sssp.opencl.compiler import number_macros, open_queue
 from sssp.opencl.matrix.min_plus import NONE, DeviceMatrix, Part, Product, check_matrices
 from sssp.opencl.tiles import BLOCK
 
@@ -56,30 +56,19 @@ class Rounds:
         a, b = columns, rows
         if self.tails or product.tile.sides != (BLOCK, BLOCK):
             a, b = self.columns, self.rows
-            _copy_rows(self.queue, b, rows)
-            _copy_columns(self.queue, a, columns, matrix.dtype.itemsize, side)
+            for to, of in ((b.flat, rows.flat), (b.tails, rows.tails)):
+                if to is not None:
+                    offset = rows.at * (to.size // (BLOCK * rows.stride))
+                    self.queue.copy(to, of, src_offset=offset, byte_count=to.size)
+            itemsize = matrix.dtype.itemsize
+            self.queue.copy(
+                a.flat, columns.flat, src_origin=(columns.at * itemsize, 0, 0),
+                dst_origin=(0, 0, 0), region=(BLOCK * itemsize, side, 1),
+                src_pitches=(columns.stride * itemsize,), dst_pitches=(BLOCK * itemsize,),
+            )  # fmt: skip
         product(rows, rows, corner, b, (BLOCK, side, BLOCK), skip=(NONE, block))
         product(columns, columns, a, corner, (side, BLOCK, BLOCK), skip=(block, NONE))
         product(whole, whole, columns, rows, (side, side, BLOCK), skip=(block, block))
-
-
-def _copy_rows(queue: DeviceQueue, target: Part, source: Part) -> None:
-    for to, of in ((target.flat, source.flat), (target.tails, source.tails)):
-        if to is not None:
-            itemsize = to.size // (BLOCK * source.stride)
-            queue.copy(to, of, src_offset=source.at * itemsize, byte_count=to.size)
-
-
-def _copy_columns(queue: DeviceQueue, target: Part, source: Part, itemsize: int, side: int) -> None:
-    queue.copy(
-        target.flat,
-        source.flat,
-        src_origin=(source.at * itemsize, 0, 0),
-        dst_origin=(0, 0, 0),
-        region=(BLOCK * itemsize, side, 1),
-        src_pitches=(source.stride * itemsize,),
-        dst_pitches=(BLOCK * itemsize,),
-    )
 
 
 def solve(

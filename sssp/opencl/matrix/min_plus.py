@@ -32,7 +32,7 @@ _tiles: dict[tuple[int, np.dtype[Any], bool], ProductTile] = {}
 
 
 class Part(NamedTuple):
-    """A rectangle of a matrix on the device, from an entry on."""
+    """The part of a matrix on the device that begins at an entry."""
 
     flat: Buffer
     tails: Buffer | None
@@ -104,7 +104,7 @@ class DeviceMatrix:
         return self.queue.differ(self.flat, other.flat, size, self.stride, number)
 
     def part(self, row: int, column: int) -> Part:
-        """Return the part from an entry on."""
+        """Return the part that begins at an entry."""
         return Part(self.flat, self.tails, row * self.stride + column, self.stride)
 
 

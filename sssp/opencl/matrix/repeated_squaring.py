@@ -20,18 +20,6 @@ from sssp.opencl.matrix.min_plus import DeviceMatrix, Product, check_matrices
 from sssp.opencl.tiles import BLOCK
 
 
-def _square(product: Product, before: DeviceMatrix, after: DeviceMatrix, advance: Any) -> None:
-    """Queue one squaring."""
-    queue, side = before.queue, before.side
-    step = queue.step_of(side * side * BLOCK) * BLOCK
-    for first in range(0, side, step):
-        rows = min(step, side - first)
-        part = before.part(first, 0)
-        product(after.part(first, 0), part, part, before.part(0, 0), (rows, side, side))
-        queue.finish()
-        advance(rows)
-
-
 def solve(
     graph: Graph, request: MatrixRequest, method: RepeatedSquaring, dtype: np.dtype[Any]
 ) -> Answer | None:
@@ -46,11 +34,17 @@ def solve(
             there = DeviceMatrix.of(queue, matrix)
             other = there.room()
             product = Product(queue, there.dtype, with_tails=there.tails is not None)
-            rounds = 0
-            with progress_bar(request.squarings * there.side, request.progress, "row") as advance:
+            rounds, side = 0, there.side
+            step = queue.step_of(side * side * BLOCK) * BLOCK
+            with progress_bar(request.squarings * side, request.progress, "row") as advance:
                 while rounds < request.squarings:
                     rounds += 1
-                    _square(product, there, other, advance)
+                    for first in range(0, side, step):
+                        rows, part = min(step, side - first), there.part(first, 0)
+                        whole, out = there.part(0, 0), other.part(first, 0)
+                        product(out, part, part, whole, (rows, side, side))
+                        queue.finish()
+                        advance(rows)
                     there, other = other, there
                     if method.early_stop and not there.differs_from(other):
                         break

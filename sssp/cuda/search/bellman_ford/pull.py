@@ -9,8 +9,9 @@ predecessor are written once a round.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from functools import cache
-from typing import Any, NamedTuple, no_type_check
+from typing import Any, no_type_check
 
 import numpy as np
 from numba import from_dtype, int32, uint32
@@ -37,11 +38,11 @@ from sssp.kernels.status import CLIPPED, OVERFLOW
 #: bytes of a tile of distances in shared memory
 TILE_BYTES = 64 if SIMULATOR else 48 * 1000
 
-# what belongs together travels as a record, which the compiler takes apart; the arguments of a
-# kernel are plain, for the types in a record would be found out anew at every launch
+# device functions pass related values as records, which the compiler takes apart; kernels have
+# plain arguments, for the types in a record would be determined anew at every launch
 
 
-class Tile(NamedTuple):
+class Tile(namedtuple("Tile", "keys first end")):
     """Distances of consecutive vertices, in shared memory.
 
     Attributes
@@ -51,12 +52,8 @@ class Tile(NamedTuple):
         Vertices of the tile.
     """
 
-    keys: Any
-    first: Any
-    end: Any
 
-
-class Range(NamedTuple):
+class Range(namedtuple("Range", "first end stretch margin")):
     """The heads of a block, and their division into tiles; all uint32.
 
     Attributes
@@ -66,33 +63,6 @@ class Range(NamedTuple):
     stretch, margin : uint32
         Heads of a tile, and how far it goes beyond them on either side.
     """
-
-    first: Any
-    end: Any
-    stretch: Any
-    margin: Any
-
-
-@inline
-def _range_of(worker, n, tile_length):
-    """Return the heads of the calling thread's block."""
-    owned = uint32((n + worker.blocks - 1) // worker.blocks)
-    stretch, margin = n, n
-    if n > tile_length:
-        stretch = uint32(min(owned, uint32(tile_length // 2)))
-        margin = uint32(stretch // 2)
-    first = uint32(min(worker.block * owned, n))
-    return Range(first, uint32(min((worker.block + 1) * owned, n)), stretch, margin)
-
-
-@inline
-def _load(worker, keys, tile):
-    """Load the distances of a tile into shared memory."""
-    i = uint32(tile.first + worker.thread)
-    while i < tile.end:
-        tile.keys[uint32(i - tile.first)] = keys[i]
-        i = uint32(i + worker.threads)
-    cuda.syncthreads()
 
 
 @cache
@@ -124,16 +94,19 @@ def _make_root_kernel(dtype: np.dtype[Any]) -> Any:
     return _root_kernel
 
 
-def _best_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function: the least key over the arcs into `head`, and its tail.
-
-    Tail -1 if none is less than the key `before`, which the head has.
-    """
+@cache
+def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -> Any:
+    """Return the kernel for a dtype; the parameters are those of `_make_push_kernel`."""
+    meet, worker_of_row = barrier or barrier_of(together=together), worker_of(together=together)
     bits, number_of = ordered_bits_of(dtype)
-    number, unseen = from_dtype(dtype), unreached(dtype)
+    number, unseen, tile_length = from_dtype(dtype), unreached(dtype), TILE_BYTES // dtype.itemsize
 
     @inline
     def best_of(head, before, old, tile, arcs, limits, counters, row):
+        """Return the least key over the arcs into `head`, and its tail.
+
+        The tail is -1 if no key is less than the key `before`, which the head has.
+        """
         nothing = bits(unseen)
         best, tail_of_best = before, int32(-1)
         arc, last = arcs.indptr[head], arcs.indptr[uint32(head + 1)]
@@ -155,22 +128,20 @@ def _best_of(dtype: np.dtype[Any]) -> Any:
             arc = uint32(arc + 1)
         return best, tail_of_best
 
-    return best_of
-
-
-def _pull_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function for a block's round, tile by tile; it tells if a key changed."""
-    best_of = _best_of(dtype)
-
     @part
     def pull(worker, heads, n, tile_keys, old, new, arcs, limits, predecessors, counters):
+        """Run the round of a block, tile by tile; return whether a key changed."""
         changed, base = False, heads.first
         while base < heads.end:
             base_end = uint32(min(uint32(base + heads.stretch), heads.end))
             tile_first = uint32(base - min(base, heads.margin))
             tile_end = uint32(min(uint32(base_end + heads.margin), n))
             tile = Tile(tile_keys, tile_first, tile_end)
-            _load(worker, old, tile)
+            i = uint32(tile_first + worker.thread)
+            while i < tile_end:
+                tile_keys[uint32(i - tile_first)] = old[i]
+                i = uint32(i + worker.threads)
+            cuda.syncthreads()
             head = uint32(base + worker.thread)
             while head < base_end:
                 before = tile.keys[uint32(head - tile.first)]
@@ -184,16 +155,6 @@ def _pull_of(dtype: np.dtype[Any]) -> Any:
             cuda.syncthreads()
             base = base_end
         return changed
-
-    return pull
-
-
-@cache
-def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -> Any:
-    """Return the kernel for a dtype; the parameters are those of `_make_push_kernel`."""
-    meet, worker_of_row = barrier or barrier_of(together=together), worker_of(together=together)
-    pull = _pull_of(dtype)
-    tile_length = TILE_BYTES // dtype.itemsize
 
     @kernel_with(max_registers=65536 // THREADS // (1 if together else 2))
     @no_type_check
@@ -224,7 +185,14 @@ def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = No
         """
         worker = worker_of_row(first_row)
         row, n = worker.row, uint32(indptr.size - 1)
-        heads = _range_of(worker, n, tile_length)
+        owned = uint32((n + worker.blocks - 1) // worker.blocks)
+        stretch, margin = n, n
+        if n > tile_length:
+            stretch = uint32(min(owned, uint32(tile_length // 2)))
+            margin = uint32(stretch // 2)
+        first = uint32(min(worker.block * owned, n))
+        end = uint32(min((worker.block + 1) * owned, n))
+        heads = Range(first, end, stretch, margin)
         tile_keys = cuda.shared.array(tile_length, keys.dtype)
         arcs, limits = Arcs(indptr, indices, weights), Limits(bound, lowest, True)
         rounds, expanded = uint32(counters[row, ROUNDS]), counters[row, EXPANDED]

@@ -13,9 +13,10 @@ entry of a list brings the bounds of its arcs along.
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple, no_type_check
+from typing import Any, no_type_check
 
 import numpy as np
 from numba import from_dtype, int64, uint32
@@ -54,11 +55,11 @@ PARTS = 3
 #: words of a block's ``stage``: how many vertices are staged, and where they go
 SIZE, PLACE = 0, 1
 
-# what belongs together travels as a record, which the compiler takes apart; the arguments of a
-# kernel are plain, for the types in a record would be found out anew at every launch
+# device functions pass related values as records, which the compiler takes apart; kernels have
+# plain arguments, for the types in a record would be determined anew at every launch
 
 
-class Chunks(NamedTuple):
+class Chunks(namedtuple("Chunks", "bits places wanted pending")):
     """The chunks of arcs of a streamed search on the device, and the vertices waiting for them.
 
     Attributes
@@ -72,13 +73,8 @@ class Chunks(NamedTuple):
     pending : device array, shape (rows, n), uint8
     """
 
-    bits: Any
-    places: Any
-    wanted: Any
-    pending: Any
 
-
-class Group(NamedTuple):
+class Group(namedtuple("Group", "member members place groups")):
     """The threads that relax the arcs of one vertex, and the calling thread's number; all uint32.
 
     Attributes
@@ -89,22 +85,12 @@ class Group(NamedTuple):
         Number of the group among those that work on the row, and how many do.
     """
 
-    member: Any
-    members: Any
-    place: Any
-    groups: Any
 
-
-class State(NamedTuple):
+class State(namedtuple("State", "words marks predecessors counters")):
     """The kernel's arrays with the state of the vertices of all rows."""
 
-    words: Any
-    marks: Any
-    predecessors: Any
-    counters: Any
 
-
-class Round(NamedTuple):
+class Round(namedtuple("Round", "row stamp current following counts slot staged stage")):
     """The arrays of a block for one round.
 
     Attributes
@@ -119,26 +105,6 @@ class Round(NamedTuple):
     staged, stage : array, shape (STAGED,) and (2,), uint32
         The block's part of the next list.
     """
-
-    row: Any
-    stamp: Any
-    current: Any
-    following: Any
-    counts: Any
-    slot: Any
-    staged: Any
-    stage: Any
-
-
-@inline
-def _group_of(worker, bits):
-    """Return the group of a thread, of ``1 << bits`` threads."""
-    return Group(
-        uint32(worker.thread & ((1 << bits) - 1)),
-        uint32(1 << bits),
-        uint32((worker.block * worker.threads + worker.thread) >> bits),
-        uint32((worker.blocks * worker.threads) >> bits),
-    )
 
 
 @inline
@@ -190,8 +156,7 @@ def _hand_on(worker, round_, indptr):
 @cache
 def _make_start_kernel(dtype: np.dtype[Any]) -> Any:
     """Return the kernel that writes the sources of every row to its first frontier."""
-    bits = ordered_bits_of(dtype)[0]
-    make_word = words_of(dtype.itemsize).make
+    bits, make_word = ordered_bits_of(dtype)[0], words_of(dtype.itemsize)[0]
     zero, unseen = dtype.type(0), unreached(dtype)
 
     @kernel
@@ -224,15 +189,30 @@ def _make_start_kernel(dtype: np.dtype[Any]) -> Any:
     return _start_kernel
 
 
-def _relax_of(dtype: np.dtype[Any], *, streamed: bool) -> Any:
-    """Return a device function that relaxes an arc."""
-    bits = ordered_bits_of(dtype)[0]
-    held = words_of(dtype.itemsize)
-    key_of, lower = held.key_of, held.lower
-    unseen = unreached(dtype)
+@cache
+def _make_push_kernel(
+    dtype: np.dtype[Any], *, together: bool, streamed: bool, barrier: Any = None
+) -> Any:
+    """Return the kernel for a dtype.
+
+    Parameters
+    ----------
+    dtype : dtype
+    together : bool
+        Whether the grid works on one row, or every block on a row of its own.
+    streamed : bool
+        Whether arcs come in chunks.
+    barrier : device function, optional
+        In place of the one that `together` asks for: the type check cannot have a grid's.
+    """
+    meet, worker_of_row = barrier or barrier_of(together=together), worker_of(together=together)
+    bits, number_of = ordered_bits_of(dtype)
+    _, key_of, lower = words_of(dtype.itemsize)
+    number, unseen = from_dtype(dtype), unreached(dtype)
 
     @inline
     def relax(tail, head, candidate, arcs, chunks, limits, state, round_):
+        """Relax an arc."""
         row, counters = round_.row, state.counters
         if candidate > limits.bound:
             is_new = key_of(state.words[row, head]) == bits(unseen)
@@ -251,19 +231,9 @@ def _relax_of(dtype: np.dtype[Any], *, streamed: bool) -> Any:
             elif fallen == 2:
                 _flag(head, round_, arcs.indptr)
 
-    return relax
-
-
-def _expand_of(dtype: np.dtype[Any], *, streamed: bool) -> Any:
-    """Return a device function that relaxes the arcs of all vertices in a frontier.
-
-    It gives how many this thread answers for.
-    """
-    key_of, number_of = words_of(dtype.itemsize).key_of, ordered_bits_of(dtype)[1]
-    relax, number = _relax_of(dtype, streamed=streamed), from_dtype(dtype)
-
     @part
     def expand(group, size, arcs, chunks, limits, state, round_):
+        """Relax the arcs of all vertices in a frontier; return how many this thread counts."""
         current, relaxed = round_.current, uint32(0)
         i = group.place
         while i < size:
@@ -283,28 +253,6 @@ def _expand_of(dtype: np.dtype[Any], *, streamed: bool) -> Any:
                 arc = uint32(arc + group.members)
                 relax(tail, head, candidate, arcs, chunks, limits, state, round_)
         return relaxed
-
-    return expand
-
-
-@cache
-def _make_push_kernel(
-    dtype: np.dtype[Any], *, together: bool, streamed: bool, barrier: Any = None
-) -> Any:
-    """Return the kernel for a dtype.
-
-    Parameters
-    ----------
-    dtype : dtype
-    together : bool
-        Whether the grid works on one row, or every block on a row of its own.
-    streamed : bool
-        Whether arcs come in chunks.
-    barrier : device function, optional
-        In place of the one that `together` asks for: the type check cannot have a grid's.
-    """
-    meet, worker_of_row = barrier or barrier_of(together=together), worker_of(together=together)
-    expand = _expand_of(dtype, streamed=streamed)
 
     # loops count by hand, for the length of a range with a step takes a 64-bit division; indices
     # are unsigned, for Numba tests every signed one for a wrap-around from the end
@@ -349,7 +297,12 @@ def _make_push_kernel(
         # a line each, by which the simulator tells shared arrays apart
         staged = cuda.shared.array(STAGED, uint32)
         stage = cuda.shared.array(2, uint32)
-        group = _group_of(worker, group_bits)
+        group = Group(
+            uint32(worker.thread & ((1 << group_bits) - 1)),
+            uint32(1 << group_bits),
+            uint32((worker.block * worker.threads + worker.thread) >> group_bits),
+            uint32((worker.blocks * worker.threads) >> group_bits),
+        )
         rounds, expanded = uint32(counters[row, ROUNDS]), counters[row, EXPANDED]
         relaxed, stop = uint32(0), expanded + allowance
         if worker.thread == 0:

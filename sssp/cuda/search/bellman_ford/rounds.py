@@ -6,10 +6,10 @@ for which the hardware has an atomic minimum.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import int32, int64, uint32
@@ -21,13 +21,7 @@ from sssp.cuda.compiler import inline, kernel
 from sssp.cuda.device.bits import ordered_bits_of
 from sssp.cuda.device.grid import SLOTS, blocks_at_once
 from sssp.cuda.device_memory import on_host
-from sssp.engine.cycles import (
-    error_of,
-    has_cycle,
-    negative_cycle,
-    negative_cycle_below,
-    settle_sources,
-)
+from sssp.engine import cycles
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, largest_distance
 from sssp.kernels.status import OVERFLOW
@@ -43,50 +37,38 @@ FOREVER = 1 << 62
 ROUNDS, EXPANDED, RELAXED = 0, 1, 2
 
 
-class Arcs(NamedTuple):
+class Arcs(namedtuple("Arcs", "indptr indices weights")):
     """Arcs that leave every vertex, or enter it, as CSR arrays."""
 
-    indptr: Any
-    indices: Any
-    weights: Any
 
-
-class Limits(NamedTuple):
+class Limits(namedtuple("Limits", "bound lowest negative")):
     """The greatest distance of interest, the least of the dtype, and whether any is negative."""
 
-    bound: Any
-    lowest: Any
-    negative: Any
 
-
-@dataclass(frozen=True)
-class Words:
-    """Encoding of distances and round stamps in 64-bit words, for push relaxation.
+@cache
+def words_of(itemsize: int) -> tuple[Any, Any, Any]:
+    """Return device functions for distances and round stamps in 64-bit words, for push relaxation.
 
     A distance of 32 bits shares its word with the stamp of the round in which it fell last, which
     stands in the lower half and so never decides a minimum. One of 64 bits is the word, and the
     stamp stands in an array of its own.
 
-    Attributes
+    Parameters
     ----------
-    make, key_of : device function
+    itemsize : int
+        Bytes of a distance: 4 or 8.
+
+    Returns
+    -------
+    make_word, key_of : device function
         A word from a key (and stamp 0), and back.
     lower : device function
         Lower a vertex; 0 if it was not above, 1 if it fell, 2 if it fell first in this round.
     """
-
-    make: Any
-    key_of: Any
-    lower: Any
-
-
-@cache
-def words_of(itemsize: int) -> Words:
-    """Return the word encoding (`Words`) for distances of 4 or 8 bytes."""
     stamps = itemsize == 4
 
     @inline
-    def word(key):
+    def make_word(key):
         return int64(key) << 32 if stamps else key
 
     @inline
@@ -104,14 +86,14 @@ def words_of(itemsize: int) -> Words:
         )
         return 2 if known != stamp else 1
 
-    return Words(word, key_of, lower)
+    return make_word, key_of, lower
 
 
 @cache
 def make_finish_kernel(dtype: np.dtype[Any], *, packed: bool) -> Any:
     """Return the kernel that converts words, or keys, to distances."""
     number_of = ordered_bits_of(dtype)[1]
-    key_of = words_of(dtype.itemsize if packed else 8).key_of
+    _, key_of, _ = words_of(dtype.itemsize if packed else 8)
 
     @kernel
     def _finish_kernel(words, distances):
@@ -145,7 +127,7 @@ class BellmanFordSearch(Search):
         return self.graph.n
 
     def grid(self, batch: Batch) -> tuple[bool, int, range]:
-        """Return if all blocks share a row, how many there are, and each launch's first row.
+        """Return whether all blocks share a row, how many there are, and each launch's first row.
 
         A few rows are done one after the other, many side by side, a block each.
         """
@@ -173,7 +155,7 @@ class BellmanFordSearch(Search):
         ----------
         batch : Batch
         active : device array, shape (rows, SLOTS)
-            In turn by round: how much the next round has to do.
+            Rotating by round: how much the next round has to do.
         words : device array, shape (rows, n)
             Distances as the kernels keep them.
         predecessors : device array, shape (rows, n), int32
@@ -211,8 +193,8 @@ class BellmanFordSearch(Search):
     ) -> bool:
         """Look for negative cycles; return whether the search can stop.
 
-        It is none if a distance has left the dtype, for then the rows are thrown away, or if
-        rounding alone keeps the rows going.
+        It can if a distance has left the dtype, for then the rows are thrown away, or if rounding
+        alone keeps the rows going.
 
         Parameters
         ----------
@@ -233,56 +215,52 @@ class BellmanFordSearch(Search):
         overflowed = counters[:, CLIPPED_ROW] == OVERFLOW
         late = unfinished & (counters[:, ROUNDS] > self.most_rounds)
         for row in np.flatnonzero(unfinished | overflowed):
-            cycle = negative_cycle(self.graph, predecessors[row].copy_to_host())
+            cycle = cycles.negative_cycle(self.graph, predecessors[row].copy_to_host())
             if late[row] and not cycle.size:
-                distances = self._distances_of(words[row].copy_to_host())
-                cycle = negative_cycle_below(self.graph, distances, batch.bound, self.lowest)
+                keys = words[row].copy_to_host()
+                if keys.dtype.itemsize > self.dtype.itemsize:
+                    keys = (keys >> 32).astype(self.integer)
+                if self.dtype.kind == "f":
+                    keys = np.where(keys < 0, keys ^ np.iinfo(self.integer).max, keys)
+                distances = keys.view(self.dtype)
+                cycle = cycles.negative_cycle_below(self.graph, distances, batch.bound, self.lowest)
             if cycle.size:
                 first = batch.first_sources.copy_to_host()[row]
-                raise error_of(int(batch.sources.copy_to_host()[first]), cycle)
+                raise cycles.error_of(int(batch.sources.copy_to_host()[first]), cycle)
         if overflowed.any():
             return True
         # rounding can lower the distances around a cycle of length zero for ever
         return self.dtype.kind == "f" and bool(late.any() and (late == unfinished).all())
 
-    def _distances_of(self, words: NDArray[np.int64]) -> NDArray[Any]:
-        """Return distances on the host, converted from words or from keys."""
-        packed = words.dtype.itemsize > self.dtype.itemsize
-        keys = (words >> 32).astype(self.integer) if packed else words.view(self.integer)
-        if self.dtype.kind == "f":
-            keys = np.where(keys < 0, keys ^ np.iinfo(self.integer).max, keys)
-        return keys.view(self.dtype)
-
     def finish(self, batch: Batch, words: Any, predecessors: Any) -> None:
-        """Convert `words` to distances unless they are; check cycles over floats."""
-        packed = words.dtype.itemsize > self.dtype.itemsize
-        if packed or (self.negative and self.dtype.kind == "f"):
-            size = batch.distances.size
-            make_finish_kernel(self.dtype, packed=packed)[batch.rows, THREADS, batch.stream](
-                words[: batch.rows].reshape(size), batch.distances.reshape(size)
-            )
-        if self.negative and self.dtype.kind == "f":
-            self._look_at_cycles(batch, predecessors)
-
-    def _look_at_cycles(self, batch: Batch, predecessors: Any) -> None:
-        """Check the cycles of a row of floats: negative, or only by rounding.
+        """Convert `words` to distances unless they are; check cycles over floats.
 
         Raises
         ------
         NegativeCycleError
-            The exact sum of a cycle among the predecessors of a row is below zero.
+            The exact sum of a cycle among the predecessors of a row of floats is below zero, and
+            not only by rounding.
         """
+        packed = words.dtype.itemsize > self.dtype.itemsize
+        may_be_inexact = self.negative and self.dtype.kind == "f"
+        if packed or may_be_inexact:
+            size = batch.distances.size
+            make_finish_kernel(self.dtype, packed=packed)[batch.rows, THREADS, batch.stream](
+                words[: batch.rows].reshape(size), batch.distances.reshape(size)
+            )
+        if not may_be_inexact:
+            return
         sources = batch.sources.copy_to_host()
         firsts = batch.first_sources.copy_to_host()
         for row in range(batch.rows):
             tails = predecessors[row].copy_to_host()
             marks = np.empty(self.graph.n, INDEX)
-            if not has_cycle(tails, np.flatnonzero(tails >= 0).astype(INDEX), marks):
+            if not cycles.has_cycle(tails, np.flatnonzero(tails >= 0).astype(INDEX), marks):
                 continue
             own = sources[firsts[row] : firsts[row + 1]]
-            cycle = negative_cycle(self.graph, tails)
+            cycle = cycles.negative_cycle(self.graph, tails)
             if cycle.size:
-                raise error_of(int(own[0]), cycle)
+                raise cycles.error_of(int(own[0]), cycle)
             distances = batch.distances[row].copy_to_host()
-            settle_sources(distances, own, self.graph.n)
+            cycles.settle_sources(distances, own, self.graph.n)
             batch.distances[row].copy_to_device(distances)

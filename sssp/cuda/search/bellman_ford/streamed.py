@@ -114,32 +114,29 @@ class StreamedSearch(PushSearch):
         streams: int,
     ) -> None:
         self.streams = streams
-        self.arc_bytes = INDEX.itemsize + dtype.itemsize
-        self._cut(graph, budget)
-        super().__init__(graph, on_device, dtype)
-        self.row_arrays += (((graph.n,), np.uint8),)  # whether vertices are pending
-        self.device_number = on_device.number
-
-    def _cut(self, graph: Graph, budget: int) -> None:
-        """Choose the chunks of arcs: some for every stream, several on the device at a time."""
-        self.all_fit = graph.m * self.arc_bytes <= budget
-        aim = max(graph.m * self.arc_bytes // (4 * self.streams), SMALLEST_CHUNK)
+        self.arc_bytes = arc_bytes = INDEX.itemsize + dtype.itemsize
+        # some chunks for every stream, several of them on the device at a time
+        self.all_fit = graph.m * arc_bytes <= budget
+        aim = max(graph.m * arc_bytes // (4 * streams), SMALLEST_CHUNK)
         # nor so small that the arcs of one vertex leave most slots half empty
-        hub = 2 * int(np.diff(graph.indptr).max(initial=0)) * self.arc_bytes
+        hub = 2 * int(np.diff(graph.indptr).max(initial=0)) * arc_bytes
         aim = max(min(aim, CHUNK, budget // 4), hub)
         bits = max(graph.n - 1, 1).bit_length()
         largest = graph.m
-        while bits > 0 and largest * self.arc_bytes > aim:
+        while bits > 0 and largest * arc_bytes > aim:
             bits -= 1
             bounds = graph.indptr[:: 1 << bits]
             largest = int(np.diff(np.append(bounds, graph.m)).max())
         self.chunk_bits = np.uint32(bits)
         self.chunks = -(-graph.n >> bits)
         self.slot_size = max(largest, 1)
-        slots = max(1, budget // (self.slot_size * self.arc_bytes))
+        slots = max(1, budget // (self.slot_size * arc_bytes))
         self.slots = self.chunks if self.all_fit else min(self.chunks, slots)
         #: arcs that there is room for
         self.room = max(graph.m, 1) if self.all_fit else self.slots * self.slot_size
+        super().__init__(graph, on_device, dtype)
+        self.row_arrays += (((graph.n,), np.uint8),)  # whether vertices are pending
+        self.device_number = on_device.number
 
     @property
     def fixed_bytes(self) -> int:
@@ -157,10 +154,6 @@ class StreamedSearch(PushSearch):
         first, last = self.graph.indptr[ends].tolist()
         return first, last
 
-    def place(self, chunk: int, slot: int) -> int:
-        """Return the position of a chunk's first arc: its number if all fit, else the slot's."""
-        return self.bounds(chunk)[0] if self.all_fit else slot * self.slot_size
-
     def allocate(self, rows: int) -> tuple[Any, ...]:
         """Return scratch of a batch; pending flags and slots come last."""
         return (
@@ -170,124 +163,79 @@ class StreamedSearch(PushSearch):
         )
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Search for a batch of sources while the arcs arrive."""
+        """Search for a batch of sources while the arcs arrive.
+
+        If all chunks fit, all are sent at once, that of the first source first; else those with
+        pending vertices, half the slots at a time, again and again.
+        """
         *of_push, pending, heads, weights = scratch
-        scratch = tuple(of_push)
-        chunks = Chunks(
-            self.chunk_bits,
-            device_array(self.chunks, np.int32),
-            device_array(self.chunks, np.uint8),
-            pending,
-        )
-        for array, value in ((chunks.places, ABSENT), (chunks.wanted, 0), (pending, 0)):
+        scratch, arcs, stream = tuple(of_push), (heads, weights), batch.stream
+        _, _, lists, counts, predecessors = scratch
+        places, wanted = device_array(self.chunks, np.int32), device_array(self.chunks, np.uint8)
+        chunks = Chunks(self.chunk_bits, places, wanted, pending)
+        for array, value in ((places, ABSENT), (wanted, 0), (pending, 0)):
             batch.fill(array, value)
         self._start(batch, scratch)
-        lists, counts = scratch[2:4]
-        _await_arcs_kernel[batch.rows, THREADS, batch.stream](
-            lists, counts, self.chunk_bits, pending, chunks.wanted
+        _await_arcs_kernel[batch.rows, THREADS, stream](
+            lists, counts, self.chunk_bits, pending, wanted
         )
-        _Traffic(self, batch, scratch, (heads, weights), chunks).run()
-        self.finish(batch, self.words(batch, scratch), scratch[-1])
-
-
-class _Traffic:
-    """The transfer of chunks for one batch: their order, and their slots."""
-
-    def __init__(
-        self,
-        search: StreamedSearch,
-        batch: Batch,
-        scratch: tuple[Any, ...],
-        arcs: tuple[Any, Any],
-        chunks: Chunks,
-    ) -> None:
-        self.search, self.batch, self.arcs, self.chunks = search, batch, arcs, chunks
-        self.lists, self.counts, self.predecessors = scratch[2:]
-        self.words = search.words(batch, scratch)
-        self.launch = search.launcher(batch, scratch, arcs, chunks)
+        words = self.words(batch, scratch)
+        run = self.launcher(batch, scratch, arcs, chunks)
+        vertices = 1 << int(self.chunk_bits)
+        grid = (1 if SIMULATOR else min(64, -(-vertices // THREADS)), batch.rows)
         #: chunks sent, and how many may be until negative cycles are looked for
-        self.sent, self.allowance = 0, ALLOWANCE * search.chunks
+        sent, allowance = 0, ALLOWANCE * self.chunks
         #: slots and the chunks in them (-1: none), the one that came first in front
-        self.residents = [(slot, -1) for slot in range(search.slots)]
+        residents = [(slot, -1) for slot in range(self.slots)]
 
-    def run(self) -> None:
-        """Send chunks until no vertex is waiting for one.
+        def send(chunk: int, slot: int) -> int:
+            """Copy the arcs of a chunk to a slot, in a thread of the pool; return its place."""
+            first, last = self.bounds(chunk)
+            start = first if self.all_fit else slot * self.slot_size
+            parts = self.graph.indices[first:last], self.graph.weights_as(self.dtype)[first:last]
+            number = self.device_number
+            with select(number), STAGING.lease(number) as (own_stream, buffer):
+                step = buffer.nbytes // self.dtype.itemsize
+                for part, there in zip(parts, arcs, strict=True):
+                    for cut in range(0, part.size, step):
+                        piece = part[cut : cut + step]
+                        staged = buffer[: piece.nbytes].view(there.dtype)
+                        own_stream.synchronize()
+                        np.copyto(staged, piece, casting="unsafe")
+                        place = start + cut
+                        there[place : place + piece.size].copy_to_device(staged, stream=own_stream)
+            return start
 
-        If all fit, all are sent at once, that of the first source first; else those with pending
-        vertices, half the slots at a time, again and again.
-        """
-        search = self.search
-        with Pool(search.streams, "sssp-arcs") as executor:
-            while True:
-                wanted = np.flatnonzero(self.chunks.wanted.copy_to_host(stream=self.batch.stream))
-                if wanted.size == 0:
-                    return
-                wave = wanted[: max(1, search.slots // 2)].tolist()
-                if search.all_fit:
-                    wave = np.roll(np.arange(search.chunks), -wanted[0]).tolist()
+        with Pool(self.streams, "sssp-arcs") as executor:
+            while (asked := np.flatnonzero(wanted.copy_to_host(stream=stream))).size:
+                wave = asked[: max(1, self.slots // 2)].tolist()
+                if self.all_fit:
+                    wave = np.roll(np.arange(self.chunks), -asked[0]).tolist()
                 # those that have been in use longest
-                freed, self.residents = self.residents[: len(wave)], self.residents[len(wave) :]
+                freed, residents = residents[: len(wave)], residents[len(wave) :]
                 for _, chunk in freed:
                     if chunk >= 0:
-                        self.batch.fill(self.chunks.places[chunk : chunk + 1], ABSENT)
+                        batch.fill(places[chunk : chunk + 1], ABSENT)
                 slots = [slot for slot, _ in freed]
-                self.batch.stream.synchronize()
-                for chunk, slot in zip(wave, executor.map(self._send, wave, slots), strict=True):
-                    self._admit(chunk, slot)
-                self.sent += len(wave)
-                state = self.counts, self.words, self.predecessors
-                if not search.run_rounds(self.batch, *state, self.launch):
-                    return
-                if search.negative and self._never_ends():
-                    return
-
-    def _never_ends(self) -> bool:
-        """Look, with growing intervals, for negative cycles that span several chunks.
-
-        Return whether it is no use to wait for arcs any longer.
-
-        Raises
-        ------
-        NegativeCycleError
-            There is one.
-        """
-        if self.sent <= self.allowance:
-            return False
-        self.allowance = 2 * self.sent
-        batch = self.batch
-        counters = on_host(batch.counters, batch.stream)
-        unfinished = self.chunks.pending[: batch.rows].copy_to_host().any(axis=1)
-        return self.search.look(batch, counters, unfinished, self.words, self.predecessors)
-
-    def _send(self, chunk: int, slot: int) -> int:
-        """Copy the arcs of a chunk into a slot, in a thread of the pool."""
-        graph, search = self.search.graph, self.search
-        first, last = search.bounds(chunk)
-        start = search.place(chunk, slot)
-        parts = graph.indices[first:last], graph.weights_as(search.dtype)[first:last]
-        with select(search.device_number), STAGING.lease(search.device_number) as (stream, buffer):
-            step = buffer.nbytes // search.dtype.itemsize
-            for part, there in zip(parts, self.arcs, strict=True):
-                for cut in range(0, part.size, step):
-                    piece = part[cut : cut + step]
-                    staged = buffer[: piece.nbytes].view(there.dtype)
-                    stream.synchronize()
-                    np.copyto(staged, piece, casting="unsafe")
-                    place = start + cut
-                    there[place : place + piece.size].copy_to_device(staged, stream=stream)
-        return slot
-
-    def _admit(self, chunk: int, slot: int) -> None:
-        """Admit a chunk, and run some rounds while other chunks are transferred."""
-        search, batch = self.search, self.batch
-        vertices = 1 << int(search.chunk_bits)
-        grid = (1 if SIMULATOR else min(64, -(-vertices // THREADS)), batch.rows)
-        _admit_kernel[grid, THREADS, batch.stream](
-            np.uint32(chunk), search.chunk_bits,
-            np.int32(search.place(chunk, slot) - search.bounds(chunk)[0]), search.indptr,
-            batch.counters, self.chunks.places, self.chunks.wanted, self.chunks.pending, self.lists,
-            self.counts,
-        )  # fmt: skip
-        self.residents.append((slot, chunk))
-        # about as much work as the chunk brings: more, and what it has not got is done in vain
-        self.launch(vertices)
+                stream.synchronize()
+                starts = executor.map(send, wave, slots)
+                for chunk, slot, start in zip(wave, slots, starts, strict=True):
+                    _admit_kernel[grid, THREADS, stream](
+                        np.uint32(chunk), self.chunk_bits, np.int32(start - self.bounds(chunk)[0]),
+                        self.indptr, batch.counters, places, wanted, pending, lists, counts,
+                    )  # fmt: skip
+                    residents.append((slot, chunk))
+                    # while other chunks are on their way, do about as much work as this one brings:
+                    # more would be in vain, for want of those others
+                    run(vertices)
+                sent += len(wave)
+                if not self.run_rounds(batch, counts, words, predecessors, run):
+                    break
+                # cycles of negative length may span several chunks: look, ever more rarely
+                if self.negative and sent > allowance:
+                    allowance = 2 * sent
+                    counters = on_host(batch.counters, stream)
+                    unfinished = pending[: batch.rows].copy_to_host().any(axis=1)
+                    if self.look(batch, counters, unfinished, words, predecessors):
+                        break
+        self.finish(batch, words, predecessors)
