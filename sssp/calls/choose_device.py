@@ -4,8 +4,8 @@ A device that the caller names is used, or refused with an error. ``"auto"`` goe
 rule that rests on whole calls, from and to arrays of the host (``bench/devices.py``):
 
 - What the CPU does in `thresholds.WORTH_A_GPU` seconds stays there: the least call on a GPU takes 2
-  ms, and first the graph has to travel. So one source belongs on the CPU but on the largest graphs,
-  and the more cores there are, the more sources.
+  ms, and first the graph has to travel. So one source belongs on the CPU, except on the largest
+  graphs, and the more cores there are, the more sources.
 - Before its first answer a GPU needs `thresholds.LOAD` seconds for imports and its driver, and
   `thresholds.COMPILE` seconds for a method whose kernels are not on disk yet. So the CPU goes on
   until calls of a method that were worth the GPU have taken it that long together. A single call of

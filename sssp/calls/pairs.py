@@ -404,7 +404,7 @@ def _run(plan: Plan[Request]) -> Answer | None:
     answer = rows.run()
     if answer is None:
         return None
-    if plan.network._methods is not None:  # (a prepared map has them by the climbs of the trips)
+    if plan.network._methods is not None:  # (a prepared map's trips are climbed again on the CPU)
         asked = replace(request, device="cpu", memory_limit=physical_memory(), progress=False)
         found = plan._replace(request=asked).run()
         answer.walks = None if found is None else found.walks

@@ -99,7 +99,7 @@ class Expansion:
 
     @cached_property
     def priced(self) -> NDArray[np.int32]:
-        """Arcs that have no arc of the user's graph, or begin with a turn that has a cost."""
+        """List the arcs that stand for no arc of the user, or begin with a turn that has a cost."""
         return np.flatnonzero((self.arc_of < 0) | (self.turn_of >= 0)).astype(INDEX)
 
     def values_of_arcs(self, values: Array) -> Array:

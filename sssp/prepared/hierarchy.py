@@ -603,7 +603,7 @@ def build_in_batches(
     """
 
     def take(change: Any) -> tuple[T | None, Any]:
-        """Build a light scenario at once; copy arrays that a generator may reuse."""
+        """Return a light scenario, built at once, and None; of others None and a copy."""
         if is_light(change):
             return build(change if is_on_device(change) else _copy(change), threads), None
         return None, _copy(change)

@@ -167,7 +167,7 @@ class NearestFacilities:
         title: str = "",
         credit: str | None = None,
     ) -> Axes:
-        """Draw the network coloured by the distance of the nearest facility, or of the next.
+        """Draw the network coloured by the distance to the facility of a rank, 0 for the nearest.
 
         Parameters
         ----------

@@ -301,7 +301,7 @@ class Lines(NamedTuple):
 def make_lines(
     graph: Graph, streets: Streets, parts: Array, marks: Array, dots: Array, width: float
 ) -> Lines:
-    """Return lines along the reached parts of streets, and dots.
+    """Return Mercator lines along reached parts of streets, and zero-length ones at vertices.
 
     Parameters
     ----------

@@ -227,8 +227,8 @@ def _basic_kernel(
 ):
     """Lower the arcs above the ranks low..high-1 by their lower triangles.
 
-    Return whether that shows a cycle below zero, if `inf` is given, and all of `lower` looked at:
-    the ways found until then are simple.
+    With `inf`, return whether a negative cycle was found; only valid if all of `lower` is looked
+    at, for then the paths found so far are simple.
 
     Arguments
     ---------

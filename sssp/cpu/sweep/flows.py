@@ -264,7 +264,7 @@ def load_kernel(lanes, volumes, ups, downs, inf, scratch, on_up, on_down, lost, 
 
 @njit
 def _carry_kernel(lanes, ups, climbs, values, carried):
-    """Sum values along the climb of every lane, from the source upward, by depth."""
+    """Sum arc values along the upward search of every lane, to each ancestor, by depth."""
     tail_depths, (on_climb, _, via) = ups[-1], climbs
     for lane in range(lanes):
         for depth in range(on_climb.shape[0] - 1, -1, -1):

@@ -328,7 +328,7 @@ def _concerns(one, other, arc, place, before, perfect):
 
 @njit
 def _perfect_pass(structure, both, scratch, waiting, log, most, exact):
-    """Queue all ranks of the log, and process them in descending order."""
+    """Redo the perfect pass where logged changes reach, top down; False if that is too much."""
     order, first, upper, lower_first, lower, rest = structure
     _, states, places, marks = scratch
     ranks, begins, held, counts = log

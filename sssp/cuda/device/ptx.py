@@ -92,7 +92,7 @@ else:
     from numba.cuda.extending import intrinsic
 
     def _of_words(ptx: str, count: int) -> tuple[Any, Callable[..., Any]]:
-        """Return the signature and code of an instruction from several words to one."""
+        """Return signature and code generator of a PTX instruction from `count` words to one."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             word = ir.IntType(32)

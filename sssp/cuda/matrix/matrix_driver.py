@@ -238,7 +238,7 @@ class Matrix:
         return int(on_host(self.flags, self.stream)[which])
 
     def vertex(self, which: int) -> int | None:
-        """Return the vertex that a flag holds."""
+        """Return the vertex that a flag stores plus 1; None if the flag is 0."""
         found = self.flag(which)
         return found - 1 if found else None
 

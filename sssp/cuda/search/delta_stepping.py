@@ -386,7 +386,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
         while first_of_warp < queue.size:
             first_of_warp, i = uint32(first_of_warp + group.total), uint32(i + group.total)
             active, vertex, head, weight, word = following
-            # before the next ones are asked for: what a word waits for, it waits for all of
+            # (read before the next loads are issued: waiting for this word would wait for them too)
             length = from_lane(value_of(word), group.leader)
             # the next ones are on their way while these wait for their answers
             following = take(i, queue, block)

@@ -16,13 +16,13 @@ block has several, which do not wait for each other.
 On levels, where separators are too wide for shared memory, a block takes a vertex, and finds the
 third sides of its triangles among sorted arcs.
 
-Several *sets* of weights are found together: whatever a set has of its own stands in a row of an
-array, and so does a set in a grid of blocks. One set alone leaves most of a GPU idle.
+Several *sets* of weights are customized together, because one set alone leaves most of a GPU idle:
+the arrays of a set are rows of arrays of all sets, and a row of the grid of blocks is a set.
 
 Weights are never negative here: where the graph's are, those between potentials take their place.
-Lengths of climbs, which bound all sums, are kept as 32-bit floats, by their bits, which order as
-they do. They are found only where the greatest weight, which the basic pass knows, does not bound
-them well enough.
+Lengths of climbs, which bound all sums, are 32-bit floats. Their bits are compared as integers,
+which gives the same order. They are found only where the greatest weight, which the basic pass
+knows, does not bound them well enough.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def make_tails_kernel(dtype: np.dtype[Any], *, transposed: bool) -> Any:
 
     @kernel
     def _tails_kernel(indptr, tails, weights, bound, lanes, rows, distances, predecessors):
-        """Find the smallest tight tail of every vertex, one block per tile of vertices and lanes.
+        """Find predecessors: the smallest tail of a tight arc into each vertex; a block per tile.
 
         ============ ================== ====== ==============================================
         argument     shape              dtype  written by

@@ -103,7 +103,7 @@ def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = No
 
     @inline
     def best_of(head, before, old, tile, arcs, limits, counters, row):
-        """Return the least key over the arcs into `head`, and its tail.
+        """Return the least candidate distance, as a key, over the arcs into `head`, and its tail.
 
         The tail is -1 if no key is less than the key `before`, which the head has.
         """

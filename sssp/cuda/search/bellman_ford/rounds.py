@@ -127,7 +127,7 @@ class BellmanFordSearch(Search):
         return self.graph.n
 
     def grid(self, batch: Batch) -> tuple[bool, int, range]:
-        """Return whether all blocks share a row, how many there are, and each launch's first row.
+        """Return whether all blocks share a row, the number of blocks, and launches' first rows.
 
         A few rows are done one after the other, many side by side, a block each.
         """

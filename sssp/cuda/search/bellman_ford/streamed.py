@@ -163,7 +163,7 @@ class StreamedSearch(PushSearch):
         )
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Search for a batch of sources while the arcs arrive.
+        """Search for a batch of sources while the graph's arcs are copied to the device.
 
         If all chunks fit, all are sent at once, that of the first source first; else those with
         pending vertices, half the slots at a time, again and again.
