@@ -294,7 +294,8 @@ def vertex_table(graph: Any, values: Any, vertices: Any) -> Any:
     if vertices is not None:
         chosen = np.atleast_1d(vertices)
         if chosen.size and chosen.dtype.kind not in "iu":
-            raise TypeError(f"vertices are integers, not {chosen.dtype}; see g.vertices(ids)")
+            kind = f"vertices must be integers, not {chosen.dtype}"
+            raise TypeError(f"{kind}; g.vertices(ids) makes them")
         chosen = chosen.astype(INT64)
         outside = chosen[(chosen < 0) | (chosen >= graph.n)]
         if outside.size:

@@ -502,7 +502,7 @@ def as_costs(values: Any, what: str, integral: bool) -> Array:
     if finite.size and int(finite.max()) >= 2**63:
         place = int(finite.argmax())
         raise DistanceOverflowError(
-            f"the cost {column[place]} of {what} {place} does not fit int64"
+            f"the cost of {what} {place} is {column[place]}, which does not fit int64"
         )
     if column.dtype.kind != "f":
         return column.astype(INT64)
