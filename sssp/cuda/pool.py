@@ -138,7 +138,11 @@ class MemoryPool:
             self._sort_in()
             block = self._take_idle(size)
         if block is None:
-            block = Block(self._allocate_block(size), size)
+            try:
+                block = Block(self._allocate(size), size)
+            except MemoryError:
+                self.release()
+                block = Block(self._allocate(size), size)
         self._lent.add(block)
         now = next(self._clock)
         if block.dropped > self._waited:
@@ -198,13 +202,6 @@ class MemoryPool:
         """Free the idle memory that exceeds the limit between calls."""
         with self._lock:
             self._sort_in()
-
-    def _allocate_block(self, size: int) -> Any:
-        try:
-            return self._allocate(size)
-        except MemoryError:
-            self.release()
-            return self._allocate(size)
 
     def _sort_in(self, most: float | None = None) -> None:
         """Insert returned blocks into the pool, and free the excess; the lock is held."""

@@ -11,10 +11,9 @@ of the first leave idle.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -100,11 +99,8 @@ def solve_rows(
     if request.width is not None and request.targets is None:
         request = replace(request, targets=graph._first_vertices(request.width))
     if request.target_offsets is not None:
-
-        def solve(table: Request) -> Answer | None:
-            return solve_rows(graph, table, method, dtype, make_search)
-
-        return solve_by_tables(solve, graph.n, request, dtype)
+        solve = partial(solve_rows, graph, method=method, dtype=dtype, make_search=make_search)
+        return _solve_by_tables(solve, graph.n, request, dtype)
     number = device_number(request.device)
     with select(number):
         on_device = device_graph(graph, number)
@@ -112,7 +108,6 @@ def solve_rows(
         return Setup(graph, request, method, dtype, search, on_device).solve(request)
 
 
-@dataclass
 class _Lane:
     """A stream with memory for one batch after the other, kept for later calls of the same kind.
 
@@ -139,34 +134,44 @@ class _Lane:
     tree : Scratch or None
     batch, rows, is_fetched
         The batch that is under way, which rows it has, and whether their copy to the host is.
+    nbytes : int
+        Device bytes that the lane keeps between calls.
     """
 
-    stream: Any
-    given: Any
-    asked: Any
-    sources: Any
-    targets: Any
-    firsts: Any
-    counters: Any
-    counted: Any
-    form_scratch: FormScratch
-    distances: Any
-    tails: Any
-    scratch: tuple[Any, ...]
-    launches: Launches
-    sent: Any = None
-    full: Batch | None = None
-    tree: Scratch | None = None
-    batch: Batch | None = None
-    rows: range = range(0)
-    is_fetched: bool = False
-
-    @cached_property
-    def nbytes(self) -> int:
-        """Device bytes that the lane keeps between calls."""
+    def __init__(self, run: _Rows) -> None:
+        rows, n, request, search = run.size, run.graph.n, run.request, run.search
+        sources = request.sources.size if request.nearest else rows
+        end = sources + (0 if request.targets is None else request.targets.size)
+        # (an empty array cannot be cut)
+        firsts = np.array([0, sources]) if request.nearest else np.arange(rows + 1)
+        self.asked = device_array(end + firsts.size, np.int64)
+        self.given = cuda.pinned_array(self.asked.size, np.int64)
+        self.given[end:] = firsts
+        self.firsts, self.stream = self.asked[end:], cuda.stream()
+        send(self.given[end:], self.firsts, self.stream)
+        nothing = device_array(0, np.int64)
+        self.sources = self.asked[:sources] if sources else nothing
+        self.targets = self.asked[sources:end] if sources < end else nothing
+        self.counters = device_array((rows, COUNTERS), np.int64)
+        self.counted = cuda.pinned_array((rows, COUNTERS), np.int64)
+        leaves_tails = request.wants_tree and search.finds_trees and not run.in_place
+        if search.columns is not None:  # (rows have no other columns)
+            request = replace(request, targets=None)
+        self.form_scratch = FormScratch.allocate(n, request, run.dtype, run.columns, rows)
+        shape: tuple[int, ...] = (rows, max(1, run.columns))
+        if search.pitch is not None:
+            shape = (max(1, n * search.pitch),)
+        self.distances = None if run.in_place else device_array(shape, run.dtype)
+        self.tails = device_array(shape, INDEX) if leaves_tails else None
+        self.scratch, self.launches = search.allocate(rows), Launches()
+        self.sent: Any = None
+        self.full: Batch | None = None
+        self.tree: Scratch | None = None
+        self.batch: Batch | None = None
+        self.rows, self.is_fetched = range(0), False
         parts = self.asked, self.counters, self.distances, self.tails, *self.scratch
-        nbytes = self.form_scratch.nbytes + sum(getattr(part, "nbytes", 0) for part in parts)
-        return int(nbytes)
+        nbytes = sum(getattr(part, "nbytes", 0) for part in parts)
+        self.nbytes = int(self.form_scratch.nbytes + nbytes)
 
 
 class Setup:
@@ -233,7 +238,7 @@ class Setup:
         return OverflowTest(request, self.graph.n, self.graph._weight_range, self.dtype)
 
     def key_of(self, request: Request, size: int) -> Any:
-        """Return the key of lanes for `size` rows, from all parameters of `_Rows._new_lane`."""
+        """Return the key of lanes for `size` rows, from all that a `_Lane` depends on."""
         reduction = request.reduction
         return (
             type(self.search), self.search.kind, size, self.columns, self.dtype.char,
@@ -278,15 +283,25 @@ class _Rows(Setup):
             self._prepare(lane)
         if request.stream is not None:
             after(request.stream, [lane.stream for lane in lanes])
+        firsts, fits = range(0, request.rows, self.size), True
+        batches = [range(first, min(first + self.size, request.rows)) for first in firsts]
         try:
             with progress_bar(request.rows, request.progress) as advance:
-                overflow = not self._pass_all(deque(lanes), advance)
+                # the lanes take batches one after the other; in the end all are waited for
+                for number, rows in enumerate([*batches, *(range(0) for _ in lanes)]):
+                    lane = lanes[number % len(lanes)]
+                    fits = self._finish(lane)
+                    if not fits:
+                        break
+                    advance(len(lane.rows))
+                    if rows:
+                        self._start(lane, rows)
         finally:
             # (whatever has happened: the memory may go, or be used by others)
             for lane in lanes:
                 if lane.batch is not None or self.targeted:
                     lane.stream.synchronize()
-        if overflow:
+        if not fits:
             return None
         for lane in lanes if not self.search.arcs_travel else ():
             if self.vertex_weights is not None:
@@ -296,22 +311,6 @@ class _Rows(Setup):
         answer: Answer = self.form.answer()
         answer.stats = self.stats
         return answer
-
-    def _pass_all(self, lanes: deque[_Lane], advance: Callable[[int], object]) -> bool:
-        """Find all rows in batches, on each lane in turn; return False after an overflow."""
-        rows = self.request.rows
-        for first in range(0, rows, self.size):
-            lane = lanes.popleft()
-            if not self._finish(lane):
-                return False
-            advance(len(lane.rows))
-            self._start(lane, range(first, min(first + self.size, rows)))
-            lanes.append(lane)
-        for lane in lanes:
-            if not self._finish(lane):
-                return False
-            advance(len(lane.rows))
-        return True
 
     def _take_lanes(self) -> list[_Lane]:
         """Return lanes with memory for as many rows as fit; only one if an earlier call left it."""
@@ -339,7 +338,7 @@ class _Rows(Setup):
         if self.size < request.rows:
             self.size = search.alike(request.rows, self.size)
         key = self.key = self.key_of(request, self.size)
-        return [shelf.take(key) or self._new_lane() for _ in range(lanes)]
+        return [shelf.take(key) or _Lane(self) for _ in range(lanes)]
 
     def _prepare(self, lane: _Lane) -> None:
         """Set up a lane: upload the arrays that all batches of the call share."""
@@ -361,41 +360,6 @@ class _Rows(Setup):
             known = request.width is not None and self.graph._first_vertices(request.width)
             lane.sent = targets if targets is known else None
 
-    def _new_lane(self) -> _Lane:
-        rows, n, request = self.size, self.graph.n, self.request
-        sources = request.sources.size if request.nearest else rows
-        ends = np.cumsum([sources, 0 if request.targets is None else request.targets.size])
-        start, end = ends.tolist()
-        # (an empty array cannot be cut)
-        firsts = np.array([0, sources]) if request.nearest else np.arange(rows + 1)
-        asked = device_array(end + firsts.size, np.int64)
-        given = cuda.pinned_array(asked.size, np.int64)
-        given[end:] = firsts
-        stream = cuda.stream()
-        send(given[end:], asked[end:], stream)
-        nothing = device_array(0, np.int64)
-        shape: tuple[int, ...] = (rows, max(1, self.columns))
-        if self.search.pitch is not None:
-            shape = (max(1, n * self.search.pitch),)
-        leaves_tails = request.wants_tree and self.search.finds_trees and not self.in_place
-        if self.search.columns is not None:  # (rows have no other columns)
-            request = replace(request, targets=None)
-        return _Lane(
-            stream=stream,
-            given=given,
-            asked=asked,
-            sources=asked[:start] if start else nothing,
-            targets=asked[start:end] if start < end else nothing,
-            firsts=asked[end:],
-            counters=device_array((rows, COUNTERS), np.int64),
-            counted=cuda.pinned_array((rows, COUNTERS), np.int64),
-            form_scratch=FormScratch.allocate(n, request, self.dtype, self.columns, rows),
-            distances=None if self.in_place else device_array(shape, self.dtype),
-            tails=device_array(shape, INDEX) if leaves_tails else None,
-            scratch=self.search.allocate(rows),
-            launches=Launches(),
-        )
-
     def _start(self, lane: _Lane, rows: range) -> None:
         """Launch the search for some rows."""
         sources = self.request.sources
@@ -411,17 +375,22 @@ class _Rows(Setup):
             lane.launches.do(_launch, lane.stream, lane, self.search, batch)
         else:
             _launch(lane.stream, lane, self.search, batch)
-        distances = batch.distances
+        form, lane.is_fetched = self.form, False
         if self.on_host:
-            lane.is_fetched = self._fetch(lane, distances)
-        if self.on_host or self.in_place:
-            return
-        all_rows = len(rows) == self.request.rows
-        if not self.targeted:
-            move(distances, self.form.flat if all_rows else self.form.place(rows), lane.stream)
-        if lane.tails is not None:
-            to = self.form.flat_tree if all_rows else self.form.tree_place(rows)
-            move(batch.tails, to, lane.stream)
+            part = None
+            if not self.targeted and isinstance(form, DenseForm) and batch.distances.size:
+                part = form.part(rows)
+            # (a copy that needs no other array is queued behind the search)
+            if part is not None and part.size and is_pinned(part.ctypes.data, part.nbytes):
+                fetch(batch.distances, part, lane.stream)
+                lane.is_fetched = True
+        elif not self.in_place:
+            all_rows = len(rows) == self.request.rows
+            if not self.targeted:
+                move(batch.distances, form.flat if all_rows else form.place(rows), lane.stream)
+            if lane.tails is not None:
+                to = form.flat_tree if all_rows else form.tree_place(rows)
+                move(batch.tails, to, lane.stream)
 
     def _batch(self, lane: _Lane, rows: range) -> Batch:
         """Return the batch of some rows in a lane; one in memory of the lane alone is kept."""
@@ -444,16 +413,6 @@ class _Rows(Setup):
             lane.full = batch
         return batch
 
-    def _fetch(self, lane: _Lane, distances: Any) -> bool:
-        """Queue the copy of distances behind their search, if it needs no detour."""
-        if self.targeted or not isinstance(self.form, DenseForm) or not distances.size:
-            return False
-        part = self.form.part(lane.rows)
-        if part is None or not part.size or not is_pinned(part.ctypes.data, part.nbytes):
-            return False
-        fetch(distances, part, lane.stream)
-        return True
-
     def _first(self, array: Any, rows: range) -> Any:
         """Return the part of a lane's array for a number of rows, fewer in the last batch."""
         return array if len(rows) == self.size else array[: len(rows)]
@@ -475,40 +434,46 @@ class _Rows(Setup):
             return False
         for values, own in zip(self.stats.values(), counters.T, strict=False):
             values[rows.start : rows.stop] = own
-        self.form.take(self._complete(lane, batch))
+        request, origin, tails = self.request, None, batch.tails
+        if lane.tree is not None and self.arcs is not None:
+            tree = Tree(self.graph, self.arcs, batch, lane.tree)
+            origin = tree.origin() if request.nearest else None
+            if request.predecessors:
+                place = None if self.on_host else self.form.tree_place(rows)
+                tails = tree.predecessors(origin, place, request.fewest_arcs)
+        given = rows, batch, lane.form_scratch, tails, origin, self.targeted, lane.is_fetched
+        self.form.take(self.search.complete(DeviceRows(*given), lane.scratch))
         lane.batch = None
         return True
 
     def _is_too_narrow(self, batch: Batch, status: Any) -> bool:
-        """Return whether a distance may be too long for the dtype."""
-        test = self.test(self.request)
+        """Return whether the dtype may be too narrow for the distance of a wanted vertex.
+
+        The exact test of `sssp.engine.overflow`, which explains it, in the rows that were clipped.
+        """
+        test, stream = self.test(self.request), batch.stream
         suspects = test.concerns(status == CLIPPED)
         if not suspects.any():
             return False
         if self.search.arcs_travel:
             # there may be no room for all arcs: look at those of the host
             arcs = unsigned_arcs(self.graph, self.dtype)
-            distances = on_host(batch.distances, batch.stream)
+            distances = on_host(batch.distances, stream)
             return any(
                 test.overflowed(arcs, row, np.flatnonzero(row != self.unseen))
                 for row in distances[suspects]
             )
-        return _overflowed(test, self.on_device.arcs(self.graph, self.dtype), batch, suspects)
-
-    def _complete(self, lane: _Lane, batch: Batch) -> DeviceRows:
-        """Return a finished batch with origins and trees, if requested."""
-        request, origin, tails = self.request, None, batch.tails
-        if lane.tree is not None and self.arcs is not None:
-            tree = Tree(self.graph, self.arcs, batch, lane.tree)
-            origin = tree.origin() if request.nearest else None
-            if request.predecessors:
-                place = None if self.on_host else self.form.tree_place(lane.rows)
-                tails = tree.predecessors(origin, place, request.fewest_arcs)
-        found = DeviceRows(
-            lane.rows, batch, lane.form_scratch, tails, origin, self.targeted, lane.is_fetched
+        distances, unseen = batch.distances, batch.unseen
+        there = cuda.to_device(suspects.astype(INDEX), stream=stream)
+        found = cuda.to_device(np.zeros(1, INDEX), stream=stream)
+        if test.targets is not None:
+            _whole_kernel[batch.rows, THREADS, stream](distances, batch.targets, unseen, there)
+        arcs_there = self.on_device.arcs(self.graph, self.dtype)
+        leads_on = _make_leads_on_kernel(np.dtype(distances.dtype).kind == "i")
+        leads_on[(BLOCKS, batch.rows), THREADS, stream](
+            *arcs_there, distances, unseen, test.limit, there, found
         )
-        as_asked: DeviceRows = self.search.complete(found, lane.scratch)
-        return as_asked
+        return bool(on_host(found, stream)[0])
 
 
 def _launch(stream: Any, lane: _Lane, search: Search, batch: Batch) -> None:
@@ -583,28 +548,7 @@ def _make_leads_on_kernel(integral: bool) -> Any:
     return _leads_on_kernel
 
 
-def _overflowed(
-    test: OverflowTest, arcs: tuple[Any, ...], batch: Batch, suspects: np.ndarray[Any, Any]
-) -> bool:
-    """Whether the dtype may be too narrow for the distance of a wanted vertex of a batch.
-
-    The exact test of `sssp.engine.overflow`, which explains it, in the rows that are `suspects`.
-    """
-    stream = batch.stream
-    on_device = cuda.to_device(suspects.astype(INDEX), stream=stream)
-    found = cuda.to_device(np.zeros(1, INDEX), stream=stream)
-    if test.targets is not None:
-        _whole_kernel[batch.rows, THREADS, stream](
-            batch.distances, batch.targets, batch.unseen, on_device
-        )
-    integral = np.dtype(batch.distances.dtype).kind == "i"
-    _make_leads_on_kernel(integral)[(BLOCKS, batch.rows), THREADS, stream](
-        *arcs, batch.distances, batch.unseen, test.limit, on_device, found
-    )
-    return bool(on_host(found, stream)[0])
-
-
-def solve_by_tables(
+def _solve_by_tables(
     solve: Callable[[Request], Answer | None], n: int, request: Request, dtype: np.dtype[Any]
 ) -> Answer | None:
     """Find distances to each source's own targets, by tables; None if one may be too long.
@@ -624,14 +568,23 @@ def solve_by_tables(
     firsts = range(0, max(request.rows, 1), LARGEST_BLOCK)
     left = [request.part(slice(first, first + LARGEST_BLOCK)) for first in reversed(firsts)]
     answers = []
+    # (other distances may be too long for the dtype of the call)
+    asked = None if dtype.kind == "i" else dtype
     with progress_bar(request.rows, request.progress) as advance:
         while left:
             part = left.pop()
-            size, columns = part.rows, min(part.columns(n), n)
-            fits = size * columns * dtype.itemsize <= BLOCK_BYTES
-            answer = _solve_block(solve, part, dtype) if fits or size <= 1 else None
+            size, answer = part.rows, None
+            assert part.target_offsets is not None
+            assert part.targets is not None
+            if size <= 1 or size * min(part.columns(n), n) * dtype.itemsize <= BLOCK_BYTES:
+                targets, columns = np.unique(part.targets, return_inverse=True)
+                table = replace(part, targets=targets, target_offsets=None, dtype=asked)
+                answer = solve(replace(table, progress=False))
             if answer is not None:
-                answers.append(answer)
+                row_of = np.repeat(np.arange(size), np.diff(part.target_offsets))
+                distances = np.empty(columns.size, dtype)
+                convert_into(answer.distances[row_of, columns], distances)
+                answers.append(Answer(distances, stats=answer.stats))
                 advance(size)
             elif size > 1:
                 # (the distance that is too long may belong to no trip)
@@ -641,22 +594,3 @@ def solve_by_tables(
     whole = merge_answers(answers)
     whole.distances = narrow(whole.distances, request.dtype)
     return whole
-
-
-def _solve_block(
-    solve: Callable[[Request], Answer | None], request: Request, dtype: np.dtype[Any]
-) -> Answer | None:
-    """Find the table from all sources to all targets; keep each row's own targets."""
-    assert request.target_offsets is not None
-    assert request.targets is not None
-    targets, columns = np.unique(request.targets, return_inverse=True)
-    # (other distances may be too long for the dtype of the call)
-    asked = None if dtype.kind == "i" else dtype
-    table = replace(request, targets=targets, target_offsets=None, dtype=asked, progress=False)
-    answer = solve(table)
-    if answer is None:
-        return None
-    row_of = np.repeat(np.arange(request.rows), np.diff(request.target_offsets))
-    distances = np.empty(columns.size, dtype)
-    convert_into(answer.distances[row_of, columns], distances)
-    return Answer(distances, stats=answer.stats)

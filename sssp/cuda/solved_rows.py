@@ -279,16 +279,13 @@ class DeviceRows:
 
     def copy_distances(self, out: NDArray[Any]) -> None:
         """Write the requested columns to the host."""
-        if out.shape[1] and not self.is_fetched:
-            _bring(self._gather_wanted(), out, self.batch.stream)
-
-    def _gather_wanted(self) -> Any:
-        """Return the requested columns, on the device."""
-        if not self.targeted:
-            return self.batch.distances
-        found = self.scratch.columns[: self.batch.rows]
-        gather(self.batch, found)
-        return found
+        if not out.shape[1] or self.is_fetched:
+            return
+        found = self.batch.distances
+        if self.targeted:
+            found = self.scratch.columns[: self.batch.rows]
+            gather(self.batch, found)
+        _bring(found, out, self.batch.stream)
 
     def copy_predecessors(self, out: NDArray[np.int32]) -> None:
         """Write the predecessors to the host."""

@@ -65,8 +65,11 @@ class Transposed(LanesSearch):
         wanted = self.wanted, self.places_wanted
         if self.columns is not None and self.packed is None:
             wanted = batch.targets, batch.targets
-        transpose, grid, block = self._transpose_launch(columns, batch.rows)
-        transpose[grid, block, batch.stream](
+        transpose, shape = make_few_transpose_kernel, ((-(-columns // THREADS), 1), (THREADS, 1))
+        if batch.rows > self.few:
+            grid = -(-columns // TILE), -(-batch.rows // TILE)
+            transpose, shape = make_transpose_kernel, (grid, (TILE, TILE_ROWS))
+        transpose(self.dtype)[*shape, batch.stream](
             scratch.swept,
             np.uint32(lanes),
             *wanted,
@@ -77,13 +80,6 @@ class Transposed(LanesSearch):
         )
         if self.finds_trees:
             self.find_tails(batch, lanes, scratch.swept, transposed=True)
-
-    def _transpose_launch(self, columns: int, rows: int) -> tuple[Any, Any, Any]:
-        """Return the transposing kernel, with grid and block of its launch."""
-        if rows <= self.few:
-            return make_few_transpose_kernel(self.dtype), -(-columns // THREADS), THREADS
-        grid = -(-columns // TILE), -(-rows // TILE)
-        return make_transpose_kernel(self.dtype), grid, (TILE, TILE_ROWS)
 
 
 class SideBySide(LanesSearch):
