@@ -65,12 +65,19 @@ class Continent(Bench):
     Sums are shared among `devices`; batches run on the first GPU there is.
     """
 
-    def __init__(self, listing: Listing, name: str, graph: sssp.Graph, devices: list[str]) -> None:
+    def __init__(
+        self,
+        listing: Listing,
+        name: str,
+        graph: sssp.Graph,
+        devices: list[str],
+        sources: int,
+    ) -> None:
         super().__init__(listing, name, graph)
-        self.devices = devices
+        self.devices, self.sources = devices, sources
 
-    def run(self, sources: int) -> None:
-        """Measure everything; sum up so many rows."""
+    def run(self) -> None:
+        """Measure everything; sum up the rows of that many sources."""
         first = self.prepare()
         some = self.draw(CHECKED)
         known = self.time_call("rows on the CPU", CHECKED, lambda: self.search_graph(some), 0)
@@ -82,7 +89,7 @@ class Continent(Bench):
                     self.certify()
             self.weigh_from_host(0)
         sums = known.distances.sum(axis=1, dtype=np.int64, where=known.reached)
-        self._sum_up(self._beginning_with(some, sources), sums)
+        self._sum_up(self._beginning_with(some, self.sources), sums)
 
     def _beginning_with(self, some: Vertices, count: int) -> Vertices:
         """Return a number of vertices that begin with given ones; the others are random."""
@@ -191,15 +198,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     settings = {"graph": options.kind, "side": options.side, "devices": devices}
     listing = Listing(settings | {"seed": SEED, "runs": RUNS}, HEADINGS, CELLS)
     graph = make()
-    name, size = Path(options.kind).name, f"make, n = {graph.n:,}"
+    name = Path(options.kind).name
+    bench: Continent | AllPairs
     if options.kind in SIDES:
-        large = Continent(listing, name, graph, devices)
-        large.add(size, 1e3 * listing.seconds, clock="calls")
-        large.run(options.sources)
+        bench = Continent(listing, name, graph, devices, options.sources)
     else:
-        pairs = AllPairs(listing, name, graph)
-        pairs.add(size, 1e3 * listing.seconds, clock="calls")
-        pairs.run()
+        bench = AllPairs(listing, name, graph)
+    bench.add(f"make, n = {graph.n:,}", 1e3 * listing.seconds, clock="calls")
+    bench.run()
     return listing.finish(options.json)
 
 

@@ -15,7 +15,7 @@ Array = NDArray[Any]
 
 
 class LeftOut:
-    """Count what is left out by reason, and keep the first case of each."""
+    """Count the omissions of a reader by reason, and keep the first case of each."""
 
     def __init__(self) -> None:
         self.cases: dict[str, list[Any]] = {}

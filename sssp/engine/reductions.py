@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -208,7 +208,7 @@ class Reduction:
         weighed = replace(WEIGHT, vertex_weights=self.vertex_weights, decay=self.decay)
         return tuple(weighed if step is WEIGHT else step for step in self.rule.steps)
 
-    @property
+    @cached_property
     def key(self) -> Any:
         """A key of it; None if it has vertex weights, or a function of the caller's."""
         decay = self.decay or Decay(ONE)

@@ -339,7 +339,7 @@ def freeze(array: Array) -> Array:
     """Return an array over the same memory that is permanently read-only, its ``base`` too.
 
     NumPy lets an array be made writable whenever the array that owns its memory could be; one over
-    a read-only `memoryview` stays so.
+    a read-only `memoryview` stays so. (Which no array of dates can be: graphs hold none.)
     """
     base: object = array.base  # an array, as far as NumPy's own annotations know
     if isinstance(base, memoryview) and base.readonly:
