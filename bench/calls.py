@@ -200,13 +200,10 @@ class Calls:
         closed = np.iinfo(np.int64).max
         changes = [(street[street >= 0], closed) for street in streets]
 
-        def access(versions: Any, device: str) -> list[Any]:
-            return [
-                sssp.reduce(v, homes, "mean", targets=jobs, device=device, progress=False)
-                for v in versions
-            ]
+        def access(versions: Any, device: str) -> Any:
+            return sssp.reduce(versions, homes, "mean", targets=jobs, device=device, progress=False)
 
-        def is_right(found: list[Any]) -> bool:
+        def is_right(found: Any) -> bool:
             wanted = access(h.scenarios(changes[:CHECKED]), "cpu")
             return bool(np.array_equal(found[:CHECKED], wanted))
 
@@ -221,13 +218,11 @@ class Calls:
         ]
         sources = self.draw(TREES)
 
-        def week(some: Any = hours, rows: Any = sources, device: str = "cuda") -> list[Any]:
-            return [
-                sssp.reduce(v, rows, "eccentricity", device=device, progress=False)
-                for v in h.scenarios(some, device=device)
-            ]
+        def week(some: Any = hours, rows: Any = sources, device: str = "cuda") -> Any:
+            versions = h.scenarios(some, device=device)
+            return sssp.reduce(versions, rows, "eccentricity", device=device, progress=False)
 
-        def is_like(found: list[Any]) -> bool:
+        def is_like(found: Any) -> bool:
             wanted = week([hours[0].copy_to_host()], sources[:CHECKED], "cpu")
             return bool(np.array_equal(found[0][:CHECKED], wanted[0]))
 

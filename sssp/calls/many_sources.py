@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from numpy.typing import ArrayLike, DTypeLike
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sssp.calls.make_plan import make_plan
 from sssp.calls.shortest_paths import run_plan, solve_plan
 from sssp.engine import thresholds
 from sssp.engine.check_arguments import as_count, as_limit, as_network, as_reduction
+from sssp.engine.device_names import kind_of
 from sssp.engine.memory import FEWER_SOURCES, SMALLER_BLOCKS
-from sssp.engine.plan import Plan, with_fixed_dtype
+from sssp.engine.plan import Plan, solver_of, with_fixed_dtype
 from sssp.engine.request import Request
+from sssp.errors import DeviceError
 from sssp.graph.frames import by_vertex
 from sssp.methods import Method
+from sssp.prepared.scenarios import Scenarios
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
@@ -25,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def reduce(
-    g: Graph | Hierarchy,
+    g: Graph | Hierarchy | Scenarios[Hierarchy],
     sources: ArrayLike,
     what: str,
     *,
@@ -43,7 +48,9 @@ def reduce(
 
     Parameters
     ----------
-    g : Graph or Hierarchy
+    g : Graph, Hierarchy, or what `Hierarchy.scenarios` returns
+        All scenarios that are left are reduced, a batch at a time: on a GPU all rows of a batch in
+        one launch, while the next batch is made.
     sources : int, or array_like of int, shape (k,)
     what : {"eccentricity", "sum", "mean", "count", "weight", "closeness"}
         Of the vertices that are reached, of those that count; see Notes.
@@ -70,7 +77,8 @@ def reduce(
     Returns
     -------
     ndarray, shape (k,), int64 or float64
-        A Python number for a single source; with columns of weights shape (k, c), or (c,).
+        A Python number for a single source; with columns of weights shape (k, c), or (c,). Of
+        scenarios one more axis, the first.
         Integers are exact; means, closeness and whatever has a decay are float64.
 
     Raises
@@ -113,15 +121,55 @@ def reduce(
     >>> sssp.reduce(g, [0, 1, 2], "weight", vertex_weights=jobs, decay=("step", 12)).tolist()
     [100.0, 140.0, 40.0]
     """
-    plan = make_reduction_plan(
-        g, sources, what, vertex_weights, decay, limit=limit, targets=targets, method=method,
-        device=device, threads=threads, memory_limit=memory_limit, progress=progress,
+    plan_for = partial(
+        make_reduction_plan, sources=sources, what=what, vertex_weights=vertex_weights, decay=decay,
+        limit=limit, targets=targets, method=method, device=device, threads=threads,
+        memory_limit=memory_limit, progress=progress,
     )  # fmt: skip
+    if isinstance(g, Scenarios):
+        return _reduce_scenarios(g, plan_for, sources)
+    plan = plan_for(g)
     values = run_plan(plan).distances
     if not plan.request.single:
         return values
     assert plan.request.reduction is not None
     return values[0].item() if plan.request.reduction.one_column else values[0]
+
+
+def _reduce_scenarios(
+    scenarios: Scenarios[Hierarchy], plan_for: Callable[[Hierarchy], Plan[Request]], sources: Any
+) -> NDArray[Any]:
+    """Reduce the rows of all scenarios that are left; a GPU works while the next batch is made."""
+    values, single, under_way = [], False, None
+    for versions in scenarios.batches():
+        plan = plan_for(versions[0])
+        single = plan.request.single
+        steps = _reduce_together(plan, versions)
+        if steps is None:
+            steps = iter((None, None, [run_plan(plan_for(one)).distances for one in versions]))
+        next(steps)  # (prepared)
+        if under_way is not None:
+            values.extend(next(under_way))
+            under_way = None  # (its memory is for the batch after this one)
+        next(steps)  # (launched)
+        under_way = steps
+    if under_way is None:
+        return np.empty((0, *np.shape(sources)))
+    found = np.stack([*values, *next(under_way)])
+    return found[:, 0] if single else found
+
+
+def _reduce_together(plan: Plan[Request], versions: list[Hierarchy]) -> Any:
+    """Reduce the rows of several versions at once on a GPU, in steps; None: one by one only."""
+    request = plan.request
+    if kind_of(request.device) != "cuda" or request.devices:
+        return None
+    try:
+        return solver_of(plan.method, request.device).reduce_versions(versions, plan)
+    except DeviceError:
+        if request.by_rule:  # (one by one it falls back to the CPU)
+            return None
+        raise
 
 
 def make_reduction_plan(

@@ -102,6 +102,10 @@ class Search(ABC):
     #: they can be recorded
     is_replayed = False
 
+    def part(self, rows: range) -> Search:
+        """Return the search for some rows of a request: by default the same for all."""
+        return self
+
     def alike(self, rows: int, most: int) -> int:
         """Return the rows of a batch, about `most`, so that the last batch is not small."""
         alike = -(-rows // max(1, -(-rows // most)))

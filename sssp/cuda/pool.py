@@ -144,11 +144,15 @@ class MemoryPool:
                 self.release()
                 block = Block(self._allocate(size), size)
         self._lent.add(block)
-        now = next(self._clock)
         if block.dropped > self._waited:
-            self._wait()
-            self._waited = max(self._waited, now)
+            self.wait()
         return block
+
+    def wait(self) -> None:
+        """Wait for the device; what was dropped before has a new owner without waiting again."""
+        now = next(self._clock)
+        self._wait()
+        self._waited = max(self._waited, now)
 
     def _take_idle(self, size: int) -> Block | None:
         """Take the smallest idle block that a size fills well enough, the newest of several."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -138,7 +139,7 @@ class _Lane:
         Device bytes that the lane keeps between calls.
     """
 
-    def __init__(self, run: _Rows) -> None:
+    def __init__(self, run: Rows) -> None:
         rows, n, request, search = run.size, run.graph.n, run.request, run.search
         sources = request.sources.size if request.nearest else rows
         end = sources + (0 if request.targets is None else request.targets.size)
@@ -231,7 +232,12 @@ class Setup:
 
     def solve(self, request: Request) -> Answer | None:
         """Answer a request of this kind; None after an overflow. The device is current."""
-        return _Rows(self, request).run()
+        rows = Rows(self, request)
+        try:
+            rows.start()
+            return rows.finish()
+        finally:
+            rows.wait()
 
     def test(self, request: Request) -> OverflowTest:
         """Return the overflow test of the rows of a request."""
@@ -249,12 +255,15 @@ class Setup:
         )  # fmt: skip
 
 
-class _Rows(Setup):
-    """A pass over all rows of a request: a copy of its setup, with the request and its form."""
+class Rows(Setup):
+    """A pass over all rows of a request: a copy of its setup, with the request and its form.
+
+    Whoever starts it has to finish it or to wait, for else its memory may go under its kernels.
+    """
 
     def __init__(self, setup: Setup, request: Request) -> None:
         vars(self).update(vars(setup))
-        self.request = request
+        self.request, self._lanes = request, list[_Lane]()
         self.stats = {name: np.zeros(request.rows, np.int64) for name in self.method.statistics}
         self.form: Any
         if self.on_host:
@@ -270,39 +279,39 @@ class _Rows(Setup):
             needs = {"the answer on the host": self.form.nbytes}
             check_memory(needs, NO_LIMIT, "cpu", request.advice, physical_memory())
 
-    def run(self) -> Answer | None:
-        """Find all rows; return the answer, or None after an overflow."""
+    def start(self) -> None:
+        """Launch the first batches."""
         request = self.request
         reduction, self.vertex_weights = request.reduction, None
         if reduction is not None and self.columns and reduction.vertex_weights is not None:
             self.vertex_weights = row_reductions.on_device(reduction, self.dtype)
-        lanes = self._take_lanes()
+        self._lanes = lanes = self._take_lanes()
         if not self.on_host and not request.rows:
             self.form.reserve()
         for lane in lanes:
             self._prepare(lane)
         if request.stream is not None:
             after(request.stream, [lane.stream for lane in lanes])
-        firsts, fits = range(0, request.rows, self.size), True
-        batches = [range(first, min(first + self.size, request.rows)) for first in firsts]
-        try:
-            with progress_bar(request.rows, request.progress) as advance:
-                # the lanes take batches one after the other; in the end all are waited for
-                for number, rows in enumerate([*batches, *(range(0) for _ in lanes)]):
-                    lane = lanes[number % len(lanes)]
-                    fits = self._finish(lane)
-                    if not fits:
-                        break
-                    advance(len(lane.rows))
-                    if rows:
-                        self._start(lane, rows)
-        finally:
-            # (whatever has happened: the memory may go, or be used by others)
-            for lane in lanes:
-                if lane.batch is not None or self.targeted:
-                    lane.stream.synchronize()
-        if not fits:
-            return None
+        firsts = range(0, request.rows, self.size)
+        self._left = (range(first, min(first + self.size, request.rows)) for first in firsts)
+        for lane, rows in zip(lanes, self._left, strict=False):
+            self._start(lane, rows)
+
+    def finish(self) -> Answer | None:
+        """Find all other rows; return the answer, or None after an overflow."""
+        with progress_bar(self.request.rows, self.request.progress) as advance:
+            # the lanes take batches one after the other; in the end all are waited for
+            for lane in cycle(self._lanes):
+                if lane.batch is None:
+                    break
+                if not self._finish(lane):
+                    return None
+                advance(len(lane.rows))
+                rows = next(self._left, None)
+                if rows is not None:
+                    self._start(lane, rows)
+        self.wait()
+        lanes, self._lanes = self._lanes, []
         for lane in lanes if not self.search.arcs_travel else ():
             if self.vertex_weights is not None:
                 lane.form_scratch.weights = None
@@ -311,6 +320,12 @@ class _Rows(Setup):
         answer: Answer = self.form.answer()
         answer.stats = self.stats
         return answer
+
+    def wait(self) -> None:
+        """Wait for what is under way: its memory may go then, or be used by others."""
+        for lane in self._lanes:
+            if lane.batch is not None or self.targeted:
+                lane.stream.synchronize()
 
     def _take_lanes(self) -> list[_Lane]:
         """Return lanes with memory for as many rows as fit; only one if an earlier call left it."""
@@ -369,12 +384,12 @@ class _Rows(Setup):
         if not self.on_host:
             # (memory that an answer has left is there once the device is idle: now)
             self.form.reserve()
-        batch = self._batch(lane, rows)
+        batch, search = self._batch(lane, rows), self.search.part(rows)
         lane.batch, lane.rows = batch, rows
-        if self.search.is_replayed:
-            lane.launches.do(_launch, lane.stream, lane, self.search, batch)
+        if search.is_replayed:
+            lane.launches.do(_launch, lane.stream, lane, search, batch)
         else:
-            _launch(lane.stream, lane, self.search, batch)
+            _launch(lane.stream, lane, search, batch)
         form, lane.is_fetched = self.form, False
         if self.on_host:
             part = None
@@ -418,13 +433,12 @@ class _Rows(Setup):
         return array if len(rows) == self.size else array[: len(rows)]
 
     def _finish(self, lane: _Lane) -> bool:
-        """Wait for the batch of a lane, if there is one, and pass its rows to the output form.
+        """Wait for the batch of a lane, and pass its rows to the output form.
 
         False after an overflow.
         """
         batch, rows = lane.batch, lane.rows
-        if batch is None:
-            return True
+        assert batch is not None
         lane.stream.synchronize()
         counters = lane.counted[: len(rows)]
         status = counters[:, CLIPPED_ROW]

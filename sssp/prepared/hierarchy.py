@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from copy import deepcopy
-from itertools import islice
+from collections.abc import Callable, Iterable
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
@@ -23,7 +20,6 @@ from sssp.engine.cycles import describe_cycle
 from sssp.engine.device_names import kind_of, named_device
 from sssp.engine.reuse import Derived
 from sssp.engine.threads import default_threads
-from sssp.engine.workers import ordered_map
 from sssp.errors import DeviceError, NegativeCycleError
 from sssp.graph.check_arrays import arc_column, is_on_device
 from sssp.graph.graph import Graph
@@ -34,9 +30,9 @@ from sssp.kernels.dtypes import FLOAT64, INT64, WeightRange, largest_distance, s
 from sssp.loaders import write_arrays
 from sssp.methods import SWEEP_METHODS, Method
 from sssp.order.structure import Structure, slots_of
+from sssp.prepared.scenarios import Scenarios, build_in_batches
 
 T = TypeVar("T")
-R = TypeVar("R")
 
 #: kinds of files: with the graph, or with the structure alone
 WITH_GRAPH, ALONE = "hierarchy", "structure"
@@ -281,7 +277,7 @@ class Hierarchy:
         batch: int = 64,
         *,
         device: str = "auto",
-    ) -> Iterator[Hierarchy]:
+    ) -> Scenarios[Hierarchy]:
         """Yield a hierarchy for each of many scenarios, in their order.
 
         Parameters
@@ -304,7 +300,8 @@ class Hierarchy:
         Yields
         ------
         Hierarchy
-            As of `with_weights` or `with_changes`; nothing but the caller keeps it.
+            As of `with_weights` or `with_changes`; nothing but the caller keeps it. `sssp.reduce`
+            takes the iterator itself in place of a graph, and answers a batch at a time.
 
         Raises
         ------
@@ -330,7 +327,7 @@ class Hierarchy:
         size, threads = as_count(batch, "batch"), default_threads()
         named = named_device(device)
         if named in ("auto", "cpu"):
-            return build_in_batches(self._scenario, changes, size, threads)
+            return Scenarios(build_in_batches(self._scenario, changes, size, threads))
         if kind_of(named) != "cuda":
             raise DeviceError(f"prepared maps are customized on 'cpu' or 'cuda', not on {named!r}")
         from sssp.cuda.availability import device_number
@@ -339,7 +336,8 @@ class Hierarchy:
         def finish(versions: list[Hierarchy]) -> None:
             customize_together([one._searched for one in versions], device_number(named))
 
-        return build_in_batches(self._version, changes, size, threads, finish, self._is_light)
+        batches = build_in_batches(self._version, changes, size, threads, finish, self._is_light)
+        return Scenarios(batches)
 
     def _scenario(self, change: Any, threads: int) -> Hierarchy:
         """Return the customized version of a scenario."""
@@ -571,81 +569,3 @@ def _refuse_negative_cycle(graph: Graph) -> None:
             ".cycle holds it, and sssp.shortest_paths(g, ...) answers sources that do not reach it",
             cycle.tolist(),
         )
-
-
-# ---- scenarios
-
-
-def build_in_batches(
-    build: Callable[[Any, int], T],
-    changes: Iterable[Any],
-    batch: int,
-    threads: int,
-    finish: Callable[[list[T]], None] | None = None,
-    is_light: Callable[[Any], bool] = lambda change: False,
-) -> Iterator[T]:
-    """Yield ``build(change, threads)`` for each change, in order, a batch at a time.
-
-    Parameters
-    ----------
-    build : callable
-    changes : iterable
-        Read a batch at a time, and copied as they are read.
-    batch : int
-        How many are built before the first of them is yielded; none is kept after that.
-    threads : int
-        They share the scenarios of a batch; the only scenario of a batch gets them all.
-    finish : callable, optional
-        Called with every batch before its first item is yielded.
-    is_light : callable, optional
-        Whether building takes less time than handing the change to a thread: the caller's thread
-        builds it as it is read.
-    """
-
-    def take(change: Any) -> tuple[T | None, Any]:
-        """Return a light scenario, built at once, and None; of others None and a copy."""
-        if is_light(change):
-            return build(change if is_on_device(change) else _copy(change), threads), None
-        return None, _copy(change)
-
-    left = enumerate(changes)
-    while some := [(number, *_call_for(take, number, one)) for number, one in islice(left, batch)]:
-        heavy = [(number, change) for number, light, change in some if light is None]
-        workers = min(threads, len(heavy)) or 1
-
-        def build_one(numbered: tuple[int, Any], each: int = threads // workers) -> T:
-            return _call_for(build, *numbered, each)
-
-        others = ordered_map(build_one, heavy, workers)
-        built = deque(next(others) if light is None else light for _, light, _ in some)
-        del some, heavy
-        if finish is not None:
-            finish(list(built))
-        while built:
-            yield built.popleft()
-
-
-def _copy(change: Any) -> Any:
-    """Copy a scenario, because a generator may reuse its arrays."""
-    if isinstance(change, tuple):
-        return tuple(map(_copy, change))
-    if is_on_device(change):
-        from sssp.cuda.device_weights import copy_there
-
-        return copy_there(change)
-    try:
-        return deepcopy(change)
-    except TypeError:  # (NumPy reads things that this cannot copy: a memoryview, a file's dataset)
-        return np.array(change)
-
-
-def _call_for(call: Callable[..., R], number: int, *arguments: Any) -> R:
-    """Return ``call(*arguments)``; prefix the message of an exception with the scenario."""
-    try:
-        return call(*arguments)
-    except Exception as error:
-        if error.args and isinstance(error.args[0], str):
-            error.args = (f"scenario {number}: {error.args[0]}", *error.args[1:])
-        else:
-            error.add_note(f"scenario {number}")
-        raise

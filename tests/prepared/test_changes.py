@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sssp
-from sssp.prepared.hierarchy import build_in_batches
+from sssp.prepared.scenarios import Scenarios, build_in_batches
 from tests import naive
 from tests.prepared.conftest import assert_same_weights
 from tests.strategies import DYADIC, LARGE_INTEGERS, SMALL_INTEGERS, graph_of, networks
@@ -302,7 +302,8 @@ def test_light_changes_are_made_without_other_threads() -> None:
         return threading.current_thread() is threading.main_thread(), threads
 
     changes = ["light", "light", "heavy", "light", "heavy", "heavy"]
-    made = list(build_in_batches(make, changes, 2, 4, is_light=lambda change: change == "light"))
+    batches = build_in_batches(make, changes, 2, 4, is_light=lambda change: change == "light")
+    made = list(Scenarios(batches))
     here = [alone for alone, _ in made]
     # (of two heavy ones in a batch the calling thread may take either)
     assert all(here[:4]), "a light one is here, and a heavy one alone in its batch"

@@ -156,8 +156,11 @@ class Weights:
         places = np.concatenate([own.places + i * m for i, own in enumerate(versions)])
         if places.size:
             values = np.concatenate([version.values for version in versions])
+            there = [device_array(given.size, given.dtype) for given in (places, values)]
+            for array, given in zip(there, (places, values), strict=True):
+                array.copy_to_device(given, stream=stream)
             make_changes_kernel(self.basic.dtype)[-(-places.size // THREADS), THREADS, stream](
-                upload(places), upload(values), self._arc_weights.reshape(self._arc_weights.size)
+                *there, self._arc_weights.reshape(self._arc_weights.size)
             )
         return self._arc_weights
 

@@ -76,6 +76,7 @@ class LanesSearch(Search):
     """Base class of sweeps of lanes on a map in one dtype; subclasses choose their output."""
 
     writes_all, is_replayed, together = True, True, LANES
+    rows_at_once: int
     #: up to so many rows are swept by the kernel for a few
     few = FEW
     #: whether lanes are what results have, so that a single one is the row itself

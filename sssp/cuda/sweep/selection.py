@@ -612,14 +612,14 @@ class SelectedStreams:
         with self._lock:
             self._version += 1
 
-    def of(self, selection: Selection) -> Packed:
-        """Return the packed streams of a selection."""
+    def of(self, selection: Selection, *, packed: bool = True) -> Packed:
+        """Return the packed streams of a selection; or memory for them, which others pack."""
         with self._lock:
             found = self._kept.pop(selection, None) or Packed(selection, self._dtype)
             self._kept[selection] = found
             if len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
-            if found.version != self._version:
+            if packed and found.version != self._version:
                 found.pack(self._all)
                 found.version = self._version
             return found

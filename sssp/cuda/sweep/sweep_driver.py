@@ -7,24 +7,27 @@ device.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import uint32
+from numpy.typing import NDArray
 
 from sssp.cuda.availability import SIMULATOR, cuda, device_number, select
 from sssp.cuda.compiler import bind, kernel
 from sssp.cuda.device_memory import device_graph, on_host, upload
-from sssp.cuda.pool import THREADS
-from sssp.cuda.search_driver import Setup
+from sssp.cuda.pool import THREADS, current_pool
+from sssp.cuda.search_driver import Rows, Setup
 from sssp.cuda.sweep.device_maps import DeviceMap, device_map
 from sssp.cuda.sweep.lanes import FEW, LanesSearch
-from sssp.cuda.sweep.selection import Packed
-from sssp.cuda.sweep.sweep_outputs import Folded, SideBySide, Summed, Transposed
+from sssp.cuda.sweep.selection import Packed, Selection
+from sssp.cuda.sweep.sweep_outputs import Folded, OfVersions, SideBySide, Summed, Transposed
 from sssp.cuda.sweep.sweep_trips import find_trips
 from sssp.engine.decay import FUNCTION
+from sssp.engine.plan import Plan
 from sssp.engine.reductions import TOTAL, Reduction
 from sssp.engine.request import Answer, Request
 from sssp.kernels.dtypes import INDEX, INT32, INT64
@@ -64,6 +67,72 @@ def solve(
         return solve_by_sweeps(sweep, fits, hierarchy, request, method, dtype)
 
 
+def reduce_versions(
+    versions: Sequence[PreparedMap], plan: Plan[Request]
+) -> Iterator[NDArray[Any] | None] | None:
+    """Reduce the same rows on several versions of a map at once, in three steps.
+
+    Parameters
+    ----------
+    versions : sequence of PreparedMap
+    plan : Plan
+        For the first of them.
+
+    Returns
+    -------
+    iterator or None
+        None: not all distances are sure to fit int32, or rows are reduced after they are found, or
+        the rows of one version fill the device. Else it yields None when all is set up, and when
+        it is launched; and then the numbers, shape (versions, k) or (versions, k, c).
+
+    Raises
+    ------
+    DeviceError
+        As of `solve`.
+    """
+    request, number = plan.request, device_number(plan.request.device)
+    are_small = all(
+        one.graph.least_weight >= 0 and one._weight_range.working_dtypes(None)[0] == INT32
+        for one in versions
+    )
+    if request.asked is not None or not are_small or not request.rows:
+        return None
+    with select(number):
+        maps = [device_map(one, INT32, number) for one in versions]
+        if not all(one.fits for one in maps):
+            return None
+        if _ends_at_targets(request):
+            request = weigh_targets(request)
+        rows, request = request.rows, replace(request, sources=np.tile(request.sources, len(maps)))
+        selection, searches = _selection(maps[0], request), []
+        for one in maps:
+            packed = None if selection is None else one.selected.of(selection, packed=False)
+            kind = _kind_of(request, packed, whole=False)
+            search = _kept_search(one, request, None, packed, whole=False, kind=kind)
+            if not isinstance(search, Folded | Summed) or rows > search.rows_at_once:
+                return None
+            searches.append(search)
+        graph = versions[0].graph
+        question = graph, request, plan.method, INT32, OfVersions(searches, rows)
+        found = Rows(Setup(*question, device_graph(graph, number)), request)
+
+    def steps() -> Iterator[NDArray[Any] | None]:
+        yield None
+        with select(number):
+            # (now, lest the making of the next versions has to wait for these sweeps)
+            current_pool().wait()
+            try:
+                found.start()
+                yield None
+                answer = found.finish()
+            finally:
+                found.wait()
+        assert answer is not None  # (all fit)
+        yield answer.distances.reshape(len(versions), rows, *answer.distances.shape[1:])
+
+    return steps()
+
+
 def _sweep(
     number: int, hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
@@ -81,14 +150,12 @@ def _sweep(
         request = replace(request, targets=hierarchy.graph._first_vertices(width))
     if _ends_at_targets(request):
         request = weigh_targets(request)
-    packed = _packed(there, request)
-
-    question = there, hierarchy, request, method, packed
-    reduction = request.reduction
-    if request.arc_ends is not None or (reduction is not None and reduction.key is None):
+    selection = _selection(there, request)
+    packed = None if selection is None else there.selected.of(selection)
+    question, kind = (there, hierarchy, request, method, packed), _kind_of(request, packed, whole)
+    if kind is None:
         return _set_up(*question, whole=whole, kind=None).solve(request)
     setups: dict[Any, Setup] = hierarchy._cached(f"cuda:{number}, {dtype.char}, setups", dict)
-    kind = request.kind(), packed and packed.serial, whole
     setup = setups.get(kind)
     if setup is None:
         if len(setups) == MOST_KINDS:
@@ -120,18 +187,42 @@ def _set_up(
     there, dtype, trees = device_graph(graph, device_number(request.device)), on_device.dtype, None
     if request.predecessors and graph._least_inner_weight > 0:
         trees = there.arcs(graph, dtype, reverse=True)
-    # (versions of a map, one after the other, have the same memory; but a graph with turns, which
-    # is part of the kind, is to go with its version)
+    # (a graph with turns, which is part of the kind, is to go with its version)
+    kept = None if trees is not None or request.asked is not None else kind
+    search = _kept_search(on_device, request, trees, packed, whole=whole, kind=kept)
+    return Setup(graph, request, method, dtype, search, there)
+
+
+def _kind_of(request: Request, packed: Packed | None, whole: bool) -> Any:
+    """Return the key of requests that the same search answers; None: there are no others."""
+    reduction = request.reduction
+    if request.arc_ends is not None or (reduction is not None and reduction.key is None):
+        return None
+    return request.kind(), packed and packed.serial, whole
+
+
+def _kept_search(
+    on_device: DeviceMap,
+    request: Request,
+    trees: tuple[Any, ...] | None,
+    packed: Packed | None,
+    *,
+    whole: bool,
+    kind: Any,
+) -> LanesSearch:
+    """Return the search for a request; that of others of its kind, if it is not None.
+
+    Versions of a map, one after the other, have the same memory, and so the same searches.
+    """
     searches, key = on_device.loan.maps.searches, (on_device.number, kind)
-    is_kept = kind is not None and trees is None and request.asked is None
-    search = searches.get(key) if is_kept else None
+    search = None if kind is None else searches.get(key)
     if search is None:
         search = _search_for(on_device.base, request, trees, packed, whole=whole)
-        if is_kept:
+        if kind is not None:
             if len(searches) >= MOST_SEARCHES * on_device.loan.maps.count:
                 searches.clear()
             searches[key] = search
-    return Setup(graph, request, method, dtype, search, there)
+    return search
 
 
 def _search_for(
@@ -194,7 +285,7 @@ def _adds_in_order(on_device: DeviceMap, reduction: Reduction) -> bool:
     return step.summand.kind != FUNCTION
 
 
-def _packed(on_device: DeviceMap, request: Request) -> Packed | None:
+def _selection(on_device: DeviceMap, request: Request) -> Selection | None:
     """Return the selection to sweep for the targets, if faster than sweeping all vertices."""
     tree, targets = on_device.tree, request.targets
     if targets is None or not _ends_at_targets(request):
@@ -203,7 +294,7 @@ def _packed(on_device: DeviceMap, request: Request) -> Packed | None:
         return None
     if request.rows * tree.size < WORTH_SELECTING and not tree.selections.come_again(targets):
         return None
-    return on_device.selected.of(tree.selections.of(tree, targets))
+    return tree.selections.of(tree, targets)
 
 
 def _is_whole(on_device: DeviceMap, hierarchy: PreparedMap, request: Request) -> bool:

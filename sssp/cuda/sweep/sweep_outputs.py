@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cuda.availability import cuda
-from sssp.cuda.batch import Batch
+from sssp.cuda.batch import Batch, Search
 from sssp.cuda.device_memory import fetch, upload
+from sssp.cuda.graph_replay import key_of_fields
 from sssp.cuda.ordered_sums import OrderedSums, SumsMemory, sums_bytes
 from sssp.cuda.pool import THREADS, device_array
 from sssp.cuda.solved_rows import DeviceRows
@@ -18,7 +21,7 @@ from sssp.cuda.sweep.device_maps import DeviceMap
 from sssp.cuda.sweep.device_tree import Above
 from sssp.cuda.sweep.lane_sums import SLOTS, place_kernel, total_kernel
 from sssp.cuda.sweep.lanes import LanesSearch, whole_lanes
-from sssp.cuda.sweep.selection import Packed
+from sssp.cuda.sweep.selection import Packed, pack_streams
 from sssp.cuda.sweep.transpose import (
     TILE,
     TILE_ROWS,
@@ -236,3 +239,68 @@ class SummedRows(DeviceRows):
         """Return the sums of each row, as `FinishedRows` says."""
         numbers: NDArray[Any] = self.totals[:, : self.batch.rows].T
         return numbers
+
+
+class OfVersions(Search):
+    """The same rows on several versions of a map, reduced; one version after the other.
+
+    Parameters
+    ----------
+    searches : sequence of Folded or of Summed
+        Of the versions, alike but for the weights.
+    rows : int
+        Rows of a version. A batch has those of several versions: two batches of all, which fill
+        each other's gaps.
+    """
+
+    writes_all, is_replayed, reads_targets, columns = True, True, False, 0
+
+    def __init__(self, searches: Sequence[Folded | Summed], rows: int) -> None:
+        self.searches, self.rows = tuple(searches), rows
+        self.together, self.rows_at_once = rows, -(-len(searches) // 2) * rows
+
+    @cached_property
+    def replay_key(self) -> Any:
+        """All arguments that the launches depend on."""
+        return key_of_fields(self)
+
+    @property
+    def fixed_bytes(self) -> int:
+        """Bytes of scratch that all versions of a batch use in turn."""
+        first = self.searches[0]
+        return first.fixed_bytes + self.rows * first.row_bytes
+
+    @property
+    def kind(self) -> Any:
+        """The key of its scratch: all that it depends on, besides type and number of rows."""
+        return type(self.searches[0]), self.searches[0].kind, self.rows
+
+    def part(self, rows: range) -> OfVersions:
+        """Return the search for the versions of some rows."""
+        versions = slice(rows.start // self.rows, rows.stop // self.rows)
+        return OfVersions(self.searches[versions], self.rows)
+
+    def allocate(self, rows: int) -> Any:
+        """Return `Scratch` for the rows of a version, with memory for the numbers of all."""
+        scratch = self.searches[0].allocate(self.rows)
+        shape = rows // self.rows, *scratch.words.shape
+        numbers = device_array(shape, scratch.words.dtype)
+        return scratch._replace(words=numbers, here=cuda.pinned_array(shape, numbers.dtype))
+
+    def launch(self, batch: Batch, scratch: Any) -> None:
+        """Pack the arcs of each version's selection, sweep and reduce."""
+        for version, search in enumerate(self.searches):
+            rows = slice(version * self.rows, (version + 1) * self.rows)
+            if search.packed is not None:
+                pack_streams(batch.stream, search.packed, search.map.streams)
+            one = replace(
+                batch, rows=self.rows, sources=batch.sources[rows], counters=batch.counters[rows]
+            )
+            words = {"words": scratch.words[version], "here": scratch.here[version]}
+            search.launch(one, scratch._replace(**words))
+
+    def complete(self, rows: DeviceRows, scratch: Any) -> DeviceRows:
+        """Return the numbers of all versions as output forms read them."""
+        numbers = scratch.here[: len(self.searches), :, : self.rows]
+        numbers = np.concatenate(list(numbers), axis=1)
+        return self.searches[0].complete(rows, scratch._replace(here=numbers))
