@@ -205,7 +205,7 @@ class FormScratch:
         }
         for name in ENTRIES & arrays.keys():
             arrays[name] = arrays[name].reshape(arrays[name].size)
-        if request.reduction is not None:
+        if request.reduction is not None and columns:
             arrays["words"] = Words.allocate(rows, request.reduction, dtype, columns)
         return cls(**arrays)
 
@@ -238,7 +238,7 @@ def form_bytes(n: int, request: Request, dtype: np.dtype[Any], columns: int) -> 
     """Return the device bytes that the output form takes for a row of so many columns."""
     arrays = _row_arrays(n, request, dtype).values()
     size = sum(entries * kind.itemsize for entries, kind in arrays)
-    if request.reduction is not None:
+    if request.reduction is not None and columns:
         size += row_bytes(request.reduction, dtype, columns)
     return size
 

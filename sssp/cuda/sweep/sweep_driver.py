@@ -118,14 +118,16 @@ def reduce_versions(
 
     def steps() -> Iterator[NDArray[Any] | None]:
         yield None
-        with select(number):
-            # (now, lest the making of the next versions has to wait for these sweeps)
-            current_pool().wait()
-            try:
+        try:
+            with select(number):
+                # (else memory for the next versions would have to wait for these sweeps)
+                current_pool().wait()
                 found.start()
-                yield None
+            yield None
+            with select(number):
                 answer = found.finish()
-            finally:
+        finally:
+            with select(number):
                 found.wait()
         assert answer is not None  # (all fit)
         yield answer.distances.reshape(len(versions), rows, *answer.distances.shape[1:])
