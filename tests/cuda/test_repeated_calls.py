@@ -48,8 +48,15 @@ def call_one(kind: int, g: Any, device: str, seed: int) -> list[Any]:
     elif kind == 6:
         weights = rng.integers(0, 9, g.n)
         return [sssp.reduce(g, sources, "weight", vertex_weights=weights, limit=limit, **ask)]
-    else:
+    elif kind == 7:
         return [sssp.reduce(g, sources, "sum", targets=targets, **ask)]
+    else:
+        changes = [(rng.integers(0, g.m, 2), int(rng.integers(1, 900))) for _ in range(5)]
+        versions: Any = [g.with_changes(*change) for change in changes]
+        if isinstance(g, sssp.Hierarchy):
+            versions = g.scenarios(changes, 3, device=device)
+            return [sssp.reduce(versions, sources, "sum", targets=targets, **ask)]
+        return [sssp.reduce(one, sources, "sum", targets=targets, **ask) for one in versions]
     found = found.to_host()
     return [found.distances] if kind != 2 else [found.distances, found.predecessors]
 
@@ -67,7 +74,7 @@ def test_mixed_calls_of_threads_are_those_of_the_cpu() -> None:
         rng = np.random.default_rng(thread)
         for _ in range(CALLS):
             # (few seeds, so that the same calls come again)
-            kind, own, seed = int(rng.integers(8)), maps[rng.integers(len(maps))], rng.integers(20)
+            kind, own, seed = int(rng.integers(9)), maps[rng.integers(len(maps))], rng.integers(20)
             wanted = call_one(kind, own, "cpu", int(seed))
             for found, right in zip(call_one(kind, own, "cuda", int(seed)), wanted, strict=True):
                 np.testing.assert_array_equal(found, right)
