@@ -9,6 +9,19 @@ user equilibria, beside AequilibraE where that is installed, and --table hierarc
 the built-in graph and New York, or on those that --graph names. Else loading,
 set-up and JIT are timed apart and never part of a row, and --plot draws time against the number of
 vertices. The exit code is 1 if a row fails verification.
+
+Examples
+--------
+  # all methods on a graph, from one random source
+  %(prog)s --graph USA-road-d.NY.gr.gz --methods all
+  # two methods on CPU and GPU, 64 sources in one call
+  %(prog)s --graph road-like:1000000 --sources 64 --devices cpu,cuda --json out.json
+  # our figures beside published ones
+  %(prog)s --table thesis
+  # what preparing a map costs, and after how many questions it pays
+  %(prog)s --table hierarchy --graph USA-road-d.NY.gr.gz
+  # time against size, as a picture
+  %(prog)s --plot times.svg
 """
 
 from __future__ import annotations
@@ -36,18 +49,6 @@ if TYPE_CHECKING:
     from sssp.bench.report import BenchReport
 
 SUMMARY = "time methods on graphs, against SciPy"
-EXAMPLES = """examples:
-  # all methods on a graph, from one random source
-  %(prog)s --graph USA-road-d.NY.gr.gz --methods all
-  # two methods on CPU and GPU, 64 sources in one call
-  %(prog)s --graph road-like:1000000 --sources 64 --devices cpu,cuda --json out.json
-  # our figures beside published ones
-  %(prog)s --table thesis
-  # what preparing a map costs, and after how many questions it pays
-  %(prog)s --table hierarchy --graph USA-road-d.NY.gr.gz
-  # time against size, as a picture
-  %(prog)s --plot times.svg
-"""
 DEFAULT_METHODS = "dijkstra,delta-stepping"
 DEFAULT_SIZE = 1_000_000
 DENSE = "sssp.bench.papers.matrix_tables", "DenseTable"
@@ -225,7 +226,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     program = "python -m sssp.bench"
 
     def command() -> int:
-        parser = terminal.Parser(prog=program, description=__doc__, epilog=EXAMPLES)
+        parser = terminal.Parser(prog=program, description=__doc__)
         add_arguments(parser)
         return run(terminal.parse(parser, arguments))
 

@@ -1,8 +1,8 @@
 """The command line: ``python -m sssp`` and the console script ``sssp``, one module a command.
 
-A command is a module with a ``SUMMARY``, ``EXAMPLES``, a function ``add_arguments(parser)`` and a
-function ``run(options)`` that returns the exit code. Nothing heavy is imported before ``run``, and
-little before Ctrl-C is heard.
+A command is a module with a ``SUMMARY``, a function ``add_arguments(parser)`` and a function
+``run(options)`` that returns the exit code; its docstring is its help. Nothing heavy is imported
+before ``run``, and little before Ctrl-C is heard.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name, module_name in COMMANDS.items():
             module = import_module(module_name)
             texts = {"help": module.SUMMARY, "description": module.__doc__}
-            one = commands.add_parser(name, epilog=module.EXAMPLES + EXIT_CODES, **texts)
+            one = commands.add_parser(name, epilog=EXIT_CODES, **texts)
             module.add_arguments(one)
             one.set_defaults(run=module.run, program=one.prog)
         options = parse(parser, arguments)

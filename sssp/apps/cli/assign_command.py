@@ -1,9 +1,17 @@
-"""Find the user equilibrium of a network: flows at which no trip gets cheaper on another way.
+r"""Find the user equilibrium of a network: flows at which no trip gets cheaper on another way.
 
 Network and trips are TNTP files, as of https://github.com/bstabler/TransportationNetworks: paths,
 or names of files that were fetched or lie in the folder SSSP_DATA. What is written has a row a
 link, in the order of the network: tail, head, flow and cost. Ctrl-C ends the search, and the last
 flow whose gap is known is written; the exit code is 130 all the same.
+
+Examples
+--------
+  # flows of the morning, to a gap of a ten-thousandth
+  %(prog)s SiouxFalls_net.tntp SiouxFalls_trips.tntp --gap 1e-4 -o flows.csv
+  # where miles and tolls count beside minutes
+  %(prog)s ChicagoSketch_net.tntp ChicagoSketch_trips.tntp \
+      --distance 0.04 --toll 0.02 -o flows.csv
 """
 
 from __future__ import annotations
@@ -20,13 +28,6 @@ from sssp.apps.terminal.table_files import write_table
 from sssp.apps.terminal.vertices import with_turns
 
 SUMMARY = "load trips onto a network until nobody gains by another way"
-EXAMPLES = """examples:
-  # flows of the morning, to a gap of a ten-thousandth
-  %(prog)s SiouxFalls_net.tntp SiouxFalls_trips.tntp --gap 1e-4 -o flows.csv
-  # where miles and tolls count beside minutes
-  %(prog)s ChicagoSketch_net.tntp ChicagoSketch_trips.tntp \\
-      --distance 0.04 --toll 0.02 -o flows.csv
-"""
 FORMATS = ("csv", "parquet")
 METHODS = ("bfw", "fw", "msa")
 

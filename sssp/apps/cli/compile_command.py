@@ -3,6 +3,13 @@
 What is compiled is kept in the folder SSSP_CACHE_DIR, else in the user's folder for caches. It is
 good for the machine's kind of processor and of GPU, for one version of this package, of Python and
 of Numba. What is there already is not compiled again.
+
+Examples
+--------
+  # all methods, for the CPU
+  %(prog)s
+  # two methods for the GPU, into a folder that goes into an image
+  SSSP_CACHE_DIR=/opt/sssp %(prog)s --device cuda --methods delta-stepping,floyd-warshall
 """
 
 from __future__ import annotations
@@ -27,12 +34,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SUMMARY = "compile kernels ahead of time"
-EXAMPLES = """examples:
-  # all methods, for the CPU
-  %(prog)s
-  # two methods for the GPU, into a folder that goes into an image
-  SSSP_CACHE_DIR=/opt/sssp %(prog)s --device cuda --methods delta-stepping,floyd-warshall
-"""
 ALL = registry.METHODS | registry.TRIP_METHODS | registry.SWEEP_METHODS
 ALL |= registry.DENSE_METHODS | registry.CLOSURE_METHODS
 DTYPES = ("int32", "int64", "float32", "float64")

@@ -11,6 +11,21 @@ With --turns, a CSV or Parquet file has a row a turn: columns from, via and to, 
 and cost, in the unit of the weights that are read, inf to forbid it; or kind, which is no
 (forbidden), only (all others from there are forbidden) or cost. All commands that search a graph
 take such a file, and heed the turns of what is written.
+
+Examples
+--------
+  # graph and coordinates into one file that is read at once
+  %(prog)s USA-road-d.NY.gr.gz --coordinates USA-road-d.NY.co.gz -o ny.sssp
+  # and back
+  %(prog)s ny.sssp -o ny.gr.gz --coordinates-output ny.co.gz
+  # float kilometres as integer metres, for programs that take no floats
+  %(prog)s road-like:1000 --scale 1000 -o scaled.gr
+  # turns that are forbidden, or cost something
+  %(prog)s ny.sssp --turns turns.csv --u-turns 20 -o ny-turns.sssp
+  # OpenStreetMap's streets, for a bicycle
+  %(prog)s porto.osm.pbf:bicycle porto.sssp
+  # a layer for a GIS
+  %(prog)s ny.sssp -o ny.geojson
 """
 
 from __future__ import annotations
@@ -31,20 +46,6 @@ from sssp.apps.terminal.vertices import graph_of, with_turns
 from sssp.errors import GraphFormatError, import_extra
 
 SUMMARY = "write a graph in another format"
-EXAMPLES = """examples:
-  # graph and coordinates into one file that is read at once
-  %(prog)s USA-road-d.NY.gr.gz --coordinates USA-road-d.NY.co.gz -o ny.sssp
-  # and back
-  %(prog)s ny.sssp -o ny.gr.gz --coordinates-output ny.co.gz
-  # float kilometres as integer metres, for programs that take no floats
-  %(prog)s road-like:1000 --scale 1000 -o scaled.gr
-  # turns that are forbidden, or cost something
-  %(prog)s ny.sssp --turns turns.csv --u-turns 20 -o ny-turns.sssp
-  # OpenStreetMap's streets, for a bicycle
-  %(prog)s porto.osm.pbf:bicycle porto.sssp
-  # a layer for a GIS
-  %(prog)s ny.sssp -o ny.geojson
-"""
 DIMACS = ("gr", "gr.gz", "gr.xz", "gr.bz2")
 #: the column that tells whether a line of a map is one arc, or two that lead both ways; and what
 #: stands there for both ways, in any case

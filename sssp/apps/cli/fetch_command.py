@@ -3,6 +3,15 @@
 What is on this machine already, in the folder SSSP_DATA or in the cache folder, is not downloaded
 again. A file is kept once it is complete and has the checksum that is known of it. The path of
 every file is printed; other commands know the files by their names too.
+
+Examples
+--------
+  # the roads of New York: distances, and coordinates
+  %(prog)s USA-road-d.NY USA-road-d.NY.co
+  # the streets of Rome, the smallest graph
+  %(prog)s rome99
+  # all that there are, and where on this machine
+  %(prog)s --list
 """
 
 from __future__ import annotations
@@ -14,14 +23,6 @@ from sssp.apps.terminal.interrupt import raise_interrupts
 from sssp.apps.terminal.outcome import on_one_line
 
 SUMMARY = "download known road networks"
-EXAMPLES = """examples:
-  # the roads of New York: distances, and coordinates
-  %(prog)s USA-road-d.NY USA-road-d.NY.co
-  # the streets of Rome, the smallest graph
-  %(prog)s rome99
-  # all that there are, and where on this machine
-  %(prog)s --list
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

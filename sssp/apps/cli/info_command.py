@@ -1,6 +1,15 @@
 """Describe a graph file: size, weights, degrees, components, labels, coordinates.
 
 Or which devices there are, and why one cannot be used.
+
+Examples
+--------
+  # size, weights, degrees and components
+  %(prog)s USA-road-d.NY.gr.gz
+  # and where it lies
+  %(prog)s USA-road-d.NY.gr.gz --coordinates USA-road-d.NY.co.gz
+  # devices that calls may name, and why one cannot be used
+  %(prog)s --devices
 """
 
 from __future__ import annotations
@@ -16,14 +25,6 @@ from sssp.apps.terminal.outcome import on_one_line
 from sssp.errors import SSSPError
 
 SUMMARY = "tell what is in a graph file, or which devices there are"
-EXAMPLES = """examples:
-  # size, weights, degrees and components
-  %(prog)s USA-road-d.NY.gr.gz
-  # and where it lies
-  %(prog)s USA-road-d.NY.gr.gz --coordinates USA-road-d.NY.co.gz
-  # devices that calls may name, and why one cannot be used
-  %(prog)s --devices
-"""
 #: out-degrees from here on share a line
 MANY_ARCS = 8
 MIB = 1 << 20

@@ -1,4 +1,4 @@
-"""Find the vertices within limits, in bands: from one source, or from the nearest of several.
+r"""Find the vertices within limits, in bands: from one source, or from the nearest of several.
 
 A .csv, .npz or .parquet file has a row for every vertex that is reached within the widest limit:
 vertex, distance, band (the least limit that it is within), the source that is nearest if there are
@@ -12,6 +12,17 @@ out of the widest band is left out.
 With --areas a .geojson or .gpkg file has an area for each limit instead, with the property limit:
 all points within --width metres of what is reached of the streets, which are cut where the limit
 falls on them. Each area covers the one before.
+
+Examples
+--------
+  # what is within 5000, 10000 and 20000 of a vertex
+  %(prog)s USA-road-d.NY.gr.gz --source 1 --limits 5000,10000,20000 -o bands.csv
+  # the areas within 10 and 20 minutes, as polygons
+  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz --limits 166670,333340 \
+      --source-at -73.9772,40.7527 --areas -o areas.gpkg
+  # a layer of streets, from the nearest of two stations
+  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz --limits 20000,40000 \
+      --source-at -73.9772,40.7527 --source-at -73.9935,40.7506 -o stations.geojson
 """
 
 from __future__ import annotations
@@ -25,16 +36,6 @@ from sssp.apps.terminal.output import DRIVERS, STDOUT, add_output, choose_output
 from sssp.apps.terminal.table_files import write_lines, write_table
 
 SUMMARY = "find what is reached within limits"
-EXAMPLES = """examples:
-  # what is within 5000, 10000 and 20000 of a vertex
-  %(prog)s USA-road-d.NY.gr.gz --source 1 --limits 5000,10000,20000 -o bands.csv
-  # the areas within 10 and 20 minutes, as polygons
-  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz --limits 166670,333340 \\
-      --source-at -73.9772,40.7527 --areas -o areas.gpkg
-  # a layer of streets, from the nearest of two stations
-  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz --limits 20000,40000 \\
-      --source-at -73.9772,40.7527 --source-at -73.9935,40.7506 -o stations.geojson
-"""
 FORMATS = ("csv", "geojson", "npz", "parquet")
 #: of areas, in metres
 WIDTH = 60.0

@@ -9,6 +9,15 @@ a column path, too: its vertices, with blanks between (in Parquet a list).
 
 A .geojson or .gpkg file is for maps: the path of every trip is a line, straight from vertex to
 vertex, in degrees (WGS 84), with the other columns as its properties, and reached.
+
+Examples
+--------
+  # how long every trip takes
+  %(prog)s USA-road-t.NY.gr.gz trips.csv -o times.csv
+  # the same from stdin to stdout, with the vertices on the way
+  %(prog)s USA-road-t.NY.gr.gz - --paths < trips.csv
+  # lines for maps
+  %(prog)s USA-road-t.NY.gr.gz trips.csv --coordinates USA-road-d.NY.co.gz -o trips.gpkg
 """
 
 from __future__ import annotations
@@ -26,14 +35,6 @@ from sssp.apps.terminal.vertices import add_max_distance, find_in_table, network
 from sssp.methods import METHODS, TRIP_METHODS
 
 SUMMARY = "find the paths of trips, each with its own two ends"
-EXAMPLES = """examples:
-  # how long every trip takes
-  %(prog)s USA-road-t.NY.gr.gz trips.csv -o times.csv
-  # the same from stdin to stdout, with the vertices on the way
-  %(prog)s USA-road-t.NY.gr.gz - --paths < trips.csv
-  # lines for maps
-  %(prog)s USA-road-t.NY.gr.gz trips.csv --coordinates USA-road-d.NY.co.gz -o trips.gpkg
-"""
 FORMATS = ("csv", "parquet", *DRIVERS)
 #: ending of a DIMACS file of trips
 P2P = ".p2p"

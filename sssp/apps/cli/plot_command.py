@@ -1,9 +1,20 @@
-"""Draw a network: the graph alone, or with distances, paths or bands.
+r"""Draw a network: the graph alone, or with distances, paths or bands.
 
 Without a source the network is drawn, with one it is coloured by distance; from several sources by
 that to the nearest. --target draws the shortest path there on top; --limits colours bands instead.
 The graph needs coordinates. A .png file has 200 dots an inch, .svg and .pdf files have lines up to
 10,000 streets, and an image of more.
+
+Examples
+--------
+  # the network
+  %(prog)s USA-road-d.NY.gr.gz --coordinates USA-road-d.NY.co.gz -o ny.png
+  # the path from one point to another, over the distances within 400000
+  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz --limit 400000 \
+      --source-at -73.9855,40.7580 --target-at -73.9442,40.6782 -o path.png
+  # bands around a place, in a part of the map
+  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz --limits 20000,40000,60000 \
+      --source-at -73.9855,40.7580 --extent -74.05,-73.90,40.68,40.82 -o bands.svg
 """
 
 from __future__ import annotations
@@ -22,16 +33,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SUMMARY = "draw a network, distances, paths or bands"
-EXAMPLES = """examples:
-  # the network
-  %(prog)s USA-road-d.NY.gr.gz --coordinates USA-road-d.NY.co.gz -o ny.png
-  # the path from one point to another, over the distances within 400000
-  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz --limit 400000 \\
-      --source-at -73.9855,40.7580 --target-at -73.9442,40.6782 -o path.png
-  # bands around a place, in a part of the map
-  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz --limits 20000,40000,60000 \\
-      --source-at -73.9855,40.7580 --extent -74.05,-73.90,40.68,40.82 -o bands.svg
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

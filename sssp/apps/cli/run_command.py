@@ -5,6 +5,15 @@ beside it, with .job behind its name, keeps the record of what is done: run the 
 after a crash, Ctrl-C or a full disk, and only the rest is done. Every source is searched once,
 however often it is named. Vertices are written in the file's own numbers (labels). The graph may be
 a prepared map (.sssp).
+
+Examples
+--------
+  # what it would take: blocks, bytes, time
+  %(prog)s USA-road-d.NY.gr.gz --sources homes.csv --targets jobs.csv --to od.zarr --dry-run
+  # the table; the same line goes on after whatever stops it
+  %(prog)s USA-road-d.NY.gr.gz --sources homes.csv --targets jobs.csv --to od.zarr
+  # how far every vertex is from all others, on the workers of a Dask cluster
+  %(prog)s USA-road-d.NY.gr.gz --all-sources --reduce mean --to mean --dask tcp://10.0.0.1:8786
 """
 
 from __future__ import annotations
@@ -23,14 +32,6 @@ from sssp.apps.terminal.vertices import add_vertices, find_ends, name_negatives,
 from sssp.errors import import_extra
 
 SUMMARY = "make a table that outgrows memory, resumable, on many devices"
-EXAMPLES = """examples:
-  # what it would take: blocks, bytes, time
-  %(prog)s USA-road-d.NY.gr.gz --sources homes.csv --targets jobs.csv --to od.zarr --dry-run
-  # the table; the same line goes on after whatever stops it
-  %(prog)s USA-road-d.NY.gr.gz --sources homes.csv --targets jobs.csv --to od.zarr
-  # how far every vertex is from all others, on the workers of a Dask cluster
-  %(prog)s USA-road-d.NY.gr.gz --all-sources --reduce mean --to mean --dask tcp://10.0.0.1:8786
-"""
 #: endings of files that no table of a job is
 FILES = (".csv", ".csv.gz", ".npz", ".json")
 #: options that are arguments of `sssp.run` as they are

@@ -1,4 +1,4 @@
-"""Serve a page on this machine: a map that answers clicks.
+r"""Serve a page on this machine: a map that answers clicks.
 
 A click on a crossing colours the whole network by the distance from there, two clicks show a
 route, others close streets or set pins; sliders set a limit and traffic. Prepared maps (files of
@@ -6,6 +6,14 @@ Hierarchy.save, or --prepare) answer fastest. The page is for browsers on this m
 is loaded from elsewhere; all users of this machine may open it. Ctrl-C and SIGTERM end it.
 
 The graph needs coordinates.
+
+Examples
+--------
+  # distances, in kilometres
+  %(prog)s USA-road-d.NY.gr.gz --coordinates USA-road-d.NY.co.gz --unit km=10000
+  # minutes and kilometres, prepared; then at http://127.0.0.1:8765/
+  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz --prepare --unit min=16667 \
+      --distances USA-road-d.NY.gr.gz --distance-unit km=10000 --open
 """
 
 from __future__ import annotations
@@ -19,13 +27,6 @@ from sssp.apps.terminal.outcome import name_in_errors, tell
 from sssp.apps.terminal.vertices import network_of
 
 SUMMARY = "serve a page with a map that answers clicks"
-EXAMPLES = """examples:
-  # distances, in kilometres
-  %(prog)s USA-road-d.NY.gr.gz --coordinates USA-road-d.NY.co.gz --unit km=10000
-  # minutes and kilometres, prepared; then at http://127.0.0.1:8765/
-  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz --prepare --unit min=16667 \\
-      --distances USA-road-d.NY.gr.gz --distance-unit km=10000 --open
-"""
 PORT, MOST_PORT = 8765, (1 << 16) - 1
 
 

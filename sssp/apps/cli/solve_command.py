@@ -1,4 +1,4 @@
-"""Find shortest paths from one or more vertices of a graph file.
+r"""Find shortest paths from one or more vertices of a graph file.
 
 Vertices are written in the file's own numbers (labels), here and in what is written. Without
 --target the distances to all vertices are found, with it those to the targets and their paths.
@@ -6,6 +6,18 @@ A .csv file has a line, a .npz file an entry of each array for every REACHED ver
 targets, if there are any): vertex, distance and, with --predecessors, predecessor. That of the
 source is the source itself. Several sources follow one another, told apart by a first column
 (array) source.
+
+Examples
+--------
+  # distances from vertex 1 to all others, in a file
+  %(prog)s USA-road-d.NY.gr.gz --source 1 -o distances.csv
+  # distances and paths from 1 to 264 and to 90
+  %(prog)s USA-road-d.NY.gr.gz --source 1 --target 264 --target 90
+  # what is within 20000 of vertex 7 and of vertex 9, the nearest first
+  %(prog)s USA-road-d.NY.gr.gz --source 7 --source 9 --limit 20000 -o - | sort -t, -nk3
+  # from Times Square to Wall Street
+  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz \
+      --source-at -73.9855,40.7580 --target-at -74.0088,40.7066
 """
 
 from __future__ import annotations
@@ -22,17 +34,6 @@ from sssp.apps.terminal.table_files import write_table
 from sssp.apps.terminal.vertices import add_vertices, find_ends, graph_of, require_vertices, search
 
 SUMMARY = "find shortest paths in a graph file"
-EXAMPLES = """examples:
-  # distances from vertex 1 to all others, in a file
-  %(prog)s USA-road-d.NY.gr.gz --source 1 -o distances.csv
-  # distances and paths from 1 to 264 and to 90
-  %(prog)s USA-road-d.NY.gr.gz --source 1 --target 264 --target 90
-  # what is within 20000 of vertex 7 and of vertex 9, the nearest first
-  %(prog)s USA-road-d.NY.gr.gz --source 7 --source 9 --limit 20000 -o - | sort -t, -nk3
-  # from Times Square to Wall Street
-  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz \\
-      --source-at -73.9855,40.7580 --target-at -74.0088,40.7066
-"""
 FORMATS = ("csv", "npz", "parquet")
 
 

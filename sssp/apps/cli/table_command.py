@@ -1,10 +1,21 @@
-"""Find the distances from many sources to many targets: an origin-destination table.
+r"""Find the distances from many sources to many targets: an origin-destination table.
 
 Sources and targets come from files, one vertex or point per row, or from the command line; the
 table has them in that order, by their labels, or with --id by a column of the files. It is written
 block by block, so that it may be larger than memory. Every pair has a row: source, target and
 distance, which is empty where the target is not reached. With --wide every source has a row, and
 every target a column.
+
+Examples
+--------
+  # from homes to jobs; both files have a column vertex, or columns lon and lat
+  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz \
+      --sources homes.csv --targets jobs.parquet -o times.parquet
+  # the same, called by the files' column name instead of by vertices
+  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz \
+      --sources homes.csv --targets offices.csv --id name -o times.csv
+  # a small matrix on the screen
+  %(prog)s USA-road-d.NY.gr.gz --source 1 --source 7 --target 9 --target 23 --wide
 """
 
 from __future__ import annotations
@@ -20,16 +31,6 @@ from sssp.apps.terminal.output import STDOUT, add_output, choose_output
 from sssp.apps.terminal.table_files import write_table
 
 SUMMARY = "write a table of distances, sources by targets"
-EXAMPLES = """examples:
-  # from homes to jobs; both files have a column vertex, or columns lon and lat
-  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz \\
-      --sources homes.csv --targets jobs.parquet -o times.parquet
-  # the same, called by the files' column name instead of by vertices
-  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz \\
-      --sources homes.csv --targets offices.csv --id name -o times.csv
-  # a small matrix on the screen
-  %(prog)s USA-road-d.NY.gr.gz --source 1 --source 7 --target 9 --target 23 --wide
-"""
 FORMATS = ("csv", "parquet")
 #: distances that are held at once, unless a single source has more
 BLOCK_CELLS = 1 << 26

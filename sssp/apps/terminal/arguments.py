@@ -445,10 +445,17 @@ LEAST_COLUMN = 13
 
 
 class Parser(argparse.ArgumentParser):
-    """An `argparse.ArgumentParser` with one-line errors that point to ``--help``."""
+    """An `argparse.ArgumentParser` with one-line errors that point to ``--help``.
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(formatter_class=_HelpFormatter, **options)
+    The description is the docstring of a program, whose section of examples stands below the
+    options.
+    """
+
+    def __init__(self, *, description: str | None, epilog: str = "", **options: Any) -> None:
+        about, _, examples = (description or "").partition("\n\nExamples\n--------\n")
+        below = f"examples:\n{examples}{epilog}" if examples else epilog
+        texts = {"description": about, "epilog": below}
+        super().__init__(formatter_class=_HelpFormatter, **texts, **options)
         self.register("action", None, _StoreOnce)
         # what argparse takes for a value, not for an option: a point in the west too, -73.98,40.75
         self._negative_number_matcher = re.compile(r"-[.\d]")
