@@ -36,8 +36,6 @@ from sssp.methods import METHODS, TRIP_METHODS
 
 SUMMARY = "find the paths of trips, each with its own two ends"
 FORMATS = ("csv", "parquet", *DRIVERS)
-#: ending of a DIMACS file of trips
-P2P = ".p2p"
 ENDS = ("source", "target")
 DISTANCE, PATH = "distance", "path"
 #: trips from which on a map is prepared: New York's takes 0.9 s of CPU to prepare and 0.2 ms for a
@@ -68,13 +66,7 @@ def run(options: argparse.Namespace) -> int:
     import numpy as np
 
     output, unit = choose_output(options), arguments.take_unit(options)
-    trips_file, draws = options.trips, output.format in DRIVERS
-    if P2P in trips_file.suffixes:
-        pairs = (sssp.loaders.read_p2p(trips_file) + 1).T.tolist()
-        labels = dict(zip(ENDS, pairs, strict=True))
-        table = FileTable(str(trips_file), labels, range(1, len(pairs[0]) + 1))
-    else:
-        table = read_table(trips_file)
+    table, draws = read_table(options.trips), output.format in DRIVERS
     if options.paths and draws:
         raise ValueError(f"a .{output.format} file has every path as a line: omit --paths")
     for name in (DISTANCE, PATH) if options.paths else (DISTANCE,):

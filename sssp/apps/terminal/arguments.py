@@ -390,32 +390,33 @@ def new_file(text: str) -> Path:
     return Path(text)
 
 
-def vertex_of(g: sssp.Graph, text: str) -> int:
-    """Return the vertex whose label is written as `text`.
+def vertex_of(g: sssp.Graph, name: Any) -> int:
+    """Return the vertex whose label is written as `name`.
 
     Raises
     ------
     VertexError
         No vertex has that label.
     """
-    labels = g.labels
-    if labels is not None and labels.dtype.kind == "U":
-        return g.vertex(text)
-    number = read_number(text, int)
-    if number is None:
-        raise VertexError(explain_no_number(text))
-    return g.vertex(number)
+    return g.vertex(label_of(g, name))
 
 
-def explain_no_number(name: Any) -> str:
-    """Return the error message for a vertex name that is not an integer."""
-    try:
-        number = float(plain_digits(name) if isinstance(name, str) else name)
-        whole = number.is_integer() and not isinstance(name, bool)
-    except (TypeError, ValueError):
-        whole = False
+def label_of(g: sssp.Graph, name: Any) -> str | int:
+    """Return the label that a text, or a cell of a table, stands for.
+
+    Raises
+    ------
+    VertexError
+        The graph numbers its vertices, and it is no integer.
+    """
+    if g.labels is not None and g.labels.dtype.kind == "U":
+        return str(name)
+    number: Any = read_number(name, int, float) if isinstance(name, str) else name
+    if isinstance(number, int) and not isinstance(number, bool):
+        return number
+    whole = isinstance(number, float) and number.is_integer()
     remedy = "; write it without a point (pandas: .astype('int64'))" if whole else ""
-    return f"{quote(name)} is not a vertex: this graph numbers its vertices{remedy}"
+    raise VertexError(f"{quote(name)} is not a vertex: this graph numbers its vertices{remedy}")
 
 
 def label_vertices(g: sssp.Graph, vertices: NDArray[Any]) -> NDArray[Any]:

@@ -46,6 +46,8 @@ DIGITS = 7
 FEATURES = 1 << 14
 #: number of the file that is stdin
 STDIN = 0
+#: DIMACS files by their endings: what reads them, and what their columns are called
+PROBLEMS = {".ss": ("read_ss", ("vertex",)), ".p2p": ("read_p2p", ("source", "target"))}
 
 
 @dataclass(frozen=True)
@@ -118,9 +120,10 @@ class FileTable:
 
 
 def read_table(path: Path) -> FileTable:
-    """Read a CSV or Parquet file, plain or compressed; ``-`` is stdin.
+    """Read a CSV, Parquet or DIMACS file, plain or compressed; ``-`` is stdin.
 
-    Which one it is shows in its first bytes. The first line of CSV holds the names of the columns.
+    DIMACS files are known by their endings (`PROBLEMS`), the others by their first bytes. The first
+    line of CSV holds the names of the columns.
 
     Raises
     ------
@@ -131,9 +134,15 @@ def read_table(path: Path) -> FileTable:
     OSError
         It cannot be read.
     """
+    from sssp import loaders
     from sssp.loaders._files import DAMAGED_STREAM, decompressing
 
     name = "stdin" if path == STDOUT else str(path)
+    for ending in PROBLEMS.keys() & {*path.suffixes}:
+        reader, names = PROBLEMS[ending]
+        labels = getattr(loaders, reader)(path).reshape(-1, len(names)) + 1
+        columns = dict(zip(names, labels.T.tolist(), strict=True))
+        return FileTable(name, columns, range(1, len(labels) + 1))
     try:
         with open(STDIN if path == STDOUT else path, "rb") as file, decompressing(file) as stream:
             if stream.peek(len(PARQUET_MAGIC)).startswith(PARQUET_MAGIC):

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     Network = sssp.Graph | sssp.Hierarchy
 
 Found = TypeVar("Found")
-#: ending of a DIMACS file of sources
-SS = ".ss"
 #: vertices of a negative cycle that a message holds
 SHOWN_VERTICES = 20
 VERTEX, ID = "vertex", "id"
@@ -78,7 +76,7 @@ def add_vertices(parser: argparse.ArgumentParser, role: str, *, help: str) -> No
     text = (
         f"{dest} from a CSV or Parquet file with a column {role}, {VERTEX} or {ID}, or with points "
         f"in columns lon and lat (longitude and latitude, x and y), in any case, or from a DIMACS "
-        f"{SS} file; - is CSV on stdin"
+        ".ss file; - is CSV on stdin"
     )
     add(f"--{dest}", type=Path, metavar="FILE", help=text)
     if role == "source":
@@ -130,11 +128,7 @@ def find_vertices(
             parts.append(found)
             names.append(one.text)
         else:
-            if SS in one.suffixes:
-                labels = (sssp.loaders.read_ss(one) + 1).tolist()
-                table = FileTable(str(one), {role: labels}, range(1, len(labels) + 1))
-            else:
-                table = read_table(one)
+            table = read_table(one)
             chosen = find_in_table(g, table, role, (role, VERTEX), farthest)
             parts.append(chosen.vertices)
             notes += chosen.notes
@@ -212,19 +206,14 @@ def read_labels(g: sssp.Graph, table: FileTable, column: str) -> NDArray[np.int6
     for row, value in enumerate(values):
         if value is None or value != value or not (texts or str(value).strip()):
             table.refuse(row, f"{column} is missing; omit such rows")
-    labels: list[Any] = []
-    for row, value in enumerate(values):
-        try:
-            labels.append(str(value) if texts else _integer(value))
-        except ValueError:
-            table.refuse(row, arguments.explain_no_number(value))
     try:
+        labels: list[Any] = [arguments.label_of(g, value) for value in values]
         return g.vertices(labels) if labels else np.empty(0, np.int64)
     except (errors.VertexError, TypeError):
         # (a number that is none of int64 is not an integer to NumPy)
-        for row, label in enumerate(labels):
+        for row, value in enumerate(values):
             try:
-                g.vertex(label)
+                arguments.vertex_of(g, value)
             except errors.VertexError as error:
                 table.refuse(row, str(error))
         raise
@@ -286,14 +275,6 @@ def _find_arcs(g: sssp.Graph, table: FileTable, tails: Any, heads: Any) -> NDArr
                 names = map(str, arguments.label_vertices(g, np.array(ends)))
                 table.refuse(row, f"no arc leads from {errors.join_briefly(names, ' to ')}")
         raise
-
-
-def _integer(value: Any) -> int:
-    if isinstance(value, str):
-        return int(errors.plain_digits(value))
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise ValueError
-    return value
 
 
 def _nearest(g: sssp.Graph, lon: Any, lat: Any) -> tuple[Any, Any]:
