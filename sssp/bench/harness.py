@@ -1,6 +1,6 @@
 """Time methods and other libraries on a graph, and verify their results.
 
-Before the clock runs, every contender solves a small grid and one four times as large: the first
+Before the clock runs, every contender solves a small graph and one four times as large: the first
 call compiles (JIT), the others predict the time on the graph itself. Then it solves one source
 there twice (the difference is set-up) and all sources once. After that the trials of all contenders
 alternate, so that a machine that is slow for a while is slow for all of them.
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import dijkstra
 
-from sssp import Graph, ShortestPaths, shortest_paths, verify
+from sssp import Graph, ShortestPaths, road_like, shortest_paths, verify
 from sssp.apps.terminal.arguments import NamedGraph, method_text
 from sssp.bench.report import REFUSALS, BenchReport, Comparison, Measurement, explain
 from sssp.bench.workloads import Choose, Loader, Workload, time_call, time_without_gc
@@ -32,8 +32,8 @@ from sssp.methods import Method
 
 #: above this float64, in which SciPy computes, rounds integers
 EXACT_FLOAT = 2**53
-#: vertices along the side of the smaller grid that predicts times, and calls on each grid
-SIDE, PROBES = 32, 3
+#: vertices of the two built-in graphs that predict times, and calls on each
+SMALL, LARGER, PROBES = 1024, 4096, 3
 
 Solve = Callable[..., Any]
 
@@ -196,18 +196,18 @@ class _Entry(ABC):
         """Estimate the time of one call from calls of growing size, each within the limit."""
         graph = self.workload.graph
         turns = math.ceil(self.sources.size / self.workers)
-        # from two grids, by a power of the size
-        grids = [_grid(side, graph.weights.dtype) for side in (SIDE, 2 * SIDE)]
+        # from two graphs, by a power of the size
+        probes = [_make_probe(n, graph.weights.dtype) for n in (SMALL, LARGER)]
         source = np.zeros(1, np.int64)
-        solves = [self.prepare(grid) for grid in grids]
+        solves = [self.prepare(probe) for probe in probes]
         small, large = (
             min(self._time_solve(solve, source)[0] for _ in range(PROBES)) for solve in solves
         )
         # to halves, because short times are noisy: linear, linear times open set, quadratic
-        exponent = max(1.0, round(2 * math.log(large / small, 4)) / 2)
-        # (a graph with more arcs a vertex than the grids have takes longer in proportion)
-        density = max(1.0, (graph.m / graph.n) / (grids[1].m / grids[1].n))
-        expected = large * math.pow(graph.n / grids[1].n, exponent) * density * turns
+        exponent = max(1.0, round(2 * math.log(large / small, LARGER / SMALL)) / 2)
+        # (a graph with more arcs a vertex than these have takes longer in proportion)
+        density = max(1.0, (graph.m / graph.n) / (probes[1].m / probes[1].n))
+        expected = large * math.pow(graph.n / LARGER, exponent) * density * turns
         if expected > self.plan.row_limit:
             return expected
         preparing, self.solve = time_call(lambda: self.prepare(graph))
@@ -274,7 +274,7 @@ class _OurEntry(_Entry):
     def warm_up(self) -> None:
         specialisation = (self.ours, self.workload.graph.weights.dtype)
         if specialisation not in self.compiled:
-            solve = self.prepare(_grid(SIDE, specialisation[1]))
+            solve = self.prepare(_make_probe(SMALL, specialisation[1]))
             self.row.jit_seconds, _ = time_call(lambda: solve(np.zeros(1, np.int64)))
             self.compiled.add(specialisation)
         super().warm_up()
@@ -332,16 +332,12 @@ def _compare(certified: NDArray[Any], found: RivalAnswer, rival: Measurement) ->
 
 
 @cache
-def _grid(side: int, dtype: np.dtype[Any]) -> Graph:
-    """Make an undirected square grid with random weights of a graph's dtype."""
-    vertex = np.arange(side * side).reshape(side, side)
-    tails = np.concatenate((vertex[:, :-1].ravel(), vertex[:-1].ravel()))
-    heads = np.concatenate((vertex[:, 1:].ravel(), vertex[1:].ravel()))
-    weights = np.random.default_rng(0).integers(1, 1000, tails.size).astype(dtype)
-    if dtype == INT64:
-        # a graph keeps integers as int32 where it can
-        weights += np.iinfo(INT32).max
-    return Graph.from_arcs(tails, heads, weights, directed=False)
+def _make_probe(n: int, dtype: np.dtype[Any]) -> Graph:
+    """Make a built-in graph with weights of a dtype."""
+    g = road_like(n)
+    # (a graph keeps integers as int32 where it can)
+    more = np.iinfo(INT32).max if dtype == INT64 else 0
+    return g.with_weights(g.weights.astype(dtype) + more)
 
 
 # -- rivals ------------------------------------------------------------------------------------

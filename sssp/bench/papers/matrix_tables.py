@@ -9,7 +9,7 @@ architecture" (2021). Each on a machine of its own, none of which is ours.
 from __future__ import annotations
 
 from argparse import Namespace
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
@@ -251,7 +251,6 @@ class _Series:
     spec: Spec
     refusal: str = ""
     largest: Measurement | None = None
-    _compiled: bool = field(default=False, init=False)
 
     def measure(self, n: int, seed: int) -> Measurement:
         """Time and check one size; a row without trials has the reason as its remark."""
@@ -264,10 +263,9 @@ class _Series:
             return row
         solve = partial(_solve, contender, threads=self.plan.threads)
         try:
-            if not self._compiled:
+            if last is None:
                 tiny = _make_matrix(self.spec.task, TINY, seed)
                 row.jit_seconds, _ = time_call(lambda: solve(tiny))
-                self._compiled = True
             matrix = _make_matrix(self.spec.task, row.n, seed)
             while len(row.trials) < self.plan.trials:
                 seconds, result = time_without_gc(lambda: solve(matrix))
