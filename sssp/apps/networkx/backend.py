@@ -249,15 +249,12 @@ def floyd_warshall_numpy(
     G: ConvertedGraph, nodelist: Collection[Any] | None = None, weight: Any = "weight"
 ) -> Any:
     """Return the distances as an array, infinite where there is no path."""
-    if nodelist is not None and not len(nodelist) == len(G.nodes) == len(set(nodelist)):
+    n = len(G.nodes)
+    vertices: Any = range(n) if nodelist is None else [G.vertex(node) for node in nodelist]
+    if len(vertices) != n or {*vertices} != {*range(n)}:
         _raise_as_networkx("floyd_warshall_numpy", G, G.nodes, nodelist=nodelist)
     matrix = _matrix(G, weight, tree=False).to_float()
-    if nodelist is None:
-        return matrix
-    vertices = [vertex for node in nodelist if (vertex := G.vertex(node)) is not None]
-    if len(vertices) < len(nodelist):
-        _raise_as_networkx("floyd_warshall_numpy", G, G.nodes, nodelist=nodelist)
-    return matrix[np.ix_(vertices, vertices)]
+    return matrix if nodelist is None else matrix[np.ix_(vertices, vertices)]
 
 
 def _matrix(G: ConvertedGraph, weight: Any, *, tree: bool) -> ShortestPaths:

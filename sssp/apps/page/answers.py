@@ -208,11 +208,10 @@ class Answers:
         }
         values, scale = encode(result.distances)
         if question.by_source and result.origin is not None:
-            sources, origin = question.sources, result.origin
-            order = np.argsort(sources, kind="stable")
-            sought = np.maximum(origin, min(sources))
-            positions = order[np.searchsorted(sources, sought, sorter=order)]
-            values = np.where(origin < 0, UNREACHED, positions).astype(np.uint16)
+            position = np.full(self.network.n + 1, UNREACHED, np.uint16)
+            # (of a source that is named twice the first; the origin -1 is the last entry)
+            position[[*reversed(question.sources)]] = range(len(question.sources))[::-1]
+            values = position[result.origin]
         return MapAnswer(values, facts | scale)
 
     def route(self, question: MapRequest) -> dict[str, Any]:
