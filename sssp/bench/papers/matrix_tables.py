@@ -9,6 +9,7 @@ architecture" (2021). Each on a machine of its own, none of which is ours.
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -28,8 +29,6 @@ Matrix = NDArray[Any]
 
 #: weights are drawn from 1 to this
 GREATEST_WEIGHT = 1000
-#: rows of a matrix that are looked through at a time while checking
-CHECKED = 256
 #: vertices of the matrix that compiles
 TINY = 40
 #: arcs of a vertex in the graphs whose closure is made
@@ -197,7 +196,6 @@ def _solve(contender: Column, matrix: Matrix, threads: int | None) -> Any:
 # -- matrices, and checks of results -----------------------------------------------------------
 
 
-@cache
 def _make_matrix(task: str, n: int, seed: int) -> Matrix:
     """Make a complete graph with random whole weights.
 
@@ -227,12 +225,10 @@ def _is_right(task: str, matrix: Matrix, result: Any) -> bool:
             expected = np.zeros(n, np.bool_)
             expected[breadth_first_order(graph, source, return_predecessors=False)] = True
         else:
-            row, expected = np.asarray(found[source], np.float64), np.full(n, np.inf)
-            for first in range(0, n, CHECKED):
-                part = slice(first, min(first + CHECKED, n))
-                over = row[part, np.newaxis] + matrix[part]
-                over[np.arange(over.shape[0]), np.arange(part.start, part.stop)] = np.inf
-                np.minimum(expected, over.min(axis=0), out=expected)
+            row = np.asarray(found[source], np.float64)
+            over = row[:, np.newaxis] + matrix
+            np.fill_diagonal(over, np.inf)
+            expected = over.min(axis=0)
             expected[source] = 0
         if not np.array_equal(expected, row):
             return False
@@ -252,8 +248,11 @@ class _Series:
     refusal: str = ""
     largest: Measurement | None = None
 
-    def measure(self, n: int, seed: int) -> Measurement:
-        """Time and check one size; a row without trials has the reason as its remark."""
+    def measure(self, n: int, make: Callable[[], Matrix]) -> Measurement:
+        """Time and check one size, whose matrix `make` gives.
+
+        A row without trials has the reason as its remark.
+        """
         contender = self.contender
         row = Measurement(contender.heading, contender.device, f"random-{n}", n, n * (n - 1), n)
         last = self.largest
@@ -264,9 +263,9 @@ class _Series:
         solve = partial(_solve, contender, threads=self.plan.threads)
         try:
             if last is None:
-                tiny = _make_matrix(self.spec.task, TINY, seed)
+                tiny = _make_matrix(self.spec.task, TINY, seed=0)
                 row.jit_seconds, _ = time_call(lambda: solve(tiny))
-            matrix = _make_matrix(self.spec.task, row.n, seed)
+            matrix = make()
             while len(row.trials) < self.plan.trials:
                 seconds, result = time_without_gc(lambda: solve(matrix))
                 row.trials.append(seconds)
@@ -315,26 +314,24 @@ class DenseTable(BenchTable):
         columns = "".join(f">{heading}|" for heading in headings) + "<verified"
         comparison = self.compare(spec.title, columns, spec.note)
         series: list[_Series] = []
-        try:
-            for line, spec, sizes in self.lines:
-                if not series or series[0].spec is not spec:
-                    series = [_Series(contender, self.plan, spec) for contender in spec.contenders]
-                for n in sizes:
-                    rows = []
-                    for one in series:
-                        heading, device = one.contender.heading, one.contender.device
-                        self.progress(f"n = {n:,}: {heading} on {device}")
-                        rows.append(one.measure(n, self.options.seed))
-                    _make_matrix.cache_clear()
-                    timed = (row for row in rows if not row.skipped or row.verified is False)
-                    self.report.rows += timed
-                record: dict[str, Cell] = {first: line, "verified": summarize(rows)}
-                record |= {heading: figures.get(line) for heading, figures in published.items()}
-                shown = zip(series, rows, strict=True)
-                record |= {one.contender.heading: one.show(row) for one, row in shown}
-                comparison.records.append(record)
-        finally:
-            _make_matrix.cache_clear()
+        for line, spec, sizes in self.lines:
+            if not series or series[0].spec is not spec:
+                series = [_Series(contender, self.plan, spec) for contender in spec.contenders]
+            for n in sizes:
+                rows = []
+                # (made once, and not before a contender takes it)
+                make = cache(partial(_make_matrix, spec.task, n, self.options.seed))
+                for one in series:
+                    heading, device = one.contender.heading, one.contender.device
+                    self.progress(f"n = {n:,}: {heading} on {device}")
+                    rows.append(one.measure(n, make))
+                timed = (row for row in rows if not row.skipped or row.verified is False)
+                self.report.rows += timed
+            record: dict[str, Cell] = {first: line, "verified": summarize(rows)}
+            record |= {heading: figures.get(line) for heading, figures in published.items()}
+            shown = zip(series, rows, strict=True)
+            record |= {one.contender.heading: one.show(row) for one, row in shown}
+            comparison.records.append(record)
         for one in series:
             if one.refusal:
                 comparison.remarks.append(f"{one.contender.heading}: skipped: {one.refusal}")
