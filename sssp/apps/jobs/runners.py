@@ -167,38 +167,29 @@ class LocalRunner(Runner):
         """Compute the blocks; yield lists of finished ones, in any order."""
         assert isinstance(inputs, Inputs)
         left = iter(self._groups(list(blocks)))
-        #: of every block those that were searched with it and are not on record
-        missing: dict[int, set[int]] = {}
-        searches: set[futures.Future[set[futures.Future[Done]]]] = set()
-        writes: set[futures.Future[Done]] = set()
-
-        def begin(calls: int) -> None:
-            for group in islice(left, calls):
-                own = set(group)
-                missing.update((block, own) for block in group)
-                searches.add(self._searchers.submit(self._search, inputs, group))
-
+        #: what is under way of every call: its search, later the writing of its blocks
+        calls: list[set[futures.Future[Any]]] = []
         try:
-            begin(self._calls)
-            while searches or writes:
+            while True:
+                for group in islice(left, self._calls - len(calls)):
+                    calls.append({self._searchers.submit(self._search, inputs, group)})
+                if not calls:
+                    return
                 # with a timeout, for else Ctrl-C is not heard on every system
-                under_way: set[futures.Future[Any]] = {*searches, *writes}
+                under_way = set[futures.Future[Any]]().union(*calls)
                 ended = futures.wait(under_way, POLL_SECONDS, futures.FIRST_COMPLETED).done
                 failed = {future for future in ended if future.exception() is not None}
-                written = [future.result() for future in writes & ended - failed]
-                if written:
+                outcomes = {future: future.result() for future in ended - failed}
+                if written := [one for one in outcomes.values() if isinstance(one, Done)]:
                     yield written
                 for future in failed:
                     future.result()
-                for search in searches & ended:
-                    writes |= search.result()
-                searches -= ended
-                writes -= ended
-                for done in written:
-                    own = missing.pop(done.block)
-                    own.remove(done.block)
-                    if not own:
-                        begin(1)
+                for call in calls:
+                    for future in call & ended:
+                        call.remove(future)
+                        if not isinstance(outcomes[future], Done):  # the search: what writes
+                            call |= outcomes[future]
+                calls = [call for call in calls if call]
         finally:
             for executor in (self._searchers, self._writers):
                 executor.shutdown(wait=False, cancel_futures=True)
