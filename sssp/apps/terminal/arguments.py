@@ -454,9 +454,10 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *, description: str | None, epilog: str = "", **options: Any) -> None:
         about, _, examples = (description or "").partition("\n\nExamples\n--------\n")
-        below = f"examples:\n{examples}{epilog}" if examples else epilog
-        texts = {"description": about, "epilog": below}
-        super().__init__(formatter_class=_HelpFormatter, **texts, **options)
+        if examples:
+            epilog = f"examples:\n{examples}{epilog}"
+        form = _HelpFormatter
+        super().__init__(description=about, epilog=epilog, formatter_class=form, **options)
         self.register("action", None, _StoreOnce)
         # what argparse takes for a value, not for an option: a point in the west too, -73.98,40.75
         self._negative_number_matcher = re.compile(r"-[.\d]")

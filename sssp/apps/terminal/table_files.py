@@ -135,7 +135,7 @@ def read_table(path: Path) -> FileTable:
         It cannot be read.
     """
     from sssp import loaders
-    from sssp.loaders._files import DAMAGED_STREAM, decompressing
+    from sssp.loaders._files import DAMAGED_STREAM, decompressing, refuse_damage
 
     name = "stdin" if path == STDOUT else str(path)
     for ending in PROBLEMS.keys() & {*path.suffixes}:
@@ -159,9 +159,7 @@ def read_table(path: Path) -> FileTable:
     except csv.Error as error:
         raise GraphFormatError(f"neither CSV nor Parquet: {error}", path=name) from None
     except DAMAGED_STREAM as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise GraphFormatError(f"the compressed stream is damaged ({error})", path=name) from None
+        refuse_damage(error, name)
 
 
 def _csv_table(name: str, text: io.TextIOWrapper) -> FileTable:
