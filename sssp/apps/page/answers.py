@@ -199,7 +199,7 @@ class Answers:
     def distances(self, question: MapRequest) -> MapAnswer:
         """Return the distance of every vertex from its nearest source, or that source's number."""
         start = perf_counter()
-        result = self._search(self._version(question), question, predecessors=False)
+        result = self._search(self._version(question), question)
         facts = {
             "method": result.method,
             "device": result.device,
@@ -263,10 +263,8 @@ class Answers:
         """Return the areas within the limits of a request, as GeoJSON."""
         if not question.limits:
             raise ValueError("limits must name a limit")
-        result = sssp.shortest_paths(
-            self._version(question), list(question.sources), nearest=True,
-            limit=math.ceil(max(question.limits)), device=self.device,
-        )  # fmt: skip
+        limit = math.ceil(max(question.limits))
+        result = self._search(self._version(question), question, limit=limit)
         areas = result.isochrone_areas(sorted(question.limits), width=AREA_WIDTH)
         found: dict[str, Any] = json.loads(areas.to_json())
         return found
@@ -316,13 +314,12 @@ class Answers:
         labels = self.graph.labels
         return str(vertex if labels is None else labels[vertex])[:LABEL]
 
-    def _search(self, network: Network, question: MapRequest, *, predecessors: bool) -> Any:
+    def _search(self, network: Network, question: MapRequest, **options: Any) -> Any:
         sources = list(question.sources)
         # (a search from one source is told apart, for it has solvers of its own)
         asked: Any = sources[0] if len(sources) == 1 else sources
-        return sssp.shortest_paths(
-            network, asked, nearest=len(sources) > 1, predecessors=predecessors, device=self.device
-        )
+        options |= {"nearest": len(sources) > 1, "device": self.device}
+        return sssp.shortest_paths(network, asked, **options)
 
     # -- versions of the map -------------------------------------------------------------------
 

@@ -43,7 +43,7 @@ def make_server(
     device: str = "auto",
     host: str = LOOPBACK,
     port: int = 0,
-    result: dict[str, Any] | None = None,
+    result: tuple[dict[str, Any], NDArray[np.uint16]] | None = None,
     **shown: Any,
 ) -> PageServer:
     """Return a server for a map with coordinates; it listens, but does not answer yet.
@@ -56,15 +56,14 @@ def make_server(
         As of `sssp.shortest_paths`.
     host, port
         As of `PageServer`.
-    result : dict, optional
-        What the page shows first: ``facts`` and array ``values``.
+    result : tuple of dict and ndarray, optional
+        What the page shows first, as of `_encode_row`.
     **shown
         As of `_describe`.
     """
     streets, head, arrays = _describe(network, **shown)
     if result is not None:
-        head["result"] = result["facts"]
-        arrays["values"] = result["values"]
+        head["result"], arrays["values"] = result
     return PageServer(Answers(network, streets, device), pack(head, arrays), host, port)
 
 
@@ -83,8 +82,7 @@ def open_page(
         raise ValueError(
             "network= must be the prepared map of this result's graph: sssp.prepare(r.graph)"
         )
-    facts, values = _encode_row(result, result._row(row))
-    shown |= {"result": {"facts": facts, "values": values}, "unit": Unit(unit, 1.0)}
+    shown |= {"result": _encode_row(result, result._row(row)), "unit": Unit(unit, 1.0)}
     server = make_server(network or result.graph, port=port, **shown)
     in_notebook = "ipykernel" in sys.modules
     return OpenPage(server, open_browser=not in_notebook if open_browser is None else open_browser)
@@ -95,9 +93,8 @@ def write_page(
 ) -> Path:
     """Write the page and its data to one file; arguments as of `ShortestPaths.explore`."""
     index = result._row(row)
-    facts, values = _encode_row(result, index)
     _, head, arrays = _describe(result.graph, unit=Unit(unit, 1.0), **shown)
-    arrays["values"] = values
+    head["result"], arrays["values"] = _encode_row(result, index)
     if result.has_paths:
         # (on a graph with turns it is a tree of the expansion)
         tree = getattr(result, "_inside", result).predecessors
@@ -106,7 +103,7 @@ def write_page(
             expansion = result.graph.turns.expansion
             arrays["vertex_of"] = expansion.vertex_of.astype(np.int32)
             arrays["ends"] = expansion.end.astype(np.int32)
-    head |= {"result": facts, "standalone": True}
+    head["standalone"] = True
     labels = result.graph.labels
     if labels is not None and labels.size:
         if labels.dtype.kind == "i" and (np.diff(labels) == 1).all():

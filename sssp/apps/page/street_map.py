@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import KDTree
 
 from sssp import Graph
 from sssp.graph.drawing import MOST_LATITUDE, street_arcs
@@ -21,8 +22,6 @@ Array = NDArray[Any]
 #: shares of streets would tear apart
 CLASSES = {"slow": 0.0, "usual": 0.75, "main": 1.25, "fast": 1.75}
 USUAL = 1
-#: of the grid whose cells streets are sorted by, so that neighbours are drawn together
-CELL_BITS = 16
 #: arrays begin at multiples of this, as typed arrays of a browser ask for
 ALIGNMENT = 8
 
@@ -87,8 +86,10 @@ class StreetMap:
             self.arc_class[known] = np.searchsorted(bounds, speeds / np.median(speeds), "right")
         arcs, twins = street_arcs(graph)
         ends = np.stack([graph.tails[arcs], graph.indices[arcs]], axis=1)
-        # fast streets come last, on top of the others
-        order = np.lexsort((_cells(self.positions[ends].mean(axis=1)), self.arc_class[arcs]))
+        # fast streets come last, on top of the others; of a class neighbours are drawn together
+        places = np.empty(arcs.size, np.int64)
+        places[KDTree(self.positions[ends].mean(axis=1)).indices] = np.arange(arcs.size)
+        order = np.lexsort((places, self.arc_class[arcs]))
         self.streets = ends[order].astype(np.uint32)
         self.arcs = np.stack([arcs, twins], axis=1)[order]
 
@@ -133,16 +134,3 @@ def pack(head: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
     text = json.dumps({**head, "arrays": listed}).encode("ascii")
     text += b" " * (-(len(text) + 4) % ALIGNMENT)
     return b"".join([len(text).to_bytes(4, "little"), text, *parts])
-
-
-def _cells(points: Array) -> NDArray[np.uint64]:
-    """Return the cell of every point, numbered along a Morton curve (near cells, near numbers)."""
-    if not len(points):
-        return np.empty(0, np.uint64)
-    low, side = points.min(axis=0), np.ptp(points, axis=0).max()
-    steps = ((points - low) * ((1 << CELL_BITS) - 1) / (side or 1.0)).astype(np.uint64)
-    # zeros between every two bits
-    for shift, mask in ((8, 0x00FF00FF), (4, 0x0F0F0F0F), (2, 0x33333333), (1, 0x55555555)):
-        steps = (steps | steps << np.uint64(shift)) & np.uint64(mask)
-    cells: NDArray[np.uint64] = steps[:, 0] | steps[:, 1] << np.uint64(1)
-    return cells
