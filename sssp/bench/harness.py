@@ -245,7 +245,7 @@ class _RivalEntry(_Entry):
         self.answer: RivalAnswer | None = None
 
     def warm_up(self) -> None:
-        if self.workload.graph.least_weight < 0 and not self.rival.negative_weights:
+        if self.workload.graph.least_weight < 0:
             self.row.remark = "it does not take negative weights"
         else:
             super().warm_up()
@@ -389,14 +389,13 @@ class RivalMap:
 
 @dataclass(frozen=True)
 class Rival:
-    """Another library's solver, or another program."""
+    """Another library's solver, or another program; none takes negative weights."""
 
     #: in the table
     name: str
     #: ``prepare(graph)`` brings the graph to the rival's form, untimed, and returns
     #: ``solve(sources)``. An `sssp.SSSPError` of either says why the rival is skipped
     prepare: Callable[[Graph], Solve]
-    negative_weights: bool = False
     device: str = "cpu"
     #: ``read(result)`` turns what ``solve`` returned into a `RivalAnswer`, untimed
     read: Callable[[Any], RivalAnswer] = read_rows

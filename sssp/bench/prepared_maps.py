@@ -133,7 +133,6 @@ class MapContender:
     answers: RivalMap
     #: rows that it is asked at once, at most; None: any number
     most: int | None = None
-    negative_weights: bool = True
     #: the part that it is asked; None: nothing
     part: MapQuestion | None = None
     trials: int = 0
@@ -241,7 +240,7 @@ class _OneMap:
             self._step(f"{rival.name}, prepare")
             assert rival.mapped is not None
             with self._note_failures(rival.name):
-                if self.graph.least_weight < 0 and not rival.negative_weights:
+                if self.graph.least_weight < 0:
                     continue
                 seconds, answers = time_call(rival.mapped(self.graph))
                 self.others.append(MapContender(rival.name, answers))
@@ -270,7 +269,7 @@ class _OneMap:
         contenders = [
             contend(OURS, hierarchy, self.device),
             contend(FLAT, self.graph, self.device),
-            MapContender(SCIPY, scipy, SAMPLE, RIVALS[0].negative_weights),
+            MapContender(SCIPY, scipy, SAMPLE),
             *(contend(device, hierarchy, device) for device in self.table.devices[1:]),
             *self.others,
         ]
@@ -327,7 +326,7 @@ class _OneMap:
         """Time all contenders: prepared map, graph, SciPy, and other libraries."""
         for one in contenders:
             one.part, one.trials, one.seconds, one.found = None, 0, [], None
-            able = one.negative_weights or self.graph.least_weight >= 0
+            able = one.name != SCIPY or self.graph.least_weight >= 0
             if able and getattr(one.answers, question.kind) is not None:
                 with self._note_failures(one.name, question):
                     one.warm_up(question, self.plan)
