@@ -209,7 +209,7 @@ def negative_edge_cycle(G: ConvertedGraph, weight: Any = "weight", heuristic: bo
 
 def johnson(G: ConvertedGraph, weight: Any = "weight") -> dict[Any, Paths]:
     """Return the paths from every node to all others."""
-    found = searches.find_matrix(G, kind_of("bellman-ford", G, weight), tree=True)
+    found = searches.find_matrix(G, weight, tree=True)
     columns = zip(G.nodes, found.distances, found.predecessors, strict=True)
     return {node: SearchRow(G, [v], *row).paths() for v, (node, *row) in enumerate(columns)}
 
@@ -260,7 +260,7 @@ def floyd_warshall_numpy(
 def _matrix(G: ConvertedGraph, weight: Any, *, tree: bool) -> ShortestPaths:
     """Search from every node; refuse a negative cycle as this version of NetworkX does."""
     try:
-        return searches.find_matrix(G, kind_of("bellman-ford", G, weight), tree=tree)
+        return searches.find_matrix(G, weight, tree=tree)
     except nx.NetworkXUnbounded as error:
         if FLOYD_WARSHALL_KNOWS_CYCLES:
             raise

@@ -359,8 +359,8 @@ def find_between(
     return PathBetween(found.distances.item(), walk[::-1])
 
 
-def find_matrix(G: ConvertedGraph, kind: SearchKind, *, tree: bool) -> sssp.ShortestPaths:
+def find_matrix(G: ConvertedGraph, weight: Any, *, tree: bool) -> sssp.ShortestPaths:
     """Compute all pairs as one matrix, by the fastest method for such a graph."""
-    method = kind.method if kind.method == HOPS else "auto"
+    method = HOPS if weight is None else "auto"  # (no edge has such an attribute)
     found: sssp.ShortestPaths = _call(sssp.all_pairs, G.graph, method=method, predecessors=tree)
     return found
