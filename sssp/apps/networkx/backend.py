@@ -178,7 +178,7 @@ def predecessor(
         return row.all_predecessors(), row.lengths() if return_seen else {}
 
     # (a cutoff of 0 is none here)
-    kind, ends = searches.by_hops(cutoff or None), {"source": source}
+    kind, ends = kind_of(HOPS, G, cutoff=cutoff or None), {"source": source}
     before, lengths = _search("predecessor", G, kind, ends, form, ends)
     if target is not None:
         before, lengths = before.get(target, []), lengths.get(target, -1)
@@ -190,7 +190,7 @@ def has_path(G: ConvertedGraph, source: Any, target: Any) -> bool:
     start, end = G.vertex(source), G.vertex(target)
     if start is None or end is None:  # (NetworkX takes None for all nodes)
         return bool(_ask_networkx("has_path", G, (source, target), source=source, target=target))
-    return searches.find_between(G, searches.by_hops(), [start], end, tree=False) is not None
+    return searches.find_between(G, kind_of(HOPS, G), [start], end, tree=False) is not None
 
 
 def negative_edge_cycle(G: ConvertedGraph, weight: Any = "weight", heuristic: bool = True) -> bool:

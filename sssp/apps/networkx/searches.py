@@ -48,13 +48,8 @@ class SearchKind(NamedTuple):
 BY_WEIGHTS = SearchKind("auto")
 
 
-def by_hops(cutoff: float | None = None) -> SearchKind:
-    """Return the kind of a search by number of arcs, up to the cutoff, rounded up."""
-    return SearchKind(HOPS, None if cutoff in (None, math.inf) else math.ceil(cutoff))
-
-
 def kind_of(
-    algorithm: str, G: ConvertedGraph, weight: Any, cutoff: float | None = None
+    algorithm: str, G: ConvertedGraph, weight: Any = None, cutoff: float | None = None
 ) -> SearchKind:
     """Return the search kind for ``"dijkstra"``, ``"bellman-ford"`` or `HOPS`.
 
@@ -64,8 +59,8 @@ def kind_of(
         Dijkstra's algorithm on negative weights (what NetworkX does then depends on whether it
         comes across one).
     """
-    if algorithm == HOPS:
-        return by_hops(cutoff)
+    if algorithm == HOPS:  # up to the cutoff, rounded up
+        return SearchKind(HOPS, None if cutoff in (None, math.inf) else math.ceil(cutoff))
     if weight is None:  # no edge has such an attribute
         return SearchKind(HOPS, cutoff)
     if G.graph.least_weight >= 0:
