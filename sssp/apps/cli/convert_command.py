@@ -120,11 +120,8 @@ def _read_arcs(path: Path) -> sssp.Graph:
     import numpy as np
 
     readers = {".gpkg": _read_layer, ".geojson": _read_geojson}
-    lines, read = None, readers.get(path.suffix.lower())
-    if read is None:
-        table = read_table(path)
-    else:
-        table, lines = read(path)
+    read = readers.get(path.suffix.lower())
+    table, lines = (read_table(path), None) if read is None else read(path)
     tails, heads = (table.columns[table.require(name)] for name in ("tail", "head"))
     weights = np.array(table.numbers(table.require("weight")))
     if (weights == np.rint(weights)).all() and np.abs(weights).max(initial=0) < 1 << 53:
