@@ -1,14 +1,15 @@
-"""Measure shortest-path methods side by side, against SciPy, and verify every row.
+"""Time methods on graphs, against SciPy.
 
-Without arguments: the built-in graph of a million vertices, and every real graph that is found.
-Methods may carry options: --methods dijkstra,delta-stepping:delta=5000. --table sets published
-figures beside ours: of a thesis on GPU-based shortest paths, or of papers on all pairs (squaring,
-blocks, floyd-warshall) and transitive closure (closure); --table startup times whole processes,
-to their first answer, --table csgraph what stands in for SciPy's functions, --table assignment
-user equilibria, beside AequilibraE where that is installed, and --table hierarchy prepared maps, on
-the built-in graph and New York, or on those that --graph names. Else loading,
-set-up and JIT are timed apart and never part of a row, and --plot draws time against the number of
-vertices. The exit code is 1 if a row fails verification.
+Methods are measured side by side, and every row is verified. Without arguments: the built-in graph
+of a million vertices, and every real graph that is found. Methods may carry options: --methods
+dijkstra,delta-stepping:delta=5000. --table sets published figures beside ours: of a thesis on
+GPU-based shortest paths, or of papers on all pairs (squaring, blocks, floyd-warshall) and
+transitive closure (closure); --table startup times whole processes, to their first answer, --table
+csgraph what stands in for SciPy's functions, --table assignment user equilibria, beside AequilibraE
+where that is installed, and --table hierarchy prepared maps, on the built-in graph and New York, or
+on those that --graph names. Else loading, set-up and JIT are timed apart and never part of a row,
+and --plot draws time against the number of vertices. The exit code is 1 if a row fails
+verification.
 
 Examples
 --------
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from sssp.bench.harness import BenchPlan, BenchTable
     from sssp.bench.report import BenchReport
 
-SUMMARY = "time methods on graphs, against SciPy"
 DEFAULT_METHODS = "dijkstra,delta-stepping"
 DEFAULT_SIZE = 1_000_000
 DENSE = "sssp.bench.papers.matrix_tables", "DenseTable"

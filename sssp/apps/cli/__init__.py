@@ -1,14 +1,14 @@
 """The command line: ``python -m sssp`` and the console script ``sssp``, one module a command.
 
-A command is a module with a ``SUMMARY``, a function ``add_arguments(parser)`` and a function
-``run(options)`` that returns the exit code; its docstring is its help. Nothing heavy is imported
-before ``run``, and little before Ctrl-C is heard.
+A command is a module with a function ``add_arguments(parser)`` and a function ``run(options)`` that
+returns the exit code; its docstring is its help, and begins with what it does in a few words.
+Nothing heavy is imported before ``run``, and little before Ctrl-C is heard.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from sssp.apps.terminal.interrupt import leave
 
@@ -64,8 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
         for name, module_name in COMMANDS.items():
             module = import_module(module_name)
-            texts = {"help": module.SUMMARY, "description": module.__doc__}
-            one = commands.add_parser(name, epilog=EXIT_CODES, **texts)
+            texts: dict[str, Any] = {"description": module.__doc__ or "", "epilog": EXIT_CODES}
+            summary = texts["description"].partition(".\n")[0]
+            one = commands.add_parser(name, help=summary[:1].lower() + summary[1:], **texts)
             module.add_arguments(one)
             one.set_defaults(run=module.run, program=one.prog)
         options = parse(parser, arguments)

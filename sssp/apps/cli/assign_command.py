@@ -1,9 +1,10 @@
-r"""Find the user equilibrium of a network: flows at which no trip gets cheaper on another way.
+r"""Load trips onto a network until nobody gains by another way.
 
-Network and trips are TNTP files, as of https://github.com/bstabler/TransportationNetworks: paths,
-or names of files that were fetched or lie in the folder SSSP_DATA. What is written has a row a
-link, in the order of the network: tail, head, flow and cost. Ctrl-C ends the search, and the last
-flow whose gap is known is written; the exit code is 130 all the same.
+That is the user equilibrium: flows at which no trip gets cheaper on another way. Network and trips
+are TNTP files, as of https://github.com/bstabler/TransportationNetworks: paths, or names of files
+that were fetched or lie in the folder SSSP_DATA. What is written has a row a link, in the order of
+the network: tail, head, flow and cost. Ctrl-C ends the search, and the last flow whose gap is known
+is written; the exit code is 130 all the same.
 
 Examples
 --------
@@ -27,7 +28,6 @@ from sssp.apps.terminal.output import STDOUT, add_output, choose_output
 from sssp.apps.terminal.table_files import write_table
 from sssp.apps.terminal.vertices import with_turns
 
-SUMMARY = "load trips onto a network until nobody gains by another way"
 FORMATS = ("csv", "parquet")
 METHODS = ("bfw", "fw", "msa")
 

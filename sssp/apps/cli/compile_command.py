@@ -1,8 +1,9 @@
-"""Compile kernels ahead of time, for images and clusters, so that no later process has to.
+"""Compile kernels ahead of time.
 
-What is compiled is kept in the folder SSSP_CACHE_DIR, else in the user's folder for caches. It is
-good for the machine's kind of processor and of GPU, for one version of this package, of Python and
-of Numba. What is there already is not compiled again.
+For images and clusters, so that no later process has to. What is compiled is kept in the folder
+SSSP_CACHE_DIR, else in the user's folder for caches. It is good for the machine's kind of processor
+and of GPU, for one version of this package, of Python and of Numba. What is there already is not
+compiled again.
 
 Examples
 --------
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-SUMMARY = "compile kernels ahead of time"
 ALL = registry.METHODS | registry.TRIP_METHODS | registry.SWEEP_METHODS
 ALL |= registry.DENSE_METHODS | registry.CLOSURE_METHODS
 DTYPES = ("int32", "int64", "float32", "float64")

@@ -45,7 +45,6 @@ from sssp.apps.terminal.table_files import FileTable, read_table, write_lines, w
 from sssp.apps.terminal.vertices import graph_of, with_turns
 from sssp.errors import GraphFormatError, import_extra
 
-SUMMARY = "write a graph in another format"
 DIMACS = ("gr", "gr.gz", "gr.xz", "gr.bz2")
 #: the column that tells whether a line of a map is one arc, or two that lead both ways; and what
 #: stands there for both ways, in any case

@@ -1,8 +1,9 @@
-"""Download road networks of the 9th DIMACS Implementation Challenge, or test problems, once.
+"""Download known road networks.
 
-What is on this machine already, in the folder SSSP_DATA or in the cache folder, is not downloaded
-again. A file is kept once it is complete and has the checksum that is known of it. The path of
-every file is printed; other commands know the files by their names too.
+Those of the 9th DIMACS Implementation Challenge, or test problems, once. What is on this machine
+already, in the folder SSSP_DATA or in the cache folder, is not downloaded again. A file is kept
+once it is complete and has the checksum that is known of it. The path of every file is printed;
+other commands know the files by their names too.
 
 Examples
 --------
@@ -21,8 +22,6 @@ import argparse
 from sssp import datasets
 from sssp.apps.terminal.interrupt import raise_interrupts
 from sssp.apps.terminal.outcome import on_one_line
-
-SUMMARY = "download known road networks"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,6 +1,7 @@
-"""Describe a graph file: size, weights, degrees, components, labels, coordinates.
+"""Tell what is in a graph file, or which devices there are.
 
-Or which devices there are, and why one cannot be used.
+Of a graph: size, weights, degrees, components, labels, coordinates. Of devices also why one cannot
+be used.
 
 Examples
 --------
@@ -24,7 +25,6 @@ from sssp.apps.terminal.arguments import GRAPH_HELP, add_coordinates, find_graph
 from sssp.apps.terminal.outcome import on_one_line
 from sssp.errors import SSSPError
 
-SUMMARY = "tell what is in a graph file, or which devices there are"
 #: out-degrees from here on share a line
 MANY_ARCS = 8
 MIB = 1 << 20

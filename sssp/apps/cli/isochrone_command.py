@@ -1,8 +1,9 @@
-r"""Find the vertices within limits, in bands: from one source, or from the nearest of several.
+r"""Find what is reached within limits.
 
-A .csv, .npz or .parquet file has a row for every vertex that is reached within the widest limit:
-vertex, distance, band (the least limit that it is within), the source that is nearest if there are
-several, and lon and lat if the graph has coordinates.
+In bands: from one source, or from the nearest of several. A .csv, .npz or .parquet file has a row
+for every vertex that is reached within the widest limit: vertex, distance, band (the least limit
+that it is within), the source that is nearest if there are several, and lon and lat if the graph
+has coordinates.
 
 A .geojson file is for maps: a FeatureCollection with a line for every street of which both ends
 are reached, straight from vertex to vertex, in degrees (WGS 84). Its properties are tail, head,
@@ -35,7 +36,6 @@ from sssp.apps.terminal import arguments, vertices
 from sssp.apps.terminal.output import DRIVERS, STDOUT, add_output, choose_output
 from sssp.apps.terminal.table_files import write_lines, write_table
 
-SUMMARY = "find what is reached within limits"
 FORMATS = ("csv", "geojson", "npz", "parquet")
 #: of areas, in metres
 WIDTH = 60.0

@@ -1,11 +1,11 @@
-"""Find the shortest path of every trip in a file, each with a source and a target of its own.
+"""Find the paths of trips, each with its own two ends.
 
 A CSV or Parquet file has columns source and target (or origin and destination), with labels of
 vertices, or source_lon, source_lat, target_lon and target_lat, in degrees, all in any case; a
-DIMACS .p2p file will do. What is written has a
-row per trip, in the same order: all columns of the file, and distance, which is empty where no path
-leads there; for points also source and target, the vertices that were found. With --paths there is
-a column path, too: its vertices, with blanks between (in Parquet a list).
+DIMACS .p2p file will do. What is written has a row per trip, in the same order: all columns of the
+file, and distance, which is empty where no path leads there; for points also source and target, the
+vertices that were found. With --paths there is a column path, too: its vertices, with blanks
+between (in Parquet a list).
 
 A .geojson or .gpkg file is for maps: the path of every trip is a line, straight from vertex to
 vertex, in degrees (WGS 84), with the other columns as its properties, and reached.
@@ -34,7 +34,6 @@ from sssp.apps.terminal.table_files import FileTable, read_table, write_table
 from sssp.apps.terminal.vertices import add_max_distance, find_in_table, network_of, search
 from sssp.methods import METHODS, TRIP_METHODS
 
-SUMMARY = "find the paths of trips, each with its own two ends"
 FORMATS = ("csv", "parquet", *DRIVERS)
 ENDS = ("source", "target")
 DISTANCE, PATH = "distance", "path"

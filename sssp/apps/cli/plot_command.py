@@ -1,4 +1,4 @@
-r"""Draw a network: the graph alone, or with distances, paths or bands.
+r"""Draw a network, distances, paths or bands.
 
 Without a source the network is drawn, with one it is coloured by distance; from several sources by
 that to the nearest. --target draws the shortest path there on top; --limits colours bands instead.
@@ -31,8 +31,6 @@ from sssp.errors import import_extra, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-SUMMARY = "draw a network, distances, paths or bands"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,10 +1,10 @@
-"""Compute a table that is larger than memory, block by block; an interrupted run can be resumed.
+"""Make a table that outgrows memory, resumable, on many devices.
 
-The table is a Zarr store, if its name ends in .zarr, else a folder of Parquet parts. A folder
-beside it, with .job behind its name, keeps the record of what is done: run the same command again
-after a crash, Ctrl-C or a full disk, and only the rest is done. Every source is searched once,
-however often it is named. Vertices are written in the file's own numbers (labels). The graph may be
-a prepared map (.sssp).
+It is computed block by block; an interrupted run can be resumed. The table is a Zarr store, if its
+name ends in .zarr, else a folder of Parquet parts. A folder beside it, with .job behind its name,
+keeps the record of what is done: run the same command again after a crash, Ctrl-C or a full disk,
+and only the rest is done. Every source is searched once, however often it is named. Vertices are
+written in the file's own numbers (labels). The graph may be a prepared map (.sssp).
 
 Examples
 --------
@@ -31,7 +31,6 @@ from sssp.apps.terminal.outcome import tell
 from sssp.apps.terminal.vertices import add_vertices, find_ends, name_negatives, network_of
 from sssp.errors import import_extra
 
-SUMMARY = "make a table that outgrows memory, resumable, on many devices"
 #: endings of files that no table of a job is
 FILES = (".csv", ".csv.gz", ".npz", ".json")
 #: options that are arguments of `sssp.run` as they are

@@ -1,4 +1,4 @@
-r"""Serve a page on this machine: a map that answers clicks.
+r"""Serve a page with a map that answers clicks.
 
 A click on a crossing colours the whole network by the distance from there, two clicks show a
 route, others close streets or set pins; sliders set a limit and traffic. Prepared maps (files of
@@ -26,7 +26,6 @@ from sssp.apps.terminal.interrupt import end_on_sigterm
 from sssp.apps.terminal.outcome import name_in_errors, tell
 from sssp.apps.terminal.vertices import network_of
 
-SUMMARY = "serve a page with a map that answers clicks"
 PORT, MOST_PORT = 8765, (1 << 16) - 1
 
 

@@ -1,10 +1,10 @@
-r"""Find shortest paths from one or more vertices of a graph file.
+r"""Find shortest paths in a graph file.
 
-Vertices are written in the file's own numbers (labels), here and in what is written. Without
---target the distances to all vertices are found, with it those to the targets and their paths.
-A .csv file has a line, a .npz file an entry of each array for every REACHED vertex (of the
-targets, if there are any): vertex, distance and, with --predecessors, predecessor. That of the
-source is the source itself. Several sources follow one another, told apart by a first column
+From one or more vertices. Vertices are written in the file's own numbers (labels), here and in what
+is written. Without --target the distances to all vertices are found, with it those to the targets
+and their paths. A .csv file has a line, a .npz file an entry of each array for every REACHED vertex
+(of the targets, if there are any): vertex, distance and, with --predecessors, predecessor. That of
+the source is the source itself. Several sources follow one another, told apart by a first column
 (array) source.
 
 Examples
@@ -33,7 +33,6 @@ from sssp.apps.terminal.output import NOWHERE, add_output, choose_output
 from sssp.apps.terminal.table_files import write_table
 from sssp.apps.terminal.vertices import add_vertices, find_ends, graph_of, require_vertices, search
 
-SUMMARY = "find shortest paths in a graph file"
 FORMATS = ("csv", "npz", "parquet")
 
 

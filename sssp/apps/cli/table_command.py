@@ -1,10 +1,10 @@
-r"""Find the distances from many sources to many targets: an origin-destination table.
+r"""Write a table of distances, sources by targets.
 
-Sources and targets come from files, one vertex or point per row, or from the command line; the
-table has them in that order, by their labels, or with --id by a column of the files. It is written
-block by block, so that it may be larger than memory. Every pair has a row: source, target and
-distance, which is empty where the target is not reached. With --wide every source has a row, and
-every target a column.
+The distances from many sources to many targets: an origin-destination table. Sources and targets
+come from files, one vertex or point per row, or from the command line; the table has them in that
+order, by their labels, or with --id by a column of the files. It is written block by block, so that
+it may be larger than memory. Every pair has a row: source, target and distance, which is empty
+where the target is not reached. With --wide every source has a row, and every target a column.
 
 Examples
 --------
@@ -30,7 +30,6 @@ from sssp.apps.terminal import arguments, vertices
 from sssp.apps.terminal.output import STDOUT, add_output, choose_output
 from sssp.apps.terminal.table_files import write_table
 
-SUMMARY = "write a table of distances, sources by targets"
 FORMATS = ("csv", "parquet")
 #: distances that are held at once, unless a single source has more
 BLOCK_CELLS = 1 << 26
