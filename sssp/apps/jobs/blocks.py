@@ -183,13 +183,10 @@ class JobRequest:
             )
 
 
-def digest_of(*arrays: Array | None) -> str:
+def digest_of(*arrays: Array) -> str:
     """Return a shortened SHA-256 of the shapes, dtypes and contents of arrays."""
     digest = hashlib.sha256()
     for array in arrays:
-        if array is None:
-            digest.update(b"none")
-            continue
         digest.update(f"{array.shape} {array.dtype.str}".encode())
         contents: Any = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         digest.update(contents)

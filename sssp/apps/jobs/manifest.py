@@ -196,10 +196,7 @@ class Manifest:
                 self.job = job
             else:
                 stream.seek(0)
-                end = 0
-                for line in stream:
-                    end += len(line) if line.endswith(b"\n") else 0
-                stream.truncate(end)
+                stream.truncate(sum(len(line) for line in stream if line.endswith(b"\n")))
             self.temporary(job).mkdir(exist_ok=True)
             _open.add(stream)
             try:
