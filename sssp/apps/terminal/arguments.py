@@ -495,8 +495,7 @@ class Parser(argparse.ArgumentParser):
 
     def _print_message(self, message: str, file: Any = None) -> None:
         # (argparse would hide that the help cannot be written)
-        if message:
-            (file or sys.stdout).write(message)
+        (file or sys.stdout).write(message)
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
