@@ -4,7 +4,7 @@ The twin of `sssp.cpu.search_driver`. A method is a `Search` (`sssp.cuda.batch`)
 kernels that fill the rows of a `Batch`, all on one stream. Everything else is here, once for all of
 them; what becomes of finished rows is the form's business (`sssp.engine.outputs`).
 
-Two lanes, each with a stream and memory of its own, take batches in turn: while the rows of one
+Two workers, each with a stream and memory of its own, take batches in turn: while the rows of one
 travel back, the other's are solved, and its blocks fill the multiprocessors that the last blocks
 of the first leave idle.
 """
@@ -54,7 +54,7 @@ from sssp.kernels.status import CLIPPED, OVERFLOW
 from sssp.methods import Method
 
 #: batches that are solved side by side or on their way back
-LANES = 2
+WORKERS = 2
 #: sources in a batch: enough to fill any GPU, few enough that results come back meanwhile
 LARGEST_BATCH = 1024
 #: bytes of distances that are worth a batch of their own, if it fills the GPU
@@ -109,7 +109,7 @@ def solve_rows(
         return Setup(graph, request, method, dtype, search, on_device).solve(request)
 
 
-class _Lane:
+class _Worker:
     """A stream with memory for one batch after the other, kept for later calls of the same kind.
 
     Attributes
@@ -136,7 +136,7 @@ class _Lane:
     batch, rows, is_fetched
         The batch that is under way, which rows it has, and whether their copy to the host is.
     nbytes : int
-        Device bytes that the lane keeps between calls.
+        Device bytes that the worker keeps between calls.
     """
 
     def __init__(self, run: Rows) -> None:
@@ -216,18 +216,18 @@ class Setup:
         if search.pitch is not None and search.rows_at_once is not None:
             most = min(most, search.rows_at_once)
         self.in_place = not self.on_host and not self.targeted and request.rows > most
-        #: all bytes of a row in a lane
-        self.lane_bytes = search.row_bytes + form_bytes(graph.n, request, dtype, self.columns)
+        #: all bytes of a row in a worker
+        self.worker_bytes = search.row_bytes + form_bytes(graph.n, request, dtype, self.columns)
         if self.finds_trees:
-            self.lane_bytes += tree_bytes(graph, request)
+            self.worker_bytes += tree_bytes(graph, request)
         if not self.in_place:
-            self.lane_bytes += self.row_bytes
+            self.worker_bytes += self.row_bytes
         size = search.rows_at_once
         if size is None:
             filling = max(FILLING * blocks_at_once(), BATCH_BYTES // max(self.row_bytes, 1))
             size = min(filling, LARGEST_BATCH)
         self.most_rows = size
-        #: of lanes for all rows at once
+        #: of workers for all rows at once
         self.key = self.key_of(request, request.rows)
 
     def solve(self, request: Request) -> Answer | None:
@@ -244,7 +244,7 @@ class Setup:
         return OverflowTest(request, self.graph.n, self.graph._weight_range, self.dtype)
 
     def key_of(self, request: Request, size: int) -> Any:
-        """Return the key of lanes for `size` rows, from all that a `_Lane` depends on."""
+        """Return the key of workers for `size` rows, from all that a `_Worker` depends on."""
         reduction = request.reduction
         return (
             type(self.search), self.search.kind, size, self.columns, self.dtype.char,
@@ -263,7 +263,7 @@ class Rows(Setup):
 
     def __init__(self, setup: Setup, request: Request) -> None:
         vars(self).update(vars(setup))
-        self.request, self._lanes = request, list[_Lane]()
+        self.request, self._workers = request, list[_Worker]()
         self.stats = {name: np.zeros(request.rows, np.int64) for name in self.method.statistics}
         self.form: Any
         if self.on_host:
@@ -285,59 +285,59 @@ class Rows(Setup):
         reduction, self.vertex_weights = request.reduction, None
         if reduction is not None and self.columns and reduction.vertex_weights is not None:
             self.vertex_weights = row_reductions.on_device(reduction, self.dtype)
-        self._lanes = lanes = self._take_lanes()
+        self._workers = workers = self._take_workers()
         if not self.on_host and not request.rows:
             self.form.reserve()
-        for lane in lanes:
-            self._prepare(lane)
+        for worker in workers:
+            self._prepare(worker)
         if request.stream is not None:
-            after(request.stream, [lane.stream for lane in lanes])
+            after(request.stream, [worker.stream for worker in workers])
         firsts = range(0, request.rows, self.size)
         self._left = (range(first, min(first + self.size, request.rows)) for first in firsts)
-        for lane, rows in zip(lanes, self._left, strict=False):
-            self._start(lane, rows)
+        for worker, rows in zip(workers, self._left, strict=False):
+            self._start(worker, rows)
 
     def finish(self) -> Answer | None:
         """Find all other rows; return the answer, or None after an overflow."""
         with progress_bar(self.request.rows, self.request.progress) as advance:
-            # the lanes take batches one after the other; in the end all are waited for
-            for lane in cycle(self._lanes):
-                if lane.batch is None:
+            # the workers take batches one after the other; in the end all are waited for
+            for worker in cycle(self._workers):
+                if worker.batch is None:
                     break
-                if not self._finish(lane):
+                if not self._finish(worker):
                     return None
-                advance(len(lane.rows))
+                advance(len(worker.rows))
                 rows = next(self._left, None)
                 if rows is not None:
-                    self._start(lane, rows)
+                    self._start(worker, rows)
         self.wait()
-        lanes, self._lanes = self._lanes, []
-        for lane in lanes if not self.search.arcs_travel else ():
+        workers, self._workers = self._workers, []
+        for worker in workers if not self.search.arcs_travel else ():
             if self.vertex_weights is not None:
-                lane.form_scratch.weights = None
-            lane.tree, lane.batch, lane.rows = None, None, range(0)
-            self.on_device.shelf.leave(self.key, lane.nbytes, lane)
+                worker.form_scratch.weights = None
+            worker.tree, worker.batch, worker.rows = None, None, range(0)
+            self.on_device.shelf.leave(self.key, worker.nbytes, worker)
         answer: Answer = self.form.answer()
         answer.stats = self.stats
         return answer
 
     def wait(self) -> None:
         """Wait for what is under way: its memory may go then, or be used by others."""
-        for lane in self._lanes:
-            if lane.batch is not None or self.targeted:
-                lane.stream.synchronize()
+        for worker in self._workers:
+            if worker.batch is not None or self.targeted:
+                worker.stream.synchronize()
 
-    def _take_lanes(self) -> list[_Lane]:
-        """Return lanes with memory for as many rows as fit; only one if an earlier call left it."""
-        request, search, row = self.request, self.search, self.lane_bytes
+    def _take_workers(self) -> list[_Worker]:
+        """Return workers with memory for as many rows as fit; one alone if it is kept for all."""
+        request, search, row = self.request, self.search, self.worker_bytes
         held, limit, size = self.on_device.nbytes, request.memory_limit, self.most_rows
         fixed = self.fixed_bytes + search.fixed_bytes
         shelf = self.on_device.shelf
         if 0 < request.rows <= size and held + fixed + request.rows * row <= limit:
             self.size = request.rows
-            lane = shelf.take(self.key)
-            if lane is not None:
-                return [lane]
+            worker = shelf.take(self.key)
+            if worker is not None:
+                return [worker]
         available = available_bytes(limit, held)
         if request.rows:
             parts = {"the graph": held, "the answer": self.fixed_bytes}
@@ -345,74 +345,74 @@ class Rows(Setup):
             check_memory(parts, limit, request.device, request.advice, available + held)
         room = available - self.fixed_bytes
 
-        def fitting(lanes: int) -> int:
-            return int((room // lanes - search.fixed_bytes) // max(row, 1))
+        def fitting(workers: int) -> int:
+            return int((room // workers - search.fixed_bytes) // max(row, 1))
 
-        lanes = 1 if request.rows <= min(size, fitting(1)) or fitting(LANES) < 1 else LANES
-        self.size = max(1, min(size, fitting(lanes), request.rows))
+        workers = 1 if request.rows <= min(size, fitting(1)) or fitting(WORKERS) < 1 else WORKERS
+        self.size = max(1, min(size, fitting(workers), request.rows))
         if self.size < request.rows:
             self.size = search.alike(request.rows, self.size)
         key = self.key = self.key_of(request, self.size)
-        return [shelf.take(key) or _Lane(self) for _ in range(lanes)]
+        return [shelf.take(key) or _Worker(self) for _ in range(workers)]
 
-    def _prepare(self, lane: _Lane) -> None:
-        """Set up a lane: upload the arrays that all batches of the call share."""
+    def _prepare(self, worker: _Worker) -> None:
+        """Set up a worker: upload the arrays that all batches of the call share."""
         request, reduction = self.request, self.request.reduction
         if self.vertex_weights is not None:
-            lane.form_scratch.weights = self.vertex_weights
-        elif reduction is not None and lane.form_scratch.weights is None:
+            worker.form_scratch.weights = self.vertex_weights
+        elif reduction is not None and worker.form_scratch.weights is None:
             plain = replace(reduction, vertex_weights=None)
-            lane.form_scratch.weights = row_reductions.on_device(plain, self.dtype)
+            worker.form_scratch.weights = row_reductions.on_device(plain, self.dtype)
         if self.finds_trees:
-            lane.tree = allocate_tree(self.graph, request, self.size, self.dtype)
+            worker.tree = allocate_tree(self.graph, request, self.size, self.dtype)
         targets = request.targets
         if targets is None or not self.search.reads_targets:
             return
-        if targets.size and targets is not lane.sent:
-            given = lane.given[lane.sources.size :][: targets.size]
+        if targets.size and targets is not worker.sent:
+            given = worker.given[worker.sources.size :][: targets.size]
             given[:] = targets
-            send(given, lane.targets, lane.stream)
+            send(given, worker.targets, worker.stream)
             known = request.width is not None and self.graph._first_vertices(request.width)
-            lane.sent = targets if targets is known else None
+            worker.sent = targets if targets is known else None
 
-    def _start(self, lane: _Lane, rows: range) -> None:
+    def _start(self, worker: _Worker, rows: range) -> None:
         """Launch the search for some rows."""
         sources = self.request.sources
         if not self.request.nearest:
             sources = sources[rows.start : rows.stop]
-        lane.given[: sources.size] = sources
+        worker.given[: sources.size] = sources
         if not self.on_host:
             # (memory that an answer has left is there once the device is idle: now)
             self.form.reserve()
-        batch, search = self._batch(lane, rows), self.search.part(rows)
-        lane.batch, lane.rows = batch, rows
+        batch, search = self._batch(worker, rows), self.search.part(rows)
+        worker.batch, worker.rows = batch, rows
         if search.is_replayed:
-            lane.launches.do(_launch, lane.stream, lane, search, batch)
+            worker.launches.do(_launch, worker.stream, worker, search, batch)
         else:
-            _launch(lane.stream, lane, search, batch)
-        form, lane.is_fetched = self.form, False
+            _launch(worker.stream, worker, search, batch)
+        form, worker.is_fetched = self.form, False
         if self.on_host:
             part = None
             if not self.targeted and isinstance(form, DenseForm) and batch.distances.size:
                 part = form.part(rows)
             # (a copy that needs no other array is queued behind the search)
             if part is not None and part.size and is_pinned(part.ctypes.data, part.nbytes):
-                fetch(batch.distances, part, lane.stream)
-                lane.is_fetched = True
+                fetch(batch.distances, part, worker.stream)
+                worker.is_fetched = True
         elif not self.in_place:
             all_rows = len(rows) == self.request.rows
             if not self.targeted:
-                move(batch.distances, form.flat if all_rows else form.place(rows), lane.stream)
-            if lane.tails is not None:
+                move(batch.distances, form.flat if all_rows else form.place(rows), worker.stream)
+            if worker.tails is not None:
                 to = form.flat_tree if all_rows else form.tree_place(rows)
-                move(batch.tails, to, lane.stream)
+                move(batch.tails, to, worker.stream)
 
-    def _batch(self, lane: _Lane, rows: range) -> Batch:
-        """Return the batch of some rows in a lane; one in memory of the lane alone is kept."""
+    def _batch(self, worker: _Worker, rows: range) -> Batch:
+        """Return the batch of some rows in a worker; one in memory of the worker alone is kept."""
         own = len(rows) == self.size and not self.in_place
-        if own and lane.full is not None and lane.full.bound == self.bound:
-            return lane.full
-        distances, tails = lane.distances, lane.tails
+        if own and worker.full is not None and worker.full.bound == self.bound:
+            return worker.full
+        distances, tails = worker.distances, worker.tails
         if self.in_place:
             distances, tails = self.form.place(rows), None
             if self.request.wants_tree and self.search.finds_trees:
@@ -421,26 +421,26 @@ class Rows(Setup):
             distances = self._first(distances, rows)
             tails = None if tails is None else self._first(tails, rows)
         batch = Batch(
-            len(rows), self._first(lane.sources, rows), lane.firsts, lane.targets, self.bound,
-            self.unseen, distances, self._first(lane.counters, rows), lane.stream, tails,
+            len(rows), self._first(worker.sources, rows), worker.firsts, worker.targets, self.bound,
+            self.unseen, distances, self._first(worker.counters, rows), worker.stream, tails,
         )  # fmt: skip
         if own:
-            lane.full = batch
+            worker.full = batch
         return batch
 
     def _first(self, array: Any, rows: range) -> Any:
-        """Return the part of a lane's array for a number of rows, fewer in the last batch."""
+        """Return the part of a worker's array for a number of rows, fewer in the last batch."""
         return array if len(rows) == self.size else array[: len(rows)]
 
-    def _finish(self, lane: _Lane) -> bool:
-        """Wait for the batch of a lane, and pass its rows to the output form.
+    def _finish(self, worker: _Worker) -> bool:
+        """Wait for the batch of a worker, and pass its rows to the output form.
 
         False after an overflow.
         """
-        batch, rows = lane.batch, lane.rows
+        batch, rows = worker.batch, worker.rows
         assert batch is not None
-        lane.stream.synchronize()
-        counters = lane.counted[: len(rows)]
+        worker.stream.synchronize()
+        counters = worker.counted[: len(rows)]
         status = counters[:, CLIPPED_ROW]
         # (of most rows there is nothing to say)
         suspicious = self.drops_silently or status.any()
@@ -449,15 +449,15 @@ class Rows(Setup):
         for values, own in zip(self.stats.values(), counters.T, strict=False):
             values[rows.start : rows.stop] = own
         request, origin, tails = self.request, None, batch.tails
-        if lane.tree is not None and self.arcs is not None:
-            tree = Tree(self.graph, self.arcs, batch, lane.tree)
+        if worker.tree is not None and self.arcs is not None:
+            tree = Tree(self.graph, self.arcs, batch, worker.tree)
             origin = tree.origin() if request.nearest else None
             if request.predecessors:
                 place = None if self.on_host else self.form.tree_place(rows)
                 tails = tree.predecessors(origin, place, request.fewest_arcs)
-        given = rows, batch, lane.form_scratch, tails, origin, self.targeted, lane.is_fetched
-        self.form.take(self.search.complete(DeviceRows(*given), lane.scratch))
-        lane.batch = None
+        given = rows, batch, worker.form_scratch, tails, origin, self.targeted, worker.is_fetched
+        self.form.take(self.search.complete(DeviceRows(*given), worker.scratch))
+        worker.batch = None
         return True
 
     def _is_too_narrow(self, batch: Batch, status: Any) -> bool:
@@ -490,16 +490,16 @@ class Rows(Setup):
         return bool(on_host(found, stream)[0])
 
 
-def _launch(stream: Any, lane: _Lane, search: Search, batch: Batch) -> None:
+def _launch(stream: Any, worker: _Worker, search: Search, batch: Batch) -> None:
     """Launch a batch: copy sources, search, and copy counters to the host."""
     batch = replace(batch, stream=stream)
-    if lane.sources.size:
-        send(lane.given[: lane.sources.size], lane.sources, stream)
+    if worker.sources.size:
+        send(worker.given[: worker.sources.size], worker.sources, stream)
     if not search.writes_all:
         batch.fill(batch.distances, batch.unseen)
     batch.fill(batch.counters, 0)
-    search.launch(batch, lane.scratch)
-    fetch(batch.counters, lane.counted[: batch.rows], stream)
+    search.launch(batch, worker.scratch)
+    fetch(batch.counters, worker.counted[: batch.rows], stream)
 
 
 @kernel
