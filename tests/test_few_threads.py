@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
 import os
 import subprocess
 import sys
@@ -15,7 +14,7 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp.cpu import team
+from sssp.engine import workers
 from sssp.engine.workers import Pool, lend_pool
 from tests.patience import PATIENCE, wait_until
 from tests.same_results import assert_same_array
@@ -89,34 +88,16 @@ def three_threads() -> Iterator[None]:
 def few_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the system start few threads more."""
     left = [request.param]
-    start, start_raw = threading.Thread.start, _thread.start_new_thread
+    start = threading.Thread.start
 
-    def take() -> None:
+    def start_few(thread: threading.Thread) -> None:
         if not left[0]:
             raise RuntimeError("can't start new thread")
         left[0] -= 1
-
-    def start_few(thread: threading.Thread) -> None:
-        take()
         start(thread)
 
-    def start_few_raw(function: Any, arguments: Any) -> int:
-        take()
-        return start_raw(function, arguments)
-
     monkeypatch.setattr(threading.Thread, "start", start_few)
-    monkeypatch.setattr(
-        team,
-        "_thread",
-        type(
-            "_thread",
-            (),
-            vars(_thread)
-            | {
-                "start_new_thread": staticmethod(start_few_raw),
-            },
-        ),
-    )
+    monkeypatch.setattr(workers, "_idle", {})
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 
 from sssp.cpu import team
 from sssp.cpu.matrix.min_plus import BLOCK, TILE, new_panels, pack, relax
-from sssp.engine import thresholds
+from sssp.engine import thresholds, workers
 from sssp.kernels.dtypes import infinity
 from tests.patience import PATIENCE
 
@@ -91,16 +91,17 @@ def test_a_team_runs_together_or_is_one_thread(most, monkeypatch):
     assert team.run_team(3, prepare) == [(0, 3), (1, 3), (2, 3)]
     assert team.run_team(1, prepare) == [(0, 1)]
 
-    start = team.start_thread
-    started: list[object] = []
+    start = threading.Thread.start
+    started: list[threading.Thread] = []
 
-    def start_few(function, *arguments):
+    def start_few(thread):
         if len(started) == most:
-            raise team.NoThreadError("can't start new thread")
-        started.append(function)
-        start(function, *arguments)
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
 
-    monkeypatch.setattr(team, "start_thread", start_few)
+    monkeypatch.setattr(threading.Thread, "start", start_few)
+    monkeypatch.setattr(workers, "_idle", {})
     assert team.run_team(3, prepare) == [(0, 1)]
 
 
