@@ -16,10 +16,9 @@ to O(m) (Gilbert, Ng and Peyton 1994), so that a graph that is no road network i
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
-from concurrent.futures import wait
-from threading import Condition
+from concurrent.futures import Future, wait
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,56 +118,44 @@ class Tasks(NamedTuple):
                 after[first].append(then)
                 waiting[then] += 1
         scratches = [make_scratch() for _ in range(threads)]
-        change = Condition()
-        ready: deque[int] = deque()
-        left = 0  # tasks of a phase that no thread has taken yet
+        futures: list[Future[None]] = []
+        lock, is_stopped = Lock(), False
 
-        def is_next() -> bool:
-            return bool(ready) or not left
-
-        def process(scratch: Any) -> None:
-            nonlocal left
+        def process(task: int) -> None:
+            """Do a task, and one that may start then; leave others that may to other threads."""
+            nonlocal is_stopped
+            ready = [task]
             try:
-                while True:
-                    with change:
-                        change.wait_for(is_next)
-                        if not left:
-                            return
-                        left -= 1
-                        task = ready.popleft()
+                while ready and not is_stopped:
+                    task, *others = ready
+                    for other in others:
+                        futures.append(executor.submit(process, other))
                     if together is not None and self.shared[task]:
                         together(*ranges[task], pool)
                     else:
+                        scratch = scratches.pop()
                         work(*ranges[task], scratch)
-                    with change:
+                        scratches.append(scratch)
+                    with lock:
                         for following in after[task]:
                             waiting[following] -= 1
-                            if not waiting[following]:
-                                ready.append(following)
-                        change.notify_all()
+                        ready = [following for following in after[task] if not waiting[following]]
             except BaseException:
-                stop()
+                is_stopped = True
                 raise
-
-        def stop() -> None:
-            nonlocal left
-            with change:
-                left = 0
-                change.notify_all()
 
         with lend_pool(threads) as pool, lend_pool(threads) as executor:
             try:
                 for phase in phases:
-                    ready.extend(task for task in phase if not waiting[task])
-                    left = len(phase)
-                    futures = [executor.submit(process, scratch) for scratch in scratches]
-                    # (with a timeout, or some systems do not hear Ctrl-C)
-                    while wait(futures, POLL_SECONDS).not_done:
-                        pass
-                    for future in futures:
+                    for task in [task for task in phase if not waiting[task]]:
+                        futures.append(executor.submit(process, task))
+                    for future in futures:  # (the list grows meanwhile)
+                        # (with a timeout, or some systems do not hear Ctrl-C)
+                        while wait([future], POLL_SECONDS).not_done:
+                            pass
                         future.result()
             finally:
-                stop()
+                is_stopped = True
 
 
 def make_tasks(
