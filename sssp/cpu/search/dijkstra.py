@@ -25,7 +25,8 @@ FIRST_CAPACITY = 4096
 
 
 @njit
-def _sift_up(keys, vertices, position, key, vertex):
+def sift_up(keys, vertices, position, key, vertex):
+    """Move an entry up from a vacant position of a heap to its place."""
     while position > ZERO:
         parent = (position - ONE) >> TWO
         if keys[parent] <= key:
@@ -38,7 +39,7 @@ def _sift_up(keys, vertices, position, key, vertex):
 
 
 @njit
-def _sift_down(keys, vertices, size, key, vertex):
+def sift_down(keys, vertices, size, key, vertex):
     """Move an entry down from the vacant root of a heap of `size` entries to its place."""
     position = ZERO
     while True:
@@ -85,12 +86,12 @@ def dijkstra_kernel(
             count += 1
             if size == np.uint64(keys.size):
                 keys, vertices = grow(keys), grow(vertices)
-            _sift_up(keys, vertices, size, number(0), np.uint32(source))
+            sift_up(keys, vertices, size, number(0), np.uint32(source))
             size += ONE
     while size > ZERO:
         start, tail = keys[0], vertices[0]
         size -= ONE
-        _sift_down(keys, vertices, size, keys[size], vertices[size])
+        sift_down(keys, vertices, size, keys[size], vertices[size])
         # only once all targets lie below the least open distance: ties of the last are final too
         while target < targets.size and distances[targets[target]] < start:
             target += 1
@@ -114,7 +115,7 @@ def dijkstra_kernel(
             distances[head] = candidate
             if size == np.uint64(keys.size):
                 keys, vertices = grow(keys), grow(vertices)
-            _sift_up(keys, vertices, size, candidate, head)
+            sift_up(keys, vertices, size, candidate, head)
             size += ONE
     counters[0] = settled
     return status, count

@@ -1,10 +1,11 @@
 """The k nearest facilities of every vertex: Dijkstra's algorithm with up to k labels a vertex.
 
 A label says that a facility lies so far from a vertex. Labels come off a 4-ary heap in the order of
-distance, then of the facility's position, and a vertex settles the first k of different facilities;
-what comes later leads to nothing. For if a facility is among the k nearest of a vertex, it is among
-those of all vertices on its shortest path there: k others, nearer to one of these, or as near and
-before it, would be so at the end of the path as well. O(k m log(k m)) time.
+distance, and a vertex keeps the first k of different facilities, at equal distances those of the
+least positions; what others take the place of leads to nothing. For if a facility is among the k
+nearest of a vertex, it is among those of all vertices on its shortest path there: k others, nearer
+to one of these, or as near and before it, would be so at the end of the path as well.
+O(k m log(k m)) time.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.cpu.search.dijkstra import sift_down, sift_up
 from sssp.cpu.tree import grow
 from sssp.engine.overflow import wide_limit
 from sssp.engine.request import Request
@@ -22,7 +24,9 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, Number, largest_distance, unreached
 from sssp.kernels.jit import njit
 
-ONE, TWO = np.uint64(1), np.uint64(2)
+ONE = np.uint64(1)
+#: bits of a label in the heap that name its vertex; those above name the facility
+HALF = np.uint64(32)
 FIRST_CAPACITY = 4096
 #: vertices whose rows are merged together
 TILE = 256
@@ -32,43 +36,8 @@ Table = tuple[NDArray[Any], NDArray[np.int32]]
 
 
 @njit
-def _sift_up(keys, places, vertices, position, key, place, vertex):
-    while position > 0:
-        parent = (position - ONE) >> TWO
-        if keys[parent] < key or (keys[parent] == key and places[parent] <= place):
-            break
-        keys[position] = keys[parent]
-        places[position] = places[parent]
-        vertices[position] = vertices[parent]
-        position = parent
-    keys[position] = key
-    places[position] = place
-    vertices[position] = vertex
-
-
-@njit
-def _sift_down(keys, places, vertices, size, key, place, vertex):
-    """Move a label down from the vacant root of a heap of `size` labels to its place."""
-    position = np.uint64(0)
-    while True:
-        child = (position << TWO) + ONE
-        if child >= size:
-            break
-        least = child
-        for sibling in range(child + ONE, min(child + (ONE << TWO), size)):
-            if keys[sibling] < keys[least] or (
-                keys[sibling] == keys[least] and places[sibling] < places[least]
-            ):
-                least = sibling
-        if key < keys[least] or (key == keys[least] and place <= places[least]):
-            break
-        keys[position] = keys[least]
-        places[position] = places[least]
-        vertices[position] = vertices[least]
-        position = least
-    keys[position] = key
-    places[position] = place
-    vertices[position] = vertex
+def _label(place, vertex):
+    return np.uint64(place) << HALF | np.uint64(vertex)
 
 
 @njit
@@ -116,22 +85,20 @@ def _labels_kernel(indptr, indices, weights, facilities, bound, distances, index
     """
     k = index.shape[1]
     number = distances.dtype.type
-    keys = np.empty(FIRST_CAPACITY, distances.dtype)
-    places = np.empty(FIRST_CAPACITY, np.int32)
-    vertices = np.empty(FIRST_CAPACITY, np.uint32)
+    keys, labels = np.empty(FIRST_CAPACITY, distances.dtype), np.empty(FIRST_CAPACITY, np.uint64)
     size, settled, clipped = np.uint64(0), 0, False
     for i in range(facilities.size):
         vertex, place = np.uint32(facilities[i]), np.int32(i)
         if not _take(distances, index, vertex, number(0), place):
             continue
         if size == np.uint64(keys.size):
-            keys, places, vertices = grow(keys), grow(places), grow(vertices)
-        _sift_up(keys, places, vertices, size, number(0), place, vertex)
+            keys, labels = grow(keys), grow(labels)
+        sift_up(keys, labels, size, number(0), _label(place, vertex))
         size += ONE
     while size > 0:
-        start, place, tail = keys[0], places[0], vertices[0]
+        start, place, tail = keys[0], np.int32(labels[0] >> HALF), np.uint32(labels[0])
         size -= ONE
-        _sift_down(keys, places, vertices, size, keys[size], places[size], vertices[size])
+        sift_down(keys, labels, size, keys[size], labels[size])
         i = 0
         while i < k and index[tail, i] != place:
             i += 1
@@ -147,8 +114,8 @@ def _labels_kernel(indptr, indices, weights, facilities, bound, distances, index
             if not _take(distances, index, head, candidate, place):
                 continue
             if size == np.uint64(keys.size):
-                keys, places, vertices = grow(keys), grow(places), grow(vertices)
-            _sift_up(keys, places, vertices, size, candidate, place, head)
+                keys, labels = grow(keys), grow(labels)
+            sift_up(keys, labels, size, candidate, _label(place, head))
             size += ONE
     return settled, clipped
 
