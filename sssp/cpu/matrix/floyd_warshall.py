@@ -49,52 +49,39 @@ def _close_block(matrix, tails, first, depth):
 
 
 @njit
-def _cut_beside(side, begin, end, first, after):
-    """Return the part of ``begin..end`` before (side 0) or behind (side 1) ``first..after``."""
+def _cut_beside(side, strip, size, n, first, after):
+    """Return the part of a strip before (side 0) or behind (side 1) ``first..after``.
+
+    Strip i has `size` rows or columns of all n; a negative one is ``first..after`` itself.
+    """
+    if strip < 0:
+        return first, (after if side == 0 else first)
+    begin, end = strip * size, min(n, (strip + 1) * size)
     if side == 0:
         return begin, min(end, first)
     return max(begin, after), end
 
 
 @njit
-def _relax_cross(matrix, tails, first, depth, task, panel, panel_tails):
-    """Relax a strip of the block's rows or, after those, of the block's columns."""
-    n, after = matrix.shape[0], first + depth
-    through, panels = (matrix, tails, matrix, first, depth), (panel, panel_tails)
-    strips = -(-n // TILE)
-    if task < strips:
-        for side in range(2):
-            left, right = _cut_beside(side, task * TILE, min(n, (task + 1) * TILE), first, after)
-            if left < right:
-                width = right - left
-                pack(matrix, tails, first, depth, left, width, panel, panel_tails)
-                relax(*through, first, after, left, width, *panels)
-        return
-    span = task - strips
-    pack(matrix, tails, first, depth, first, depth, panel, panel_tails)
-    for side in range(2):
-        top, bottom = _cut_beside(side, span * SPAN, min(n, (span + 1) * SPAN), first, after)
-        if top < bottom:
-            relax(*through, top, bottom, first, depth, *panels)
+def _relax_tile(matrix, tails, first, depth, strip, span, panel, panel_tails):
+    """Relax a tile through the block, except the block's own rows and columns.
 
-
-@njit
-def _relax_tile(matrix, tails, first, depth, task, panel, panel_tails):
-    """Relax a tile through the block, except the block's own rows and columns."""
+    A negative span stands for the block's rows, and a negative strip for its columns.
+    """
     n, after = matrix.shape[0], first + depth
-    through, panels = (matrix, tails, matrix, first, depth), (panel, panel_tails)
-    strips = -(-n // TILE)
-    strip, span = task % strips, task // strips
     for side in range(2):
-        left, right = _cut_beside(side, strip * TILE, min(n, (strip + 1) * TILE), first, after)
+        left, right = _cut_beside(side, strip, TILE, n, first, after)
         if left >= right:
             continue
         width = right - left
         pack(matrix, tails, first, depth, left, width, panel, panel_tails)
         for half in range(2):
-            top, bottom = _cut_beside(half, span * SPAN, min(n, (span + 1) * SPAN), first, after)
+            top, bottom = _cut_beside(half, span, SPAN, n, first, after)
             if top < bottom:
-                relax(*through, top, bottom, left, width, *panels)
+                relax(
+                    matrix, tails, matrix, first, depth,
+                    top, bottom, left, width, panel, panel_tails,
+                )  # fmt: skip
 
 
 @njit
@@ -126,7 +113,8 @@ def _floyd_warshall_kernel(
                 return
         task = next_task(taken[turn, 0], strips + spans, thread)
         while task < strips + spans:
-            _relax_cross(matrix, tails, first, depth, task, panel, panel_tails)
+            strip = task if task < strips else -1
+            _relax_tile(matrix, tails, first, depth, strip, task - strips, panel, panel_tails)
             task = next_task(taken[turn, 0], strips + spans, thread)
         wait_for_all(barrier, threads)
         # the next block lies in one tile, for sides of tiles are multiples of its own
@@ -134,7 +122,8 @@ def _floyd_warshall_kernel(
         tile_of_next = after // SPAN * strips + after // TILE
         task = next_task(taken[turn, 1], strips * spans, thread)
         while task < strips * spans:
-            _relax_tile(matrix, tails, first, depth, task, panel, panel_tails)
+            strip, span = task % strips, task // strips
+            _relax_tile(matrix, tails, first, depth, strip, span, panel, panel_tails)
             if task == tile_of_next and turn + 1 < last_round - first_round:
                 _close_block(matrix, tails, after, min(BLOCK, n - after))
             task = next_task(taken[turn, 1], strips * spans, thread)

@@ -19,6 +19,7 @@ from sssp.cpu.search import bellman_ford
 from sssp.cpu.search_driver import ranges_of
 from sssp.cpu.team import team_size
 from sssp.cpu.tree import Tree
+from sssp.engine.cycles import has_cycle
 from sssp.engine.matrix_request import MatrixRequest, NegativeDiagonalError, overflowed, threshold
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrow
@@ -84,27 +85,6 @@ def _tight_tails_kernel(distances, weights, first, tails, row, end):
                 best = np.int32(tail + 2) if number(s2 + w2[j]) == distance else best
                 best = np.int32(tail + 1) if number(s1 + w1[j]) == distance else best
                 found[j] = tail if number(s0 + w0[j]) == distance else best
-
-
-@njit
-def _is_tree_kernel(tails, source, distances, missing, marks):
-    """Return whether the tails of a row lead from every reached vertex back to the source."""
-    marks[:] = 0
-    marks[source] = 2
-    for vertex in range(tails.size):
-        if distances[vertex] == missing:
-            continue
-        place = vertex
-        while place >= 0 and marks[place] == 0:
-            marks[place] = 1
-            place = tails[place]
-        if place < 0 or marks[place] == 1:
-            return False
-        place = vertex
-        while marks[place] == 1:
-            marks[place] = 2
-            place = tails[place]
-    return True
 
 
 class Matrix:
@@ -289,9 +269,10 @@ def _mend(
 
     They get the tree of a search from their source.
     """
-    missing, marks = unreached(distances.dtype), np.empty(request.n, np.int8)
-    rows = zip(tails, range(request.n), distances, strict=True)
-    sources = np.flatnonzero([not _is_tree_kernel(*row, missing, marks) for row in rows])
+    vertices, marks = np.arange(request.n, dtype=INDEX), np.empty(request.n, INDEX)
+    has_cycles = [has_cycle(row, vertices, marks) for row in tails]
+    roots = np.count_nonzero((tails < 0) & (distances != unreached(distances.dtype)), axis=1)
+    sources = np.flatnonzero(np.logical_or(has_cycles, roots > 1))
     if not sources.size:
         return
     broken = Request(sources, dtype=distances.dtype, predecessors=True, threads=request.threads)
