@@ -55,52 +55,32 @@ def both_ways_kernel(indptr, indices, firsts, heads, arcs):
 
 
 @njit
-def rows_kernel(indptr, indices, weights, sources, bound, distances, predecessors, null):
-    """Search from each source separately, over weights of 0 or more.
+def rows_kernel(indptr, indices, weights, sources, bound, distances, predecessors, origin):
+    """Search from each source separately, over weights of 0 or more; or from all together.
 
-    ``distances`` float64, shape (k, n), and ``predecessors`` int32, shape (k, n), or (0, n) where
-    they are not wanted, are written here.
+    That is one row, if ``origin`` is not None but int32, shape (n,), and gets the nearest source,
+    if predecessors are wanted; sources are ascending then. ``distances`` float64, shape (k, n), and
+    ``predecessors`` int32, shape (k, n), or (0, n) where they are not wanted, are written here.
     """
     arcs, n = (indptr, indices, weights), distances.shape[1]
     reached, counters = np.empty(n, np.int32), np.zeros(COUNTERS, np.int64)
     distances[:] = np.inf
-    predecessors[:] = null
-    for row in range(sources.size):
-        source, lengths = sources[row : row + 1], distances[row]
-        _, count = dijkstra_kernel(*arcs, source, source[:0], bound, lengths, reached, counters)
+    predecessors[:] = -1
+    for row in range(distances.shape[0]):
+        starts = sources[row : row + 1] if origin is None else sources
+        lengths = distances[row]
+        _, count = dijkstra_kernel(*arcs, starts, starts[:0], bound, lengths, reached, counters)
         if predecessors.shape[0] > 0:
-            tails = predecessors[row]
-            fewest_arcs_kernel(*arcs, source, lengths, reached[:count], bound, 0.0, None, tails)
-            tails[source[0]] = null
+            if origin is not None:
+                origin[:] = -1
+                origins_kernel(*arcs, starts, lengths, bound, 0.0, origin, np.empty(n, np.int32))
+            fewest_arcs_kernel(
+                *arcs, starts, lengths, reached[:count], bound, 0.0, origin, predecessors[row]
+            )
 
 
 @njit
-def nearest_kernel(
-    indptr, indices, weights, sources, bound, distances, predecessors, origin, null
-):  # fmt: skip
-    """Search from all sources together, given in ascending order; arguments as of `rows_kernel`.
-
-    ``origin`` int32, shape (n,), gets the nearest source, if predecessors are wanted.
-    """
-    arcs, n = (indptr, indices, weights), distances.shape[1]
-    reached, counters = np.empty(n, np.int32), np.zeros(COUNTERS, np.int64)
-    distances[:] = np.inf
-    predecessors[:] = null
-    origin[:] = -1
-    if sources.size == 0:
-        return
-    lengths = distances[0]
-    _, count = dijkstra_kernel(*arcs, sources, sources[:0], bound, lengths, reached, counters)
-    if predecessors.shape[0] > 0:
-        tails, queue = predecessors[0], np.empty(n, np.int32)
-        origins_kernel(*arcs, sources, lengths, bound, 0.0, origin, queue)
-        fewest_arcs_kernel(*arcs, sources, lengths, reached[:count], bound, 0.0, origin, tails)
-
-
-@njit
-def rounds_kernel(
-    indptr, indices, weights, sources, everywhere, bound, distances, predecessors, null
-):
+def rounds_kernel(indptr, indices, weights, sources, everywhere, bound, distances, predecessors):
     """Search as `rows_kernel`, over weights of any sign; return False if that cannot be exact.
 
     It is not if a cycle may be negative, or a sum is out of bounds. ``everywhere`` int64: where a
@@ -110,7 +90,7 @@ def rounds_kernel(
     reached, counters = np.empty(n, np.int32), np.zeros(COUNTERS, np.int64)
     scratch = np.empty((5, n), np.int32)
     distances[:] = np.inf
-    predecessors[:] = null
+    predecessors[:] = -1
     before = np.full(n, np.inf)
     for row in range(-1, sources.size):
         source, lengths = everywhere, before
@@ -124,31 +104,10 @@ def rounds_kernel(
         if status != DONE:
             return False
         if row >= 0 and predecessors.shape[0] > 0:
-            tails = predecessors[row]
             row_of = lengths, reached[:count], bound
-            if fewest_arcs_kernel(*arcs, source, *row_of, 0.0, None, tails) != count:
+            if fewest_arcs_kernel(*arcs, source, *row_of, 0.0, None, predecessors[row]) != count:
                 return False
-            tails[source[0]] = null
     return True
-
-
-@njit
-def floats_kernel(values, missing, unit, floats):
-    """Copy integers, divided by `unit` and rounded down, to floats; the sentinel becomes inf."""
-    for i in range(values.size):
-        value = values[i]
-        if value == missing:
-            floats[i] = np.inf
-        else:
-            floats[i] = value if unit == 1 else value // unit
-
-
-@njit
-def null_kernel(vertices, null):
-    """Replace negative numbers, which mean no vertex, by `null`."""
-    for i in range(vertices.size):
-        if vertices[i] < 0:
-            vertices[i] = null
 
 
 @njit
@@ -175,16 +134,3 @@ def look_kernel(matrix):
         whole &= np.floor(weight) == weight
         least, greatest = min(least, weight), max(greatest, weight)
     return least, greatest, proper, whole
-
-
-@njit
-def counts_kernel(weights, unit, counts, absent):
-    """Scale weights by `unit`, plus 1 to count the arc unless `unit` is 1; `absent` for inf."""
-    number = counts.dtype.type
-    step = 0 if unit == 1 else 1
-    for i in range(weights.size):
-        weight = weights[i]
-        if weight == np.inf:
-            counts[i] = absent
-        else:
-            counts[i] = number(np.int64(weight) * unit + step)

@@ -9,14 +9,13 @@ stands; and a negative cycle, of n arcs at most, counts less than 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sssp.calls.choose_device import matrix_work, place
-from sssp.cpu.csgraph_kernels import LARGEST, counts_kernel, dense_kernel, look_kernel
+from sssp.cpu.csgraph_kernels import LARGEST, dense_kernel, look_kernel
 from sssp.csgraph.scipy_rows import SearchResult, as_floats, is_exact, validate, with_null
 from sssp.engine.matrix_request import MatrixRequest, NegativeDiagonalError
 from sssp.engine.plan import Plan
@@ -31,44 +30,31 @@ from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, WeightRange, infin
 from sssp.methods import BellmanFord, FloydWarshall
 
 
-@dataclass
 class _CountRequest(MatrixRequest):
-    """A request on a matrix of floats that are all integers; counts arcs to prefer fewer.
-
-    Attributes
-    ----------
-    unit : int
-        1, or n + 1, for counts that hold the number of arcs.
-    """
-
-    unit: int = 1
+    """A request on a matrix of floats that are all integers; counts arcs to prefer fewer."""
 
     @property
     def positive(self) -> bool:
-        """Whether all weights are above 0: they are if they count arcs."""
-        return self.unit > 1 or super().positive
+        """Whether every tight arc increases the count: it does, as arcs count."""
+        return True
 
     def fill(self, out: NDArray[Any], rows: range) -> None:
         """Write rows of the initial matrix, in a working dtype."""
         assert isinstance(self.source, np.ndarray)
-        block = seal(self.source[rows.start : rows.stop])
-        counts_kernel(block.reshape(-1), self.unit, out.reshape(-1), infinity(out.dtype))
-        place = np.arange(len(rows))
+        block, place = self.source[rows.start : rows.stop], np.arange(len(rows))
+        out[...] = infinity(out.dtype)
+        np.copyto(out, block * (self.n + 1) + 1, casting="unsafe", where=block < np.inf)
         out[place, rows.start + place] = 0
 
 
 class _CountGraph(MatrixGraph):
     """The graph of such a matrix, for trees on a GPU."""
 
-    __slots__ = ("unit",)
-
-    unit: int
+    __slots__ = ()
 
     def _build(self) -> Graph:
-        tails, heads = np.nonzero(self._matrix < np.inf)
-        counts = np.empty(tails.size, INT64)
-        counts_kernel(seal(self._matrix[tails, heads]), self.unit, counts, infinity(INT64))
-        return Graph.from_arcs(tails, heads, counts, n=self.n)
+        graph = super()._build()
+        return graph.with_weights(graph.weights.astype(INT64) * (self.n + 1) + 1)
 
 
 def validate_dense(csgraph: Any, directed: bool, unweighted: bool, overwrite: bool) -> NDArray[Any]:
@@ -128,24 +114,22 @@ def close_matrix(matrix: NDArray[Any], predecessors: bool, device: str) -> Searc
         return None
     n = len(matrix)
     unit = n + 1 if predecessors else 1
-    graph: MatrixGraph
-    request: MatrixRequest
-    if whole and is_exact(n, int(least) * unit, (int(greatest) + 1) * unit):
+    integral = whole and is_exact(n, int(least) * unit, (int(greatest) + 1) * unit)
+    if integral:
         counts = int(least) * unit + predecessors, int(greatest) * unit + predecessors
         narrow = counts[0] >= -LARGEST and counts[1] <= LARGEST
         weights = WeightRange(INT32 if narrow else INT64, *counts)
-        graph = _CountGraph.of(matrix, zero_is_arc=True)
-        object.__setattr__(graph, "unit", unit)
-        request = _CountRequest(n, matrix, zero_is_arc=True, weights=weights, unit=unit)
     else:
         unit, weights = 1, WeightRange(FLOAT64, least, greatest)
-        graph = MatrixGraph.of(matrix, zero_is_arc=True)
-        request = MatrixRequest(n, matrix, zero_is_arc=True, weights=weights)
+    graph_type: type[MatrixGraph] = _CountGraph if unit > 1 else MatrixGraph
+    request_type = _CountRequest if unit > 1 else MatrixRequest
+    graph = graph_type.of(matrix, zero_is_arc=True)
+    request = request_type(n, matrix, zero_is_arc=True, weights=weights)
     graph._cached("weight range", lambda: weights)
     request.predecessors, request.threads = predecessors, check_threads(None)
     method, work = FloydWarshall(), None
     # (floats stay here: another device adds in another order)
-    if isinstance(request, _CountRequest):
+    if integral:
         host_bytes = matrix.nbytes + INDEX.itemsize * n * n * predecessors
         work = matrix_work(method, n, request.threads, host_bytes=host_bytes)
     place(request, device, method, work)

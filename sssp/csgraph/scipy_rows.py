@@ -206,15 +206,13 @@ class SearchResult(NamedTuple):
 
 def as_floats(values: NDArray[Any], out: NDArray[np.float64], unit: int = 1) -> None:
     """Write distances as floats; integers are divided by `unit` and rounded down."""
-    if values.dtype.kind == "f":
-        out[...] = values
-        return
-    kernels.floats_kernel(values.reshape(-1), unreached(values.dtype), unit, out.reshape(-1))
+    out[...] = values if unit == 1 else values // unit
+    out[values == unreached(values.dtype)] = np.inf
 
 
 def with_null(vertices: NDArray[np.int32]) -> NDArray[np.int32]:
     """Replace -1, which stands for no vertex, by SciPy's number for it."""
-    kernels.null_kernel(vertices.reshape(-1), NO_VERTEX)
+    vertices[vertices < 0] = NO_VERTEX
     return vertices
 
 
@@ -262,13 +260,13 @@ def search_rows(
         tails = np.empty(shape if predecessors else (0, arcs.n), INDEX)
         done = True
         if arcs.least >= 0:
-            kernels.rows_kernel(*parts, sources, min(limit, LONGEST), lengths, tails, NO_VERTEX)
+            kernels.rows_kernel(*parts, sources, min(limit, LONGEST), lengths, tails, None)
         else:
             everywhere = np.arange(arcs.n if isinstance(negative, Johnson) else 0)
             asked = *parts, sources, everywhere, LONGEST
-            done = kernels.rounds_kernel(*asked, lengths, tails, NO_VERTEX)
+            done = kernels.rounds_kernel(*asked, lengths, tails)
         if done:  # (else a cycle may be negative)
-            return SearchResult(lengths, tails if predecessors else None)
+            return SearchResult(lengths, with_null(tails) if predecessors else None)
     method = DeltaStepping() if arcs.least >= 0 else negative
     graph = graph_of(arcs)
     plan = _make_plan(graph, sources, method, limit, predecessors, device)
@@ -325,7 +323,7 @@ def search_nearest(
         tails = np.empty((int(predecessors), arcs.n), INDEX)
         origin = np.empty(arcs.n if predecessors else 0, INDEX)
         asked = np.sort(sources), min(limit, LONGEST)
-        kernels.nearest_kernel(*_as_kernels_take(arcs), *asked, distances, tails, origin, NO_VERTEX)
+        kernels.rows_kernel(*_as_kernels_take(arcs), *asked, distances, tails, origin)
     else:
         graph = graph_of(arcs)
         method = DeltaStepping()
