@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.solved_rows import MANY, HostRows
-from sssp.cpu.tree import Tree, branches_kernel, cut_branches, find_walks, reset, untied_distance
+from sssp.cpu.tree import Tree, cut_branches, find_branches, find_walks, reset, untied_distance
 from sssp.engine import thresholds
 from sssp.engine.cycles import error_of
 from sssp.engine.memory import check_memory
@@ -44,7 +44,7 @@ from sssp.engine.overflow import OverflowTest
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Request
 from sssp.engine.workers import POLL_SECONDS, lend_pool
-from sssp.graph.arc_orders import arcs_by_head, arcs_without_arrivals, unsigned_arcs
+from sssp.graph.arc_orders import arcs_without_arrivals, unsigned_arcs
 from sssp.graph.graph import Graph
 from sssp.graph.turns import Expansion
 from sssp.kernels.dtypes import INDEX, Number, unreached
@@ -373,7 +373,7 @@ class SingleRows(Rows):
             found.drop_unreached(self.is_target)
         if request.wants_tree and self.goes_back:
             scratch.predecessors[0][sources[: reached.size]] = -2
-            found.branches = [cut_branches(reached, scratch.predecessors[0])]
+            found.branches = cut_branches(reached, scratch.predecessors[0])
         elif request.wants_tree:
             self._find_tree(found, sources, scratch)
         elif request.predecessors:
@@ -404,7 +404,8 @@ class SingleRows(Rows):
         if targets is not None and final == self.bound and reached.size and not takes_branches:
             final = distances[reached].max()
         if targets is not None and (takes_branches or final <= self._untied):
-            found.branches = [tree.branches(targets, scratch.predecessors[0])]
+            lanes = found.distances.T, 1, scratch.predecessors[0]
+            found.branches = find_branches(self.graph, targets, *lanes)
         else:
             place = self.form.tree_place(found.rows)
             found.predecessors = scratch.predecessors if place is None else place
@@ -510,13 +511,8 @@ class _PathRows(_SearchedRows):
             for row in rows:
                 super().solve(range(row, row + 1), scratch)
             return
-        targets, counts = self.request.targets, np.empty(len(rows), np.int64)
-        vertices, tails = np.empty((2, distances.size), INDEX)
-        by_head = tuple(arcs_by_head(self.graph, self.dtype))
-        blocked = targets, distances.T, self.unseen, scratch.predecessors[0]
-        size = branches_kernel(by_head, *blocked, counts, vertices, tails)
-        found = HostRows(rows, targets, distances, [])
-        kept = vertices[:size].copy(), tails[:size].copy()
-        parts = (np.split(some, np.cumsum(counts)[:-1]) for some in kept)
-        found.branches = list(zip(*parts, strict=True))
+        found = HostRows(rows, self.request.targets, distances, [])
+        assert found.targets is not None
+        lanes = distances.T, len(rows), scratch.predecessors[0]
+        found.branches = find_branches(self.graph, found.targets, *lanes)
         self.form.take(found)

@@ -88,9 +88,9 @@ class HostRows:
         Of each row the vertices with a distance, in any order.
     predecessors : ndarray, shape (rows, n), int32, or None
         `paths` marks what it has seen in there.
-    branches : list of tuple of two ndarrays, int32, or None
-        Of each row the vertices on the paths to the targets, ascending, and their predecessors,
-        if they were found alone.
+    branches : Entries or None
+        The vertices on the paths to the targets, ascending, and their predecessors, if they were
+        found alone.
     origin : ndarray, shape (n,), int32, or None
     walks : Walks or None
         Of trips: the paths to the targets.
@@ -103,7 +103,7 @@ class HostRows:
     distances: NDArray[Any]
     reached_vertices: list[NDArray[np.int32]]
     predecessors: NDArray[np.int32] | None = None
-    branches: list[tuple[NDArray[np.int32], NDArray[np.int32]]] | None = None
+    branches: Entries | None = None
     origin: NDArray[np.int32] | None = None
     walks: Walks | None = None
     places: NDArray[np.int64] | None = None
@@ -152,19 +152,18 @@ class HostRows:
 
     def paths(self) -> Entries:
         """Return the vertices on the paths to the targets with their predecessors."""
-        branches = self.branches
-        if branches is None:
-            assert self.predecessors is not None
-            assert self.targets is not None
-            branches, unseen = [], unreached(self.distances.dtype)
-            for i, predecessors in enumerate(self.predecessors):
-                ends = self.targets[self.distances[i, self.targets] != unseen]
-                found = np.empty(self.reached_vertices[i].size, INDEX)
-                found = np.sort(found[: _paths_kernel(ends, predecessors, found)])
-                branches.append((found, -3 - predecessors[found]))
-        counts = np.array([vertices.size for vertices, _ in branches], np.int64)
-        vertices, tails = map(list, zip(*branches, strict=True))
-        return Entries(counts, _join(vertices), None, _join(tails))
+        if self.branches is not None:
+            return self.branches
+        assert self.predecessors is not None
+        assert self.targets is not None
+        rows, tails, unseen = [], [], unreached(self.distances.dtype)
+        for i, predecessors in enumerate(self.predecessors):
+            ends = self.targets[self.distances[i, self.targets] != unseen]
+            found = np.empty(self.reached_vertices[i].size, INDEX)
+            rows.append(np.sort(found[: _paths_kernel(ends, predecessors, found)]))
+            tails.append(-3 - predecessors[rows[i]])
+        counts = np.array([row.size for row in rows], np.int64)
+        return Entries(counts, _join(rows), None, _join(tails))
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
         """Reduce each row by a step of a reduction, as `FinishedRows` says."""

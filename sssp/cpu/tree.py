@@ -31,10 +31,11 @@ from numpy.typing import NDArray
 
 from sssp.engine.check_arguments import distinct
 from sssp.engine.cycles import rounding
+from sssp.engine.outputs import Entries
 from sssp.engine.request import Walks
 from sssp.graph.arc_orders import arcs_by_head
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import INDEX, Number, unreached
+from sssp.kernels.dtypes import INDEX, OFFSET, Number, unreached
 from sssp.kernels.jit import njit
 
 ONE = np.uint64(1)
@@ -240,16 +241,42 @@ def branches_kernel(by_head, targets, block, unseen, predecessors, counts, verti
     return size
 
 
-def cut_branches(
-    vertices: NDArray[np.int32], predecessors: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def find_branches(
+    graph: Graph,
+    targets: NDArray[Any],
+    block: NDArray[Any],
+    rows: int,
+    predecessors: NDArray[np.int32],
+) -> Entries:
+    """Return the vertices on the paths to the targets, of some rows, with their predecessors.
+
+    Takes O(s log s) time for s vertices on the paths, and time in the arcs that end at them.
+
+    Parameters
+    ----------
+    graph : Graph
+    targets : ndarray, shape (t,), int64
+    block : ndarray, shape (n, rows or more)
+        Distances from one source a row, within `untied_distance`.
+    rows : int
+    predecessors : ndarray, shape (n,), int32
+        Scratch: -1 everywhere, and again on return.
+    """
+    counts, found = np.empty(rows, OFFSET), np.empty((2, graph.n * rows), INDEX)
+    lanes = targets, block, unreached(block.dtype), predecessors
+    size = branches_kernel(tuple(arcs_by_head(graph, block.dtype)), *lanes, counts, *found)
+    vertices, tails = found[:, :size].copy()
+    return Entries(counts, vertices, None, tails)
+
+
+def cut_branches(vertices: NDArray[np.int32], predecessors: NDArray[np.int32]) -> Entries:
     """Return the vertices that have predecessors, ascending, and these; reset the array to -1.
 
     The predecessor of the source is -2 on entry, and -1 in what is returned.
     """
     vertices, tails = vertices.copy(), np.empty_like(vertices)
     _cut_kernel(predecessors, vertices, tails)
-    return vertices, tails
+    return Entries(np.array([vertices.size]), vertices, None, tails)
 
 
 @dataclass
@@ -299,27 +326,6 @@ class Tree:
 
         self._search_tight_arcs(search)
         return origin
-
-    def branches(
-        self, targets: NDArray[np.int64], predecessors: NDArray[np.int32]
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return the vertices on the paths to given targets, ascending, and their predecessors.
-
-        Parameters
-        ----------
-        targets : ndarray, shape (t,), int64
-        predecessors : ndarray, shape (n,), int32
-            Scratch: -1 everywhere, and again on return.
-
-        Notes
-        -----
-        For a row of one source within `untied_distance`. Takes O(s log s) time for s vertices on
-        the paths, and time in the arcs that end at them.
-        """
-        vertices, dtype = np.empty(self.reached.size, INDEX), self.distances.dtype
-        row = targets, self.distances, unreached(dtype), predecessors, vertices
-        count = _branches_kernel(*arcs_by_head(self.graph, dtype), *row)
-        return cut_branches(vertices[:count], predecessors)
 
     def predecessors(
         self,

@@ -3,7 +3,7 @@
 - Single distances (trips, small tables): two climbs that meet (`sssp.cpu.sweep.sweep_trips`).
 - Paths to a few targets: from their ends, sweeping only what they touch (`trips_kernel`,
   `paths_kernel`).
-- Paths to many targets: in lanes, and walked back row by row (`sssp.cpu.tree.branches_kernel`).
+- Paths to many targets: in lanes, and walked back row by row (`sssp.cpu.tree.find_branches`).
 - One or two rows, rows with a tree, and rows that a limit keeps short: one sweep each. Trees are
   found from the distances as those of searches (`sssp.cpu.search_driver`), so they are the same.
 - All other rows: in lanes, many sources a sweep. A dense answer over all vertices is made in place,
@@ -31,7 +31,7 @@ from sssp.cpu.sweep import sweeps
 from sssp.cpu.sweep.selection import Selection, ancestors_of, select_arcs
 from sssp.cpu.sweep.sweep_trips import solve_trips
 from sssp.cpu.sweep.sweeps import LANES, lanes_memory
-from sssp.cpu.tree import branches_kernel, reset, untied_distance
+from sssp.cpu.tree import find_branches, reset, untied_distance
 from sssp.engine import thresholds
 from sssp.engine.float_sums import ordered_sums_of_lanes
 from sssp.engine.memory import check_memory
@@ -391,26 +391,18 @@ class _LanePaths(_LaneRows):
         self.worker_bytes = prepared.n * (dtype.itemsize + 1 + LANES * dtype.itemsize)
         # (and the vertices on paths to targets)
         self.worker_bytes += (1 + 2 * LANES) * prepared.n * INDEX.itemsize
-        self.by_head = arcs_by_head(prepared.graph.without_closed_arcs(), dtype)
+        self.open_graph = prepared.graph.without_closed_arcs()
 
     def _select(self, prepared: PreparedMap) -> tuple[Selection, NDArray[np.int64]]:
         assert self.request.targets is not None
         return self._select_all(prepared), self.request.targets
 
-    def lease(self) -> tuple[NDArray[Any], ...]:
-        """Return scratch for a worker, and room for predecessors and paths."""
-        vertices, tails = np.empty((2, self.together * self.graph.n), INDEX)
-        return *super().lease(), np.full(self.graph.n, -1, INDEX), vertices, tails
-
     def solve(self, rows: range, scratch: tuple[NDArray[Any], ...]) -> None:
         """Sweep for some rows, and walk back from their targets."""
-        *swept, predecessors, vertices, tails = scratch
-        self.sweep(rows, *swept)
-        counts, block = np.empty(len(rows), INT64), swept[-1]
-        blocked = self.columns, block, self.unseen, predecessors
-        size = branches_kernel(tuple(self.by_head), *blocked, counts, vertices, tails)
-        branches = Entries(counts, vertices[:size].copy(), None, tails[:size].copy())
-        self.form.take(SweptLanes(rows, block, 0, self.bound, self.columns, branches))
+        self.sweep(rows, *scratch)
+        lanes = scratch[-1], len(rows), np.full(self.graph.n, -1, INDEX)
+        branches = find_branches(self.open_graph, self.columns, *lanes)
+        self.form.take(SweptLanes(rows, scratch[-1], 0, self.bound, self.columns, branches))
 
 
 # ---- results that stand in lanes
