@@ -150,7 +150,7 @@ def test_a_child_may_change_weights_while_a_thread_of_its_parent_does() -> None:
     arcs, weights = np.arange(3), np.array([1, 2, 3])
     changed = hierarchy.with_changes(arcs, weights)
     expected = sssp.shortest_paths(changed, 5).distances
-    whole: Any = hierarchy._layered(np.dtype(np.int32)).base.whole
+    whole: Any = hierarchy._layered(np.dtype(np.int32)).whole
     held, may_end = threading.Event(), threading.Event()
 
     def hold() -> None:

@@ -20,17 +20,6 @@ NOTHING = 1e-8
 
 
 @njit
-def integers_kernel(weights, integers):
-    """Copy floats to int32; return whether all are equal to the originals."""
-    same = True
-    for i in range(weights.size):
-        weight = weights[i]
-        same &= (abs(weight) <= LARGEST) & (np.floor(weight) == weight)
-        integers[i] = np.int32(weight)
-    return same
-
-
-@njit
 def both_ways_kernel(indptr, indices, firsts, heads, arcs):
     """Add a reverse arc for every arc.
 

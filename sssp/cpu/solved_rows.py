@@ -21,17 +21,6 @@ MANY = 16
 
 
 @njit
-def reached_kernel(distances, unseen, vertices):
-    """Write the reached vertices of a row in ascending order; `vertices` has their number."""
-    place = 0
-    for vertex in range(distances.size):
-        if place == vertices.size:
-            break
-        vertices[place] = vertex
-        place += distances[vertex] != unseen
-
-
-@njit
 def _paths_kernel(targets, predecessors, vertices):
     """Write each vertex on a path to a target once; return their number.
 
@@ -136,13 +125,12 @@ class HostRows:
 
     def list_reached(self, *, tails: bool) -> Entries:
         """Return the reached vertices with their distances, and predecessors if requested."""
-        rows = []
+        rows, unseen = [], unreached(self.distances.dtype)
         for i, vertices in enumerate(self.reached_vertices):
             if self._are_few(i):
                 rows.append(np.sort(vertices))
             else:
-                rows.append(np.empty_like(vertices))
-                reached_kernel(self.distances[i], unreached(self.distances.dtype), rows[i])
+                rows.append(np.flatnonzero(self.distances[i] != unseen).astype(INDEX))
         counts = np.array([row.size for row in rows], np.int64)
         distances = _join([self.distances[i, row] for i, row in enumerate(rows)])
         if self.predecessors is None or not tails:

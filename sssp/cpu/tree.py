@@ -412,10 +412,7 @@ def _walks_kernel(
                         known[vertex] = starts[arc]
                         break
             vertex = np.int64(known[vertex])
-        first, last = firsts[i], size - 1
-        while first < last:
-            vertices[first], vertices[last] = vertices[last], vertices[first]
-            first, last = first + 1, last - 1
+        vertices[firsts[i] : size] = vertices[firsts[i] : size][::-1].copy()
         firsts[i + 1] = size
     return vertices[:size].copy()
 

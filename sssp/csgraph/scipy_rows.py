@@ -151,10 +151,6 @@ def graph_of(arcs: ScipyArcs) -> Graph:
     them alone.
     """
     weights = arcs.weights
-    if weights.dtype.kind == "f":
-        narrow = np.empty(weights.size, INT32)
-        if kernels.integers_kernel(seal(weights), narrow):
-            weights = narrow
     least = weights.min().item() if weights.size else 0
     greatest = weights.max().item() if weights.size else 0
     integral = weights.dtype.kind == "i" or (

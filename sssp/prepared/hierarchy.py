@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sssp.cpu.search.bellman_ford import negative_cycle_from
 from sssp.cpu.sweep.customization import NO_METRIC, Metric, customize
-from sssp.cpu.sweep.partial_customization import LayeredMetric, change_arcs
+from sssp.cpu.sweep.partial_customization import change_arcs
 from sssp.cpu.sweep.trip_labels import TripLabels, make_labels
 from sssp.engine import thresholds
 from sssp.engine.check_arguments import as_count, as_memory_limit
@@ -170,15 +170,15 @@ class Hierarchy:
         """Return the result of ``build()``, computed once under this name, then kept."""
         return self._derived.get_or_build(key, build)
 
-    def _layered(self, dtype: np.dtype[Any], threads: int | None = None) -> LayeredMetric:
+    def _layered(self, dtype: np.dtype[Any], threads: int | None = None) -> Metric:
         """Return the customized weights in one dtype, computed on first use and kept."""
         if self.graph.turns is not None:
             return self._searched._layered(dtype, threads)
 
-        def build() -> LayeredMetric:
+        def build() -> Metric:
             if self._opposite is not None:
                 return self._opposite._layered(dtype, threads).reversed()
-            return LayeredMetric.unchanged(self._customize(dtype, threads))
+            return self._customize(dtype, threads)
 
         return self._cached(_key(dtype), build)
 
@@ -347,8 +347,8 @@ class Hierarchy:
         # (without the weights that `change_arcs` needs, half of the memory)
         derived = version._searched._derived
         for key, held in derived.items():
-            if isinstance(held, LayeredMetric):
-                derived[key] = held._replace(base=held.base._replace(whole=None))
+            if isinstance(held, Metric):
+                derived[key] = held._replace(whole=None)
         return version
 
     def _version(self, change: Any, threads: int) -> Hierarchy:

@@ -130,7 +130,8 @@ def test_what_has_not_changed_is_shared(roads: sssp.Hierarchy) -> None:
     version = roads.without_arcs(arcs[:5]).without_arcs(arcs[5:])
     dtype = roads.graph.weights.dtype
     held = version._layered(dtype)
-    assert held.base is roads._layered(dtype).base
+    assert held.whole is roads._layered(dtype).whole
+    assert held.base_up is roads._layered(dtype).base_up
     assert 0 < held.layer.ranks.size < roads.n / 4
     again = version.with_changes(arcs, roads.graph.weights[arcs])
     assert again._layered(dtype).layer.ranks.size == 0, "as it was"

@@ -41,14 +41,6 @@ def _label(place, vertex):
 
 
 @njit
-def _is_among(index, vertex, count, place):
-    found = False
-    for i in range(count):
-        found |= index[vertex, i] == place
-    return found
-
-
-@njit
 def _take(distances, index, vertex, distance, place):
     """Insert a label among the k best of a vertex; return False if it is not among them."""
     k = index.shape[1]
@@ -136,7 +128,7 @@ def _leads_on_kernel(indptr, indices, weights, distances, index, limit):
                 head = indices[arc]
                 if (
                     index[head, k - 1] < 0
-                    and not _is_among(index, head, k, index[tail, i])
+                    and not (index[head] == index[tail, i]).any()
                     and wide(distances[tail, i]) + wide(weights[arc]) <= limit
                 ):
                     return True

@@ -37,8 +37,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.cpu.sweep.sweeps import place_from
 from sssp.engine.workers import Pool, ordered_map
-from sssp.kernels.dtypes import INDEX, Number, infinity, safe_length
+from sssp.kernels.dtypes import FLOAT64, INDEX, Number, infinity, safe_length
 from sssp.kernels.jit import njit, njit_vectorized
 from sssp.kernels.locks import make_lock
 from sssp.order.structure import NO_SLOT, Structure
@@ -147,13 +148,39 @@ class Whole:
         return np.empty(ranks, np.uint32), np.empty(ranks, np.int64), held, np.zeros(3, np.int64)
 
 
-class Metric(NamedTuple):
-    """The customized weights of a hierarchy in one dtype.
+class Layer(NamedTuple):
+    """The changed chordal arcs of a version, on top of the base that it was derived from.
 
     Attributes
     ----------
+    ranks : ndarray, shape (p,), uint32
+        Ranks with other arcs or weights, ascending.
+    weights : ndarray, shape (2, t)
+        Basic and perfect weights of all chordal arcs above these ranks, up and down alternating.
     up, down : PackedArcs
-        Arcs that lead up from a rank, and those that lead down to it.
+        Those that sweeps need, by place in `ranks`.
+    """
+
+    ranks: NDArray[np.uint32]
+    weights: NDArray[Any]
+    up: PackedArcs
+    down: PackedArcs
+
+    @classmethod
+    def empty(cls, dtype: Number) -> Layer:
+        """Return a layer without changes."""
+        nothing = PackedArcs(np.zeros(1, np.uint32), np.empty(0, np.uint32), np.empty(0, dtype))
+        return cls(np.empty(0, np.uint32), np.empty((2, 0), dtype), nothing, nothing)
+
+
+class Metric(NamedTuple):
+    """The customized weights of a hierarchy in one dtype: a base, and a layer of changes.
+
+    Attributes
+    ----------
+    base_up, base_down : PackedArcs
+        Arcs of the base that lead up from a rank, and those that lead down to it.
+    layer : Layer
     fits : bool
         Whether no sum, here or in a sweep, can leave the dtype: no way that climbs and then
         descends is that long.
@@ -166,22 +193,42 @@ class Metric(NamedTuple):
         What versions with some other weights are made from; None where weights are negative.
     """
 
-    up: PackedArcs
-    down: PackedArcs
+    base_up: PackedArcs
+    base_down: PackedArcs
+    layer: Layer
     fits: bool
     joined: bool
     potentials: NDArray[Any] | None = None
     whole: Whole | None = None
 
+    @property
+    def up(self) -> tuple[NDArray[Any], ...]:
+        """Upward arcs for kernels: those of the base, the changed ranks, and the arcs of these."""
+        return (*self.base_up, self.layer.ranks, *self.layer.up)
+
+    @property
+    def down(self) -> tuple[NDArray[Any], ...]:
+        """Downward arcs, in the same form as `up`."""
+        return (*self.base_down, self.layer.ranks, *self.layer.down)
+
     def reversed(self) -> Metric:
         """Return the weights of the reversed graph; no versions are derived from them."""
         back = None if self.potentials is None else -self.potentials
-        return self._replace(up=self.down, down=self.up, potentials=back, whole=None)
+        layer = self.layer._replace(up=self.layer.down, down=self.layer.up)
+        return Metric(self.base_down, self.base_up, layer, self.fits, self.joined, back)
+
+    def down_to_vertices(self, order: NDArray[np.int32]) -> tuple[NDArray[Any], ...]:
+        """Return the downward arcs, with vertices in place of ranks."""
+        (first, ends, weights), whole = self.base_down, self.whole
+        above = order[ends].view(np.uint32) if whole is None else whole.vertices_above
+        own = self.layer.down
+        own = own._replace(ends=order[own.ends].view(np.uint32))
+        return (first, above, weights, self.layer.ranks, *own)
 
 
-_NO_ARCS = PackedArcs(np.zeros(1, np.uint32), np.empty(0, np.uint32), np.empty(0))
+_NO_LAYER = Layer.empty(FLOAT64)
 #: where sums may leave the dtype from the start
-NO_METRIC = Metric(_NO_ARCS, _NO_ARCS, False, False)
+NO_METRIC = Metric(_NO_LAYER.up, _NO_LAYER.down, _NO_LAYER, fits=False, joined=False)
 
 
 class _CycleBelowZeroError(Exception):
@@ -199,18 +246,6 @@ def _first_weights_kernel(low, high, slots, arc_weights, weights, inf):
         # (a closed arc weighs more)
         if slot != NO_SLOT and arc_weights[arc] < inf:
             weights[slot] = arc_weights[arc]
-
-
-@njit
-def _from_arc(lower, first, end, arc):
-    """Return the first position in a sorted list of lower arcs whose arc is at least `arc`."""
-    while first < end:
-        middle = (first + end) >> ONE
-        if lower[middle] < arc:
-            first = middle + ONE
-        else:
-            end = middle
-    return first
 
 
 @njit
@@ -244,8 +279,9 @@ def _basic_kernel(
     for x in range(np.uint64(low), np.uint64(high)):
         for arc in range(first[x], first[x + ONE]):
             above[upper[arc]] = arc
-        end = lower_first[x + ONE]
-        for k in range(_from_arc(lower, lower_first[x], end, arc_low), end):
+        start, end = np.uint64(lower_first[x]), np.uint64(lower_first[x + ONE])
+        start += np.uint64(place_from(arc_low, lower[start:end]))
+        for k in range(start, end):
             below = np.uint64(lower[k])
             if below >= arc_high:
                 break
@@ -307,12 +343,13 @@ def _perfect_kernel(
     x = np.uint64(high)
     while x > np.uint64(low):
         x -= ONE
-        end = lower_first[x + ONE]
-        if lower_first[x] == end:
+        start, end = np.uint64(lower_first[x]), np.uint64(lower_first[x + ONE])
+        if start == end:
             continue
         for arc in range(first[x], first[x + ONE]):
             above[upper[arc]] = arc
-        for k in range(_from_arc(lower, lower_first[x], end, arc_low), end):
+        start += np.uint64(place_from(arc_low, lower[start:end]))
+        for k in range(start, end):
             below = np.uint64(lower[k])
             if below >= arc_high:
                 break
@@ -596,10 +633,11 @@ class Customization:
         firsts, order = (up.first, down.first), self.structure.order
         tops = np.array([np.count_nonzero(first[1:] == first[:-1]) for first in firsts])
         joined = bool((tops == 1).all())
+        metric = Metric(up, down, Layer.empty(self.dtype), fits, joined)
         if potentials is None:
             whole = Whole(self.basic, self.weights, up, down, order, tops, deepest, greatest)
-            return Metric(up, down, fits, joined, whole=whole)
-        return Metric(up, down, fits, joined, potentials[self.structure.rank])
+            return metric._replace(whole=whole)
+        return metric._replace(potentials=potentials[self.structure.rank])
 
     def _cut(self) -> list[tuple[int, int]]:
         """Divide the ranks into ranges with about equally many arcs."""

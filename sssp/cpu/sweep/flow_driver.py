@@ -293,9 +293,9 @@ class SweptFlows:
     def _weigh(self, version: PreparedMap) -> _Weighed | None:
         """Customize a version; return None if sums may exceed every dtype."""
         for dtype in version._weight_range.working_dtypes(None):
-            layered = version._layered(dtype, self.threads)
-            if layered.fits:
-                return _Weighed(self.structure, layered, dtype, self.is_table)
+            metric = version._layered(dtype, self.threads)
+            if metric.fits:
+                return _Weighed(self.structure, metric, dtype, self.is_table)
         return None
 
     def _run(self, work: Callable[[range], Any], weighed: _Weighed) -> Iterator[Any]:
@@ -329,8 +329,8 @@ def _spread(flow: NDArray[np.float64], slots: Any, loads: Any) -> None:
 class _Weighed:
     """The weights of a version, packed for the blocks of a demand."""
 
-    def __init__(self, structure: Structure, layered: Any, dtype: Number, is_table: bool) -> None:
-        self.structure, self.layered, self.dtype = structure, layered, dtype
+    def __init__(self, structure: Structure, metric: Any, dtype: Number, is_table: bool) -> None:
+        self.structure, self.metric, self.dtype = structure, metric, dtype
         self.inf, self.is_table = infinity(dtype), is_table
         self._packed: _Packed | None = None
 
@@ -339,7 +339,7 @@ class _Weighed:
         if self._packed is not None and self.is_table:
             return self._packed
         s, sides = self.structure, []
-        sought = (self.layered.up, block.ups), (self.layered.down, block.downs)
+        sought = (self.metric.up, block.ups), (self.metric.down, block.downs)
         for down, (arcs, ancestors) in enumerate(sought):
             own = select_arcs(arcs, ancestors).arcs
             slots, depths = np.empty(own[1].size, INT64), np.empty(own[1].size, INDEX)

@@ -28,14 +28,14 @@ returns None. How much depends on scattered arcs is counted above them before an
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.sweep import customization
-from sssp.cpu.sweep.customization import Metric, PackedArcs
-from sssp.cpu.sweep.sweeps import Arcs
+from sssp.cpu.sweep.customization import Layer, Metric
+from sssp.cpu.sweep.sweeps import place_from
 from sssp.engine import thresholds
 from sssp.graph.csr import arc_position, offsets, seal
 from sssp.graph.graph import Graph
@@ -47,83 +47,6 @@ from sssp.order.structure import NO_SLOT, Structure
 UNTOUCHED, TOUCHED, WAITS = 0, 1, 2
 #: entries of ``counts``: ranks written down, their weights, triangles looked at
 NOTES, HELD, LOOKED = 0, 1, 2
-
-
-class Layer(NamedTuple):
-    """The changed chordal arcs of a version, on top of the base that it was derived from.
-
-    Attributes
-    ----------
-    ranks : ndarray, shape (p,), uint32
-        Ranks with other arcs or weights, ascending.
-    weights : ndarray, shape (2, t)
-        Basic and perfect weights of all chordal arcs above these ranks, up and down alternating.
-    up, down : PackedArcs
-        Those that sweeps need, by place in `ranks`.
-    """
-
-    ranks: NDArray[np.uint32]
-    weights: NDArray[Any]
-    up: PackedArcs
-    down: PackedArcs
-
-
-class LayeredMetric(NamedTuple):
-    """The customized weights of a hierarchy in one dtype: a base, and a layer of changes.
-
-    Attributes
-    ----------
-    base : Metric
-    layer : Layer
-    joined : bool
-        As of `Metric`.
-    """
-
-    base: Metric
-    layer: Layer
-    joined: bool
-
-    @classmethod
-    def unchanged(cls, metric: Metric) -> LayeredMetric:
-        """Return a metric of a base with an empty layer."""
-        dtype = metric.up.weights.dtype
-        nothing = PackedArcs(np.zeros(1, np.uint32), np.empty(0, np.uint32), np.empty(0, dtype))
-        layer = Layer(np.empty(0, np.uint32), np.empty((2, 0), dtype), nothing, nothing)
-        return cls(metric, layer, metric.joined)
-
-    @property
-    def fits(self) -> bool:
-        """Whether no sum can leave the dtype."""
-        return self.base.fits
-
-    @property
-    def potentials(self) -> NDArray[Any] | None:
-        """Potentials of the vertices, if a weight is negative."""
-        return self.base.potentials
-
-    @property
-    def up(self) -> Arcs:
-        """Upward arcs for kernels: those of the base, the changed ranks, and the arcs of these."""
-        return (*self.base.up, self.layer.ranks, *self.layer.up)
-
-    @property
-    def down(self) -> Arcs:
-        """Downward arcs, in the same form as `up`."""
-        return (*self.base.down, self.layer.ranks, *self.layer.down)
-
-    def reversed(self) -> LayeredMetric:
-        """Return the weights of the reversed graph; no versions are derived from them."""
-        layer = self.layer
-        turned = layer._replace(up=layer.down, down=layer.up)
-        return LayeredMetric(self.base.reversed(), turned, self.joined)
-
-    def down_to_vertices(self, order: NDArray[np.int32]) -> Arcs:
-        """Return the downward arcs, with vertices in place of ranks."""
-        (first, ends, weights), whole = self.base.down, self.base.whole
-        above = order[ends].view(np.uint32) if whole is None else whole.vertices_above
-        own = self.layer.down
-        own = own._replace(ends=order[own.ends].view(np.uint32))
-        return (first, above, weights, self.layer.ranks, *own)
 
 
 # ---- a change
@@ -215,7 +138,7 @@ def _basic_pass(arcs, slots, structure, graph, inf, both, scratch, waiting, log,
 
     Return False if there is no room, or the work limit is exceeded.
     """
-    order, first, upper, _, _, _ = structure
+    first, upper = structure[1:3]
     _, states, places, marks = scratch
     _, begins, held, counts = log
     basic, before = both[0], held[0]
@@ -223,7 +146,7 @@ def _basic_pass(arcs, slots, structure, graph, inf, both, scratch, waiting, log,
         slot = slots[i]
         if slot == NO_SLOT:
             continue
-        v = _tail(np.int64(slot >> 1), first, order.size)
+        v = place_from(np.int64(slot >> 1) + 1, first) - 1
         if not _wait_for(v, v, structure, both, scratch, waiting, log):
             return False
         weight = graph[2][arcs[i]]
@@ -296,19 +219,6 @@ def _make_perfect(v, structure, both, counts):
 
 
 @njit
-def _tail(arc, first, above):
-    """Return the lower end of a chordal arc, by binary search."""
-    low, high = np.int64(0), np.int64(above)
-    while low + 1 < high:
-        middle = (low + high) >> 1
-        if first[middle] <= arc:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-@njit
 def _concerns(one, other, arc, place, before, perfect):
     """Return whether a changed arc was, or is, on a shortest path between ends of two others.
 
@@ -357,7 +267,7 @@ def _perfect_pass(structure, both, scratch, waiting, log, most, exact):
                     not exact
                     or _concerns(below, other, arc, note + 2 * (arc - start), before, perfect)
                 ):
-                    u = _tail(below, first, v)
+                    u = place_from(below + 1, first) - 1
                     if not _wait_for(u, last - u, structure, both, scratch, waiting, log):
                         return False
                     break
@@ -375,7 +285,7 @@ def _is_much_above(slots, first, parent, states, most):
     held = 0
     for is_clearing in range(2):
         for slot in slots:
-            rank = -1 if slot == NO_SLOT else _tail(np.int64(slot >> 1), first, parent.size)
+            rank = -1 if slot == NO_SLOT else place_from(np.int64(slot >> 1) + 1, first) - 1
             while rank >= 0 and (states[rank] == TOUCHED) == (is_clearing == 1):
                 states[rank] = UNTOUCHED if is_clearing else TOUCHED
                 held += 0 if is_clearing else 2 * (first[rank + 1] - first[rank])
@@ -485,17 +395,17 @@ def _rise_kernel(ranks, first, ends, weights, climbs):
 
 
 def change_arcs(
-    version: LayeredMetric,
+    version: Metric,
     structure: Structure,
     graph: Graph,
     arcs: NDArray[np.int64],
     slots: NDArray[np.uint32],
-) -> LayeredMetric | None:
+) -> Metric | None:
     """Customize a version partially, after a change of some arcs.
 
     Parameters
     ----------
-    version : LayeredMetric
+    version : Metric
         Without negative weights.
     structure : Structure
     graph : Graph
@@ -507,13 +417,13 @@ def change_arcs(
 
     Returns
     -------
-    LayeredMetric or None
+    Metric or None
         None: customizing anew is faster, or must tell whether the dtype is wide enough.
     """
-    base, layer, whole = version.base, version.layer, version.base.whole
-    if whole is None or not base.fits:
+    layer, whole = version.layer, version.whole
+    if whole is None or not version.fits:
         return None
-    dtype = base.up.weights.dtype
+    dtype = layer.weights.dtype
     inf, first = infinity(dtype), structure.first
     lower = structure.lower_first, structure.lower, structure.lower_rest
     lists = structure.order, first, structure.upper, *lower
@@ -564,6 +474,6 @@ def change_arcs(
     tops = whole.tops + [
         np.count_nonzero(own.first[1:] == own.first[:-1])
         - np.count_nonzero(before.first[ranks + 1] == before.first[ranks])
-        for own, before in ((up, base.up), (down, base.down))
+        for own, before in ((up, version.base_up), (down, version.base_down))
     ]
-    return LayeredMetric(base, layer, bool((tops == 1).all()))
+    return version._replace(layer=layer, joined=bool((tops == 1).all()))

@@ -14,22 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.sweep.customization import Customization, arcs_of
+from sssp.graph.csr import spread
 from sssp.kernels.dtypes import INDEX, Number
 from sssp.kernels.jit import njit
 from sssp.order.prepared_map import PreparedMap
 from sssp.order.structure import NO_SLOT, Structure
 
 ONE, TWO = np.uint64(1), np.uint64(2)
-
-
-@njit
-def _lay_on_kernel(ranks, first, weights, basic):
-    """Write the basic weights of a layer over those of its base."""
-    place = 0
-    for i in range(ranks.size):
-        for slot in range(2 * first[ranks[i]], 2 * first[ranks[i] + np.uint32(1)]):
-            basic[slot] = weights[place]
-            place += 1
 
 
 @njit
@@ -112,13 +103,15 @@ def street_of_slots(structure: Structure, slots: NDArray[np.uint32]) -> NDArray[
 
 def _basic_weights(prepared: PreparedMap, dtype: Number, threads: int) -> NDArray[Any]:
     """Return a copy of a version's basic weights, shape (2 c,), not reduced by potentials."""
-    layered, structure = prepared._layered(dtype), prepared._structure
-    whole, layer = layered.base.whole, layered.layer
+    metric, structure = prepared._layered(dtype), prepared._structure
+    whole, layer = metric.whole, metric.layer
     if whole is not None:
         with whole.lock:  # (a change writes there)
             if not whole.is_changing:
                 basic: NDArray[Any] = whole.basic.copy()
-                _lay_on_kernel(layer.ranks, structure.first, layer.weights[0], basic)
+                begins = 2 * structure.first[layer.ranks]
+                slots = spread(begins, 2 * structure.first[layer.ranks + 1] - begins)
+                basic[slots] = layer.weights[0]
                 return basic
     weights = prepared.graph.weights_as(dtype)
     work = Customization(structure, prepared._slots, weights, dtype, threads)
