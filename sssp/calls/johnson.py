@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from sssp.calls.shortest_paths import run_plan
 from sssp.cpu.matrix.matrix_driver import tails_from_arcs
-from sssp.cpu.search.bellman_ford import repair_kernel, sum_along_kernel
+from sssp.cpu.search.bellman_ford import repair_kernel
+from sssp.cpu.tree_sums import TreeSums
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrow
 from sssp.engine.plan import Plan
@@ -102,12 +103,14 @@ def _add_along(graph: Graph, request: Request, trees: NDArray[np.int32]) -> NDAr
     dtype = request.dtype or FLOAT64
     arcs = (graph.indptr, graph.indices, graph.weights_as(dtype))
     distances = np.empty((request.rows, graph.n), dtype)
+    sums = TreeSums(graph, trees, request.sources, None, dtype)
+    values = sums.by_head(arcs[-1])
 
     def mend(row: int) -> bool:
-        source, queue = int(request.sources[row]), np.empty(graph.n, INDEX)
-        sum_along_kernel(*arcs, source, trees[row], distances[row], queue)
-        queued, most = np.empty(graph.n, np.bool_), EXPANSIONS * graph.n
-        return bool(repair_kernel(*arcs, distances[row], queued, queue, most))
+        if sums.skim(range(row, row + 1), values, distances[row : row + 1]) is not None:
+            return False
+        queue, queued = np.empty(graph.n, INDEX), np.empty(graph.n, np.bool_)
+        return bool(repair_kernel(*arcs, distances[row], queued, queue, EXPANSIONS * graph.n))
 
     mended = np.array([*ordered_map(mend, range(request.rows), request.threads)], np.bool_)
     left = np.flatnonzero(~mended)

@@ -21,11 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.search_driver import COUNTERS, Search, solve_rows
-from sssp.engine.cycles import has_cycle, negative_cycle, settle_sources
+from sssp.cpu.search_driver import Search, solve_rows
+from sssp.engine.cycles import has_cycle, negative_cycle, negative_cycle_below, settle_sources
 from sssp.engine.request import Answer, Request
-from sssp.graph.arc_orders import unsigned_arcs
-from sssp.graph.csr import arc_position
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, Number, largest_distance, unreached
 from sssp.kernels.jit import njit
@@ -163,18 +161,16 @@ def negative_cycle_from(graph: Graph, sources: NDArray[np.int64]) -> NDArray[np.
     ndarray of int32
         The vertices of a cycle whose exact sum is below zero; empty if none is found.
     """
-    n, weights, reached = graph.n, graph._weight_range, np.empty(graph.n, INDEX)
+    weights = graph._weight_range
     # (floats do not tell -1 from 0 beside weights of 2**60)
     fits = weights.dtype.kind == "i" and weights.largest <= largest_distance(INT64)
     for dtype in (INT64, FLOAT64) if fits else (FLOAT64,):
-        search = CheckedKernel(bellman_ford_kernel, graph, dtype)
-        status, count = search(
-            *unsigned_arcs(graph, dtype), sources, sources[:0], largest_distance(dtype),
-            np.full(n, unreached(dtype)), reached, np.zeros(COUNTERS, np.int64), *_arrays(n),
-        )  # fmt: skip
-        if status in (DONE, NEGATIVE_CYCLE):
+        distances, bound = np.full(graph.n, unreached(dtype)), largest_distance(dtype)
+        distances[sources] = 0
+        cycle = negative_cycle_below(graph, distances, bound, -bound)
+        if cycle.size:
             break
-    return reached[: count if status == NEGATIVE_CYCLE else 0]
+    return cycle
 
 
 def _arrays(n: int) -> tuple[NDArray[Any], ...]:
@@ -207,24 +203,6 @@ def solve(graph: Graph, request: Request, method: BellmanFord, dtype: Number) ->
 
 
 # ---- rows of floats that were found another way (`sssp.calls.johnson`)
-
-
-@njit
-def sum_along_kernel(indptr, indices, weights, source, predecessors, distances, climb):
-    """Sum the weights along a tree from its root outward; inf for vertices outside the tree."""
-    distances[:] = np.inf
-    distances[source] = 0
-    for start in range(predecessors.size):
-        height, vertex = 0, start
-        while distances[vertex] == np.inf and predecessors[vertex] >= 0:
-            climb[height] = vertex
-            height += 1
-            vertex = predecessors[vertex]
-        for i in range(height - 1, -1, -1):
-            head = climb[i]
-            tail = predecessors[head]
-            arc = arc_position(indptr, indices, tail, head)
-            distances[head] = distances[tail] + weights[arc]
 
 
 @njit
