@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.certificate import reference
-from sssp.cpu.tree_sums import TreeSums, arcs_between
+from sssp.cpu.tree_sums import arcs_between
 from sssp.errors import DistanceOverflowError, VerificationError
 from sssp.graph.check_arrays import is_sparse
 from sssp.graph.csr import arc_position
@@ -341,8 +341,6 @@ class Certifier:
         self, row: CheckedRow, found: CheckedRow, targets: Vertices, rtol: float
     ) -> None:
         """Compare the paths to the targets with the tree of a new search."""
-        from scipy.sparse import csr_array
-
         assert row.branches is not None
         vertices, tails = row.branches
         distances, missing = found.distances, unreached(found.distances.dtype)
@@ -364,17 +362,16 @@ class Certifier:
             heads = vertices[inner]
             arcs = arcs_between(g, tails[inner], heads)
             self._refuse(row, heads[arcs < 0], "has a predecessor from which no arc leads to it")
-            up = np.where(inner, np.searchsorted(vertices, tails), np.arange(vertices.size))
-            for _ in range(int(vertices.size).bit_length()):
-                up = up[up]
-            self._refuse(row, vertices[inner[up]], "hangs on a cycle of predecessors")
-            branches = csr_array((tails, vertices, [0, vertices.size]), shape=(1, g.n))
-            lengths = np.empty((1, wanted.size), FLOAT64)
-            trees = TreeSums(g, branches, row.sources, wanted, FLOAT64)
             # (as the search saw them: in float32 what is tiny weighs nothing)
             weights = g.weights_as(distances.dtype).astype(FLOAT64)
-            trees.skim(range(1), trees.by_head(weights), lengths)
-            gap = np.abs(lengths[0] - distances[wanted])
+            lengths = np.zeros(vertices.size, FLOAT64)
+            lengths[inner] = weights[arcs]
+            up = np.where(inner, np.searchsorted(vertices, tails), np.arange(vertices.size))
+            for _ in range(int(vertices.size).bit_length()):  # (twice as many arcs each time)
+                lengths += lengths[up]
+                up = up[up]
+            self._refuse(row, vertices[inner[up]], "hangs on a cycle of predecessors")
+            gap = np.abs(lengths[np.searchsorted(vertices, wanted)] - distances[wanted])
             too_long = ~(gap <= self.tolerance(distances, rtol))
             self._refuse(row, wanted[too_long], "is the end of a path that is not as long as that")
             return

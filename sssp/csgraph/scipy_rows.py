@@ -32,7 +32,7 @@ from sssp.engine.plan import Plan, run_placed
 from sssp.engine.request import Answer, Request
 from sssp.errors import DistanceOverflowError, NegativeCycleError
 from sssp.graph.check_arrays import is_sparse
-from sssp.graph.csr import seal, tails_of
+from sssp.graph.csr import offsets, seal, tails_of
 from sssp.graph.graph import Graph
 from sssp.graph.weights import Extremes
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, OFFSET, largest_distance, unreached
@@ -127,8 +127,7 @@ def arcs_of(matrix: Any, directed: bool, unweighted: bool) -> ScipyArcs:
     least = weights.min(initial=0)
     if weights.dtype.kind == "f" and not weights.max(initial=0) < np.inf:
         kept = weights < np.inf
-        before = np.concatenate((np.zeros(1, OFFSET), np.cumsum(kept)))
-        indptr, indices, weights = before[indptr], indices[kept], weights[kept]
+        indptr, indices, weights = offsets(kept)[indptr], indices[kept], weights[kept]
         least = weights.min(initial=0)
     if not directed:
         firsts, heads = np.zeros_like(indptr), np.empty(2 * indices.size, INDEX)

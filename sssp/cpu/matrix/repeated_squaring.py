@@ -26,15 +26,6 @@ from sssp.methods import RepeatedSquaring
 
 
 @njit
-def _differs(before, after, row, end, left, right):
-    for i in range(row, end):
-        for j in range(left, right):
-            if before[i, j] != after[i, j]:
-                return True
-    return False
-
-
-@njit
 def _copy(after, before, row, end, left, right):
     for i in range(row, end):
         for j in range(left, right):
@@ -63,7 +54,7 @@ def _squaring_kernel(before, after, tails_before, tails_after, first_task, tasks
                 after, tails_after, before, first, depth,
                 row, end, left, width, panel, panel_tails,
             )  # fmt: skip
-        changed |= _differs(before, after, row, end, left, right)
+        changed |= (before[row:end, left:right] != after[row:end, left:right]).any()
         task = next_task(taken, tasks, thread)
     return changed
 
