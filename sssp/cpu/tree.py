@@ -94,33 +94,6 @@ def _smallest_tails_kernel(
 
 
 @njit
-def _branches_kernel(indptr, tails, weights, targets, distances, unseen, predecessors, vertices):
-    """Walk back from every reached target along the smallest tight tails.
-
-    Only arcs that are longer than 0, in sums too, may be tight. `predecessors` are -1 on entry;
-    on return those of the vertices that were met are -2 for the source, and the others' tails.
-    Return how many were met.
-    """
-    count = 0
-    for target in targets:
-        vertex = np.uint64(target)
-        if distances[vertex] == unseen:
-            continue
-        while predecessors[vertex] == -1:
-            vertices[count] = vertex
-            count += 1
-            predecessors[vertex] = -2
-            end = distances[vertex]
-            for place in range(indptr[vertex], indptr[vertex + ONE]):
-                tail = np.uint64(tails[place])
-                if distances.dtype.type(distances[tail] + weights[place]) == end:
-                    predecessors[vertex] = tail
-                    vertex = tail
-                    break
-    return count
-
-
-@njit
 def _is_tight(start, weight, end, tolerance):
     candidate = type(end)(start + weight)
     return candidate == end or (tolerance > 0 and abs(candidate - end) <= tolerance)
@@ -226,18 +199,35 @@ def _cut_kernel(predecessors, vertices, tails):
 
 
 @njit
-def branches_kernel(by_head, targets, block, unseen, predecessors, counts, vertices, tails):
-    """Find the paths to the targets in every lane of a swept block, shape (n, lanes).
+def _branches_kernel(by_head, targets, block, unseen, predecessors, counts, vertices, tails):
+    """Find the paths to the targets in every lane of a block, shape (n, lanes).
 
-    Write for each lane how many vertices are on them, these, ascending, and their predecessors;
-    return the number of all. `predecessors` is -1 everywhere, and again on return.
+    Walk back from every reached target along the smallest tight tails; only arcs that are longer
+    than 0, in sums too, may be tight. Write for each lane how many vertices are on its paths,
+    these, ascending, and their predecessors; return the number of all. `predecessors` is -1
+    everywhere, and again on return.
     """
+    indptr, starts, weights = by_head
     size = 0
     for lane in range(counts.size):
-        row, start = block[:, lane], size
-        size += _branches_kernel(*by_head, targets, row, unseen, predecessors, vertices[start:])
-        counts[lane] = size - start
-        _cut_kernel(predecessors, vertices[start:size], tails[start:size])
+        distances, first = block[:, lane], size
+        for target in targets:
+            vertex = np.uint64(target)
+            if distances[vertex] == unseen:
+                continue
+            while predecessors[vertex] == -1:
+                vertices[size] = vertex
+                size += 1
+                predecessors[vertex] = -2  # (stays so at the source)
+                end = distances[vertex]
+                for place in range(indptr[vertex], indptr[vertex + ONE]):
+                    tail = np.uint64(starts[place])
+                    if distances.dtype.type(distances[tail] + weights[place]) == end:
+                        predecessors[vertex] = tail
+                        vertex = tail
+                        break
+        counts[lane] = size - first
+        _cut_kernel(predecessors, vertices[first:size], tails[first:size])
     return size
 
 
@@ -264,7 +254,7 @@ def find_branches(
     """
     counts, found = np.empty(rows, OFFSET), np.empty((2, graph.n * rows), INDEX)
     lanes = targets, block, unreached(block.dtype), predecessors
-    size = branches_kernel(tuple(arcs_by_head(graph, block.dtype)), *lanes, counts, *found)
+    size = _branches_kernel(tuple(arcs_by_head(graph, block.dtype)), *lanes, counts, *found)
     vertices, tails = found[:, :size].copy()
     return Entries(counts, vertices, None, tails)
 
