@@ -28,7 +28,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, wait
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,11 @@ class Search:
     options: tuple[Any, ...] = ()
     scratch: Allocate = lambda n: ()
     needs_arrivals: bool = True
+
+
+@lru_cache
+def _bytes_per_vertex(scratch: Allocate) -> int:
+    return sum([array.nbytes for array in scratch(1)])
 
 
 class Scratch:
@@ -328,7 +333,7 @@ class SingleRows(Rows):
     ) -> None:
         super().__init__(graph, request, method, dtype)
         self.extra = extra
-        each = dtype.itemsize + 2 * INDEX.itemsize + sum([array.nbytes for array in extra(1)])
+        each = dtype.itemsize + 2 * INDEX.itemsize + _bytes_per_vertex(extra)
         # (and the vertices on paths to targets)
         paths = request.wants_tree and request.targets is not None
         self.worker_bytes = graph.n * (each + INDEX.itemsize * paths)

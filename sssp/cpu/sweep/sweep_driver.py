@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.search_driver import Rows, Scratch, SingleRows, ranges_of
+from sssp.cpu.search_driver import Allocate, Rows, Scratch, SingleRows, ranges_of
 from sssp.cpu.solved_rows import HostRows
 from sssp.cpu.sweep import sweeps
 from sssp.cpu.sweep.selection import Selection, ancestors_of, select_arcs
@@ -128,14 +128,9 @@ class _SweptRows(SingleRows):
         graph = prepared.graph
         if request.wants_tree or request.predecessors:  # (which read the graph's arcs)
             graph = graph.without_closed_arcs()
-        self.inf = infinity(dtype)
-
-        def allocate(n: int) -> tuple[NDArray[Any], ...]:
-            climbed, is_known = np.full(n, self.inf, dtype), np.zeros(n * backward, np.bool_)
-            return climbed, np.empty(n, INDEX), is_known
-
-        super().__init__(graph, request, method, dtype, allocate)
+        super().__init__(graph, request, method, dtype, _climb_scratch(dtype, backward))
         self.structure, self.metric = prepared._structure, prepared._layered(dtype)
+        self.inf = infinity(dtype)
         self.slack = dtype.type(4 * np.finfo(dtype).eps if dtype.kind == "f" else 0)
         self.goes_back, self.back = backward, arcs_by_head(graph, dtype) if backward else None
 
@@ -212,6 +207,14 @@ class _TripRows(_SweptRows):
         )  # fmt: skip
         walks = Walks(firsts, vertices)
         self.form.take(HostRows(rows, np.arange(targets.size), distances, [], walks=walks))
+
+
+@cache
+def _climb_scratch(dtype: Number, backward: bool) -> Allocate:
+    """Return the function that allocates scratch of climbs; always the same object, as a key."""
+    return lambda n: (
+        np.full(n, infinity(dtype), dtype), np.empty(n, INDEX), np.zeros(n * backward, np.bool_),
+    )  # fmt: skip
 
 
 class _LaneRows(Rows):
