@@ -41,9 +41,9 @@ def run_team(threads: int, prepare: Callable[[int], Callable[[int], T]]) -> list
     """Call ``prepare(threads)(thread)`` for every thread of a team at once; return the results.
 
     No thread starts working before all are there: a kernel would wait for ever for one that cannot
-    be started. Where the system has too few, the caller works alone. Else the caller
-    is none of the team: Python raises KeyboardInterrupt in the main thread, between any two steps,
-    and the others would wait for it for ever. An interrupt is raised once the team has ended.
+    be started. Where the system has too few, the caller works alone. Else the caller is none of the
+    team: Python raises KeyboardInterrupt in the main thread, between any two steps, and the others
+    would wait for it for ever. An interrupt is raised once the team has ended.
     """
     if threads == 1:
         return [prepare(1)(0)]
