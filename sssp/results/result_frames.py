@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.tree_sums import arcs_between
 from sssp.errors import import_extra
 from sssp.graph.check_arrays import is_sparse
 from sssp.graph.frames import label_column, require_coordinates
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import INT64, unreached
+from sssp.kernels.dtypes import unreached
 
 Array = NDArray[Any]
 
@@ -110,32 +109,6 @@ def walk_lines(graph: Graph, firsts: Array, vertices: Array) -> Array:
     lines = np.full(sizes.size, None, object)
     lines[sizes > 0] = shapely.linestrings(coordinates[np.repeat(vertices, copies)], indices=path)
     return lines
-
-
-def tree_lengths(graph: Graph, tails: Array, vertices: Array, weights: Array) -> Array:
-    """Return the path length to every vertex of a tree, summed from its root.
-
-    Parameters
-    ----------
-    tails : ndarray, shape (s,)
-        Tail of each vertex, one of them; -1 for roots.
-    vertices : ndarray, shape (s,)
-        Ascending.
-    weights : ndarray, shape (m,)
-        Of all arcs.
-    """
-    inner = np.flatnonzero(tails >= 0)
-    own, above = np.zeros(tails.size, weights.dtype), np.arange(tails.size)
-    own[inner] = weights[arcs_between(graph, tails[inner], vertices[inner])]
-    above[inner] = np.searchsorted(vertices, tails[inner])
-    depth, up = (tails >= 0).astype(INT64), above
-    while depth[up].any():
-        depth, up = depth + depth[up], up[up]
-    order = np.argsort(depth, kind="stable")
-    # levels one after the other, for floats add up from the root outward
-    for level in np.split(order, np.flatnonzero(np.diff(depth[order])) + 1)[1:]:
-        own[level] += own[above[level]]
-    return own
 
 
 def _missing_where(lost: Array, distances: Array) -> Any:

@@ -514,7 +514,9 @@ class ShortestPaths:
             distances = self._distances_of(row)[vertices]
         else:
             weights = self._weights_of_distances()
-            distances = frames.tree_lengths(self.graph, tails, vertices, weights)
+            trees = self._tree_sums(weights.dtype, vertices.astype(INT64))
+            distances = np.empty(vertices.size, weights.dtype)
+            trees.skim(range(row, row + 1), trees.by_head(weights), distances[np.newaxis])
         inner = tails >= 0
         tails, heads = tails[inner], vertices[inner]
         arcs = arcs_between(self.graph, tails, heads)
