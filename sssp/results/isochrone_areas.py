@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from sssp.errors import NegativeWeightError, import_extra
 from sssp.graph.check_arrays import is_real
-from sssp.graph.csr import offsets, tails_of
+from sssp.graph.csr import tails_of
 from sssp.graph.drawing import MOST_LATITUDE, street_arcs
 from sssp.graph.graph import Graph
 from sssp.graph.sphere import EARTH_RADIUS, HOW_TO_LOCATE, mercator, require_degrees
@@ -430,32 +430,22 @@ def _polygons(places: Array, firsts: Array) -> Any:
     shapely = import_extra("shapely", "geo")
     if not len(places):
         return shapely.MultiPolygon()
-    # every ring ends where it began
-    ring, number, size = _within(np.diff(firsts) + 1)
-    places = places[firsts[ring] + number % (size - 1)]
-    firsts, sizes = np.flatnonzero(number == 0), size[number == 0]
-    x, y = (places - places[firsts][ring]).T
-    turns = np.append(x[:-1] * y[1:] - x[1:] * y[:-1], 0)
-    areas, (lon, lat) = np.add.reduceat(turns, firsts), places.T / EARTH_RADIUS
+    lon, lat = places.T / EARTH_RADIUS
     degrees = np.degrees(np.stack([lon, np.arctan(np.sinh(lat))], axis=1))
-    shells, holes = np.flatnonzero(areas > 0), np.flatnonzero(areas < 0)
+    ring, _, _ = _within(np.diff(firsts))
+    rings = shapely.linearrings(degrees, indices=ring)
+    filled, is_shell = shapely.polygons(rings), shapely.is_ccw(rings)
+    shells, holes = np.flatnonzero(is_shell), np.flatnonzero(~is_shell)
     # a hole is of the smallest ring around it
-    filled = shapely.polygons(shapely.linearrings(degrees, indices=ring)[shells])
     tree = shapely.STRtree(shapely.points(degrees[firsts[holes]]))
-    shell, hole = tree.query(filled, predicate="contains")
-    smallest_last = np.argsort(-areas[shells[shell]], kind="stable")
-    owner = np.empty(sizes.size, INT64)
+    shell, hole = tree.query(filled[shells], predicate="contains")
+    smallest_last = np.argsort(-shapely.area(filled)[shells[shell]], kind="stable")
+    owner = np.empty(rings.size, INT64)
     owner[shells] = np.arange(shells.size)
     owner[holes[hole[smallest_last]]] = shell[smallest_last]
-    order = np.lexsort((areas < 0, owner))
-    ring, number, _ = _within(sizes[order])
-    bounds = (
-        offsets(sizes[order]),
-        np.searchsorted(owner[order], np.arange(shells.size + 1)),
-        np.array([0, shells.size]),
-    )
-    kind = shapely.GeometryType.MULTIPOLYGON
-    return shapely.from_ragged_array(kind, degrees[firsts[order][ring] + number], bounds)[0]
+    # (of the rings of a polygon the first one is its shell)
+    order = np.lexsort((~is_shell, owner))
+    return shapely.multipolygons(shapely.polygons(rings[order], indices=owner[order]))
 
 
 def _within(counts: Array) -> tuple[Array, Array, Array]:
