@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from itertools import compress
+from collections.abc import Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -68,33 +68,17 @@ def edges_of(
     G: nx.Graph[Any], nodes: list[Any], weight: str, default: float | None
 ) -> tuple[Array, Array, Array]:
     """Return tails, heads and weights of a NetworkX graph, in order of ``G.edges(keys=True)``."""
-    # the number of edges at each node, their other ends and their attributes
-    degrees: list[int] = []
-    ends: list[Any] = []
-    values: list[Any] = []
-    is_multigraph, given = G.is_multigraph(), _MISSING if default is None else default
-    for _, neighbours in G.adjacency():
-        before = len(values)
-        if is_multigraph:
-            for neighbour, parallel in neighbours.items():
-                ends.extend([neighbour] * len(parallel))
-                values.extend([data.get(weight, given) for data in parallel.values()])
-        else:
-            ends.extend(neighbours)
-            values.extend([data.get(weight, given) for data in neighbours.values()])
-        degrees.append(len(values) - before)
     vertex_of = {node: vertex for vertex, node in enumerate(nodes)}
-    tails = np.repeat(np.arange(len(nodes), dtype=INDEX), degrees)
-    heads = np.fromiter(map(vertex_of.__getitem__, ends), INDEX, len(ends))
-    if not G.is_directed():
-        # Each edge stands at both of its nodes; G.edges() shows it at the earlier one.
-        shown = heads >= tails
-        tails, heads, values = tails[shown], heads[shown], list(compress(values, shown.tolist()))
+    edges = list(G.edges(data=weight, default=_MISSING if default is None else default))
+    starts, ends, values = zip(*edges, strict=True) if edges else ((), (), ())
+    tails, heads = (
+        np.array([vertex_of[node] for node in column], INDEX) for column in (starts, ends)
+    )
     return tails, heads, _edge_weights(nodes, tails, heads, values, weight)
 
 
 def _edge_weights(
-    nodes: list[Any], tails: Array, heads: Array, values: list[Any], weight: str
+    nodes: list[Any], tails: Array, heads: Array, values: Sequence[Any], weight: str
 ) -> Array:
     """Return an attribute of edges as weights, after checking that every edge has it."""
 
