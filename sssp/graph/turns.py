@@ -664,31 +664,26 @@ def _keep_useful_u_turns(indptr: Array, heads: Array, fields: dict[str, Any]) ->
     # (what a U-turn at a dead end costs, cost= says)
     general = (heads[out] == tails[into]) & (np.diff(indptr) > 1)[heads[into]]
     general &= turn >= fields["floor"].size
-    has_turns = np.zeros(n, np.bool_)
-    has_turns[heads[into[~general]]] = True
-    has_turns[[heads[arc] for way in fields["ways"] for arc in way[:-1]]] = True
-    if general.any() and has_turns.any():
-        price = fields["costs"][turn[general][0]]
+    may_pay = np.zeros(n, np.bool_)
+    may_pay[heads[into[~general]]] = True
+    may_pay[[heads[arc] for way in fields["ways"] for arc in way[:-1]]] = True
+    if general.any() and may_pay.any():
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import dijkstra
+
+        price, least = fields["costs"][turn[general][0]], fields["lightest"].astype(FLOAT64)
         there = np.flatnonzero(twins >= 0)
-        least = fields["lightest"].astype(FLOAT64)
         around = least[there] + least[twins[there]]
-        far = np.full(n, np.inf)
-        far[heads[has_turns[tails]]] = 0
-        far[tails[there[around == 0]]] = 0  # (ways of no length: a tie could hide a U-turn)
+        # (over ways of no length: a tie could hide a U-turn)
+        next_ones = np.union1d(heads[may_pay[tails]], tails[there[around == 0]])
         if price == closed_weight(fields["costs"].dtype):
-            around = np.zeros(there.size)
-        # (sums of floats are rounded)
-        reached, limit = np.isfinite(far), float(price) * (1 + 1e-9)
-        while reached.any():
-            arcs = np.flatnonzero(reached[tails[there]])
-            sums, before = far[tails[there[arcs]]] + around[arcs], far.copy()
-            near = sums <= limit
-            np.minimum.at(far, heads[there[arcs[near]]], sums[near])
-            reached = far < before
-        has_turns |= np.isfinite(far)
+            around[:] = 0
+        streets = csr_array((around, (tails[there], heads[there])), shape=(n, n))
+        limit = float(price) * (1 + 1e-9)  # (sums of floats are rounded)
+        may_pay |= np.isfinite(dijkstra(streets, indices=next_ones, min_only=True, limit=limit))
     else:
         fields = fields | {"lightest": NOTHING}
-    kept = ~general | has_turns[heads[into]]
+    kept = ~general | may_pay[heads[into]]
     return fields | {"into": into[kept], "out": out[kept], "turn": turn[kept]}
 
 
@@ -723,8 +718,8 @@ def _states_of(indptr: Array, heads: Array, fields: dict[str, Any]) -> tuple[Arr
     arcs : ndarray
         The last arc of every state; the first m states are the arcs alone.
     state, out, to, turn : ndarray
-        Transitions that are not free: from `state` over arc `out` to state `to` (-1: forbidden),
-        with `turn` (-1: free).
+        Transitions that are not free, sorted: from `state` over arc `out` to state `to` (-1:
+        forbidden), with `turn` (-1: free).
     """
     m, whole = heads.size, set(fields["ways"])
     into, out, turn = (np.asarray(fields[name], INT64) for name in ("into", "out", "turn"))
@@ -748,12 +743,12 @@ def _states_of(indptr: Array, heads: Array, fields: dict[str, Any]) -> tuple[Arr
             price = known.get((last, b), -1)
             if to != b or price >= 0:
                 rows.append((state, b, to, price))
-    own = ~np.isin(into, [way[0] for way in driven if len(way) == 1])
-    special = np.array(rows, INT64).reshape(-1, 4).T
-    usual = (into[own], out[own], out[own], turn[own])
-    columns = (np.concatenate(pair) for pair in zip(usual, special, strict=True))
-    arcs = np.concatenate([np.arange(m), np.array([way[-1] for way in begun], INT64)])
-    return arcs, *columns
+    own = ~np.isin(into, [way[0] for way in whole])
+    usual = np.stack([into[own], out[own], out[own], turn[own]], axis=1)
+    table = np.concatenate([usual, np.array(rows, INT64).reshape(-1, 4)])
+    table = table[np.lexsort((table[:, 1], table[:, 0]))]
+    arcs = np.append(np.arange(m), np.array([way[-1] for way in begun], INT64))
+    return arcs, *np.ascontiguousarray(table.T)
 
 
 @njit
@@ -787,26 +782,31 @@ def _weigh_kernel(weights, costs, arc_of, turn_of, priced, closed_turn, closed, 
 
 
 @njit
-def _groups_kernel(in_first, in_states, first, out, to, turn, leaders, group, counts, free):
-    """Number the groups of states at each vertex with the same exceptional turns.
+def _group_kernel(state_at, states, turn_at, out, to, turn):
+    """Group the states at each vertex by their turns that are not free.
 
-    `counts` gets how many groups a vertex has, 0 if nothing there is special; `free` which of them
-    has nothing special, or -1. `leaders`, shape (states,), is scratch.
+    Returns
+    -------
+    group : int64 (states,)
+        The group of every state, counted from 0 at every vertex.
+    counts : int64 (n,)
+        How many groups there are, 0 where all turns are free.
+    free : int64 (n,)
+        Which of them has free turns alone, -1 for none.
     """
-    for v in range(in_first.size - 1):
+    n, group = state_at.size - 1, np.full(states.size, -1)
+    counts, free, leaders = np.zeros(n, np.int64), np.full(n, -1), np.empty(states.size, np.int64)
+    for v in range(n):
         count, special = 0, False
-        free[v] = -1
-        for i in range(in_first[v], in_first[v + 1]):
-            q = in_states[i]
-            size = first[q + 1] - first[q]
+        for q in states[state_at[v] : state_at[v + 1]]:
+            size = turn_at[q + 1] - turn_at[q]
             special |= size > 0
-            group[q] = -1
             for g in range(count):
-                other = first[leaders[g]]
-                same = first[leaders[g] + 1] - other == size
+                other = turn_at[leaders[g]]
+                same = turn_at[leaders[g] + 1] - other == size
                 k = 0
                 while same and k < size:
-                    e, f = first[q] + k, other + k
+                    e, f = turn_at[q] + k, other + k
                     same = out[e] == out[f] and to[e] == to[f] and turn[e] == turn[f]
                     k += 1
                 if same:
@@ -819,6 +819,7 @@ def _groups_kernel(in_first, in_states, first, out, to, turn, leaders, group, co
                     free[v] = count
                 count += 1
         counts[v] = count if special else 0
+    return group, counts, free
 
 
 def _expand_turns(indptr: Array, heads: Array, fields: dict[str, Any]) -> Turns:
@@ -848,63 +849,47 @@ def _reverse(fields: dict[str, Any], places: Array) -> dict[str, Any]:
 
 def _expand(indptr: Array, heads: Array, fields: dict[str, Any]) -> Expansion:
     """Return the expansion of a graph with turns; see the top of this file."""
-    n, tails = indptr.size - 1, csr.tails_of(indptr).astype(INT64)
-    arcs, *special = _states_of(indptr, heads, fields)
-    ends = heads[arcs].astype(INT64)
-    order = np.lexsort((special[1], special[0]))
-    state, out, to, turn = (np.ascontiguousarray(column[order]) for column in special)
-    first = csr.offsets(np.bincount(state, minlength=ends.size))
-    in_states = np.argsort(ends, kind="stable")
-    group, leaders = np.zeros(ends.size, INT64), np.zeros(ends.size, INT64)
-    counts, free = np.zeros(n, INT64), np.zeros(n, INT64)
-    in_first = csr.offsets(np.bincount(ends, minlength=n))
-    _groups_kernel(in_first, in_states, first, out, to, turn, leaders, group, counts, free)
+    n, costs = indptr.size - 1, fields["costs"]
+    arcs, state, out, to, turn = _states_of(indptr, heads, fields)
+    crossing = heads[arcs].astype(INT64)
+    state_at = csr.offsets(np.bincount(crossing, minlength=n))
+    turn_at = csr.offsets(np.bincount(state, minlength=arcs.size))
+    states = np.argsort(crossing, kind="stable")
+    group, counts, free = _group_kernel(state_at, states, turn_at, out, to, turn)
 
+    # the vertices: arrivals and unsplit crossings, copies, departures
     split, copies = counts > 0, n + csr.offsets(counts)
-    place = np.where(split[ends], copies[ends] + group, ends)
-    begin = np.where(split, np.where(free >= 0, copies[:-1] + free, -1), np.arange(n))
-    extra = np.flatnonzero(begin < 0)
-    begin[extra] = copies[-1] + np.arange(extra.size)
-    size = int(copies[-1]) + extra.size
-    vertex_of = np.arange(size)
-    vertex_of[place], vertex_of[begin] = ends, np.arange(n)
+    departing = np.flatnonzero(split & (free < 0))
+    vertex_of = np.concatenate([np.arange(n), np.repeat(np.arange(n), counts), departing])
+    place = np.where(split[crossing], copies[crossing] + group, crossing)
+    begin = np.where(split, copies[:-1] + free, np.arange(n))
+    begin[departing] = copies[-1] + np.arange(departing.size)
 
-    # out of every copy, as the first state of its group goes on
-    copied = np.flatnonzero(split[ends])[::-1]
-    leader = np.zeros(int(copies[-1]) - n, INT64)
-    leader[place[copied] - n] = copied
-    degrees = np.diff(indptr)[ends[leader]]
-    begins = csr.offsets(degrees)
-    which = np.repeat(np.arange(leader.size), degrees)
-    arcs = csr.spread(indptr[ends[leader]], degrees)
-    leads, turns = arcs.copy(), np.full(arcs.size, -1)
-    leads_group = np.isin(state, leader)
-    at = begins[place[state[leads_group]] - n] + out[leads_group] - indptr[tails[out[leads_group]]]
-    leads[at], turns[at] = to[leads_group], turn[leads_group]
-    costs, named = fields["costs"], fields["floor"].size
+    # all but arrivals go on over the arcs of their crossing, with the turns of their states
+    degrees = np.diff(indptr)[vertex_of]
+    degrees[:n][split] = 0
+    tails = np.repeat(np.arange(vertex_of.size), degrees)
+    arc_of = csr.spread(indptr[vertex_of], degrees)
+    next_state, turn_of = arc_of.copy(), np.full(arc_of.size, -1)
+    at = csr.offsets(degrees)[place[state]] + out - indptr[crossing[state]]
+    next_state[at], turn_of[at] = to, turn
     never = np.append(costs == closed_weight(costs.dtype), False)
-    never[:named] = False  # (what has a name may be allowed another time)
-    stays = (leads >= 0) & ~never[turns]
-    which, arcs, leads, turns = (column[stays] for column in (which, arcs, leads, turns))
-    # out of vertices that are no copies, all free; and over nothing to the arrivals
-    new = ~split
-    new[extra] = True
-    away = np.flatnonzero(new[tails])
-    groups = np.flatnonzero(split)
-    arrivals = np.concatenate([np.repeat(groups, counts[groups]), extra])
-    nothing = np.full(away.size + arrivals.size, -1)
-    starts = [n + which, begin[tails[away]], n + np.arange(leader.size), begin[extra]]
-    there = np.concatenate([place[leads], place[away], arrivals]).astype(INDEX)
-    first_arcs, indices, _, rows, _, _ = csr.build_csr(
-        size, np.concatenate(starts).astype(INDEX), there, np.zeros(there.size, INDEX)
-    )
-    arc_of = np.concatenate([arcs, away, nothing[: arrivals.size]])[rows].astype(INDEX)
-    turn_of = np.concatenate([turns, nothing])[rows].astype(INDEX)
+    never[: fields["floor"].size] = False  # (what has a name may be allowed another time)
+    stays = (next_state >= 0) & ~never[turn_of]
 
-    street = np.arange(size)
-    alone = np.bincount(place, minlength=size) == 1
+    # copies and departures lead over nothing to their arrival
+    ending = np.arange(n, vertex_of.size)
+    starts = np.concatenate([tails[stays], ending]).astype(INDEX)
+    ends = np.concatenate([place[next_state[stays]], vertex_of[ending]]).astype(INDEX)
+    weights, nothing = np.zeros(ends.size, INDEX), np.full(ending.size, -1)
+    first_arcs, indices, _, rows, _, _ = csr.build_csr(vertex_of.size, starts, ends, weights)
+    arc_of = np.append(arc_of[stays], nothing)[rows].astype(INDEX)
+    turn_of = np.append(turn_of[stays], nothing)[rows].astype(INDEX)
+
+    # both directions of a street have one number, unless their copies stand for more
+    street, twins = np.arange(vertex_of.size), csr.twins_of(indptr, heads)
+    alone = np.bincount(place, minlength=street.size) == 1
     alone[:n] = False
-    twins = csr.twins_of(indptr, heads)
     one = np.flatnonzero(twins > np.arange(heads.size))
     both = one[alone[place[one]] & alone[place[twins[one]]]]
     street[place[twins[both]]] = place[both]
