@@ -42,26 +42,6 @@ def _positions_kernel(indptr, indices, tails, heads, positions):
 
 
 @njit
-def _twins_kernel(indptr, indices, twins):
-    """Write the position of each arc's reverse arc, -1 where there is none.
-
-    One position for each vertex, which only grows, finds them all: the arcs into a vertex come in
-    order of their tails, and the arcs out of it are sorted by head.
-    """
-    fingers = indptr[:-1].copy()
-    for tail in range(fingers.size):
-        for arc in range(indptr[tail], indptr[tail + 1]):
-            head = indices[arc]
-            place, end = fingers[head], indptr[head + 1]
-            while place < end and indices[place] < tail:
-                place += 1
-            twins[arc] = -1
-            if place < end and indices[place] == tail:
-                twins[arc] = place
-            fingers[head] = place
-
-
-@njit
 def _stable_sort_kernel(keys, order, starts, reordered):
     """Sort `order` by ``keys[order]``, stably; `starts`, of length ``n + 1``, is 0 on entry."""
     for i in range(order.size):
@@ -241,7 +221,8 @@ def arc_positions(indptr: Array, indices: Array, tails: Array, heads: Array) -> 
 def twins_of(indptr: Array, indices: Array) -> Array:
     """Return the position of each arc's reverse arc, -1 for none."""
     twins = np.empty(indices.size, row_dtype(indices.size))
-    _twins_kernel(seal(indptr), seal(indices), twins)
+    heads = seal(indices)
+    _positions_kernel(seal(indptr), heads, heads, seal(tails_of(indptr)), twins)
     return twins
 
 
