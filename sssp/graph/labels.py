@@ -79,13 +79,16 @@ def as_labels(labels: Any, n: int) -> Labels:
 def lookup_of(labels: Labels, n: int) -> Lookup:
     """Return the lookup from labels to vertices."""
     if labels is None:
-        return _RangeLookup(range(n), f"no vertex {{}} in a graph of {n} vertices, counted from 0")
+        return _IntegerLookup(
+            range(n), f"no vertex {{}} in a graph of {n} vertices, counted from 0"
+        )
     if isinstance(labels, range):
-        span = f"{labels.start}..{labels.stop - 1}" if labels else "none"
-        return _RangeLookup(labels, f"no vertex has the label {{}}; the labels are {span}")
-    if labels.dtype.kind == "i":
-        return _SortedLookup(labels)
-    return _HashLookup(labels)
+        shown = f"{labels.start}..{labels.stop - 1}" if labels else "none"
+    elif labels.dtype.kind == "i":
+        shown = f"{labels.size} integers between {labels.min()} and {labels.max()}"
+    else:
+        return _HashLookup(labels)
+    return _IntegerLookup(labels, f"no vertex has the label {{}}; the labels are {shown}")
 
 
 def are_labels(values: Array, labels: Labels, n: int) -> bool:
@@ -192,55 +195,33 @@ def _as_integers(labels: ArrayLike) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-class _RangeLookup:
-    """Lookup of consecutive integers."""
+class _IntegerLookup:
+    """Lookup of integers: of consecutive ones by subtraction, of others by binary search."""
 
-    def __init__(self, labels: range, complaint: str) -> None:
-        self._labels = labels
-        self._complaint = complaint
-
-    def find(self, label: Any) -> int:
-        number = _as_integer(label)
-        if number not in self._labels:
-            raise VertexError(self._complaint.format(number))
-        return number - self._labels.start
-
-    def find_all(self, labels: Any) -> NDArray[np.int64]:
-        numbers = _as_integers(labels)
-        unknown = (numbers < self._labels.start) | (numbers >= self._labels.stop)
-        if unknown.any():
-            raise VertexError(self._complaint.format(numbers[unknown][0]))
-        return numbers - self._labels.start
-
-
-class _SortedLookup:
-    """Lookup of any distinct integers, by binary search."""
-
-    def __init__(self, labels: Array) -> None:
-        self._vertices = np.argsort(labels)
-        self._labels = labels[self._vertices]
+    def __init__(self, labels: range | Array, complaint: str) -> None:
+        self._labels, self._complaint = labels, complaint
+        if not isinstance(labels, range):
+            self._vertices = np.argsort(labels)
+            self._labels = labels[self._vertices]
 
     def find(self, label: Any) -> int:
         number = _as_integer(label)
         if not _INT64.min <= number <= _INT64.max:
-            raise self._unknown(number)
+            raise VertexError(self._complaint.format(number))
         return int(self.find_all(np.int64(number)))
 
     def find_all(self, labels: Any) -> NDArray[np.int64]:
         numbers = _as_integers(labels)
-        place = np.searchsorted(self._labels, numbers)
-        # (n > 0: the labels of an empty graph are a range.)
-        place = np.minimum(place, self._labels.size - 1)
-        unknown = self._labels[place] != numbers
-        if unknown.any():
-            raise self._unknown(numbers[unknown][0])
-        return np.asarray(self._vertices[place], np.int64)
-
-    def _unknown(self, label: Any) -> VertexError:
-        return VertexError(
-            f"no vertex has the label {label}; the labels are {self._labels.size} integers "
-            f"between {self._labels[0]} and {self._labels[-1]}"
-        )
+        if isinstance(self._labels, range):
+            known = (numbers >= self._labels.start) & (numbers < self._labels.stop)
+            vertices = numbers - self._labels.start
+        else:
+            # (n > 0: the labels of an empty graph are a range.)
+            place = np.minimum(np.searchsorted(self._labels, numbers), self._labels.size - 1)
+            known, vertices = self._labels[place] == numbers, self._vertices[place]
+        if not known.all():
+            raise VertexError(self._complaint.format(numbers[~known][0]))
+        return np.asarray(vertices, np.int64)
 
 
 class _HashLookup:
@@ -270,4 +251,4 @@ class _HashLookup:
         return np.array([self.find(label) for label in labels], dtype=np.int64)
 
 
-Lookup = _RangeLookup | _SortedLookup | _HashLookup
+Lookup = _IntegerLookup | _HashLookup
