@@ -192,32 +192,6 @@ class Streets(NamedTuple):
         return Streets(self.tails[which], self.heads[which])
 
 
-class Pen(NamedTuple):
-    """Width and colours of lines.
-
-    Attributes
-    ----------
-    colors : ndarray of float64, shape (p, 4)
-        Red, green, blue, opacity, by grade.
-    widths : ndarray of float64, shape (p,)
-        In points, by grade.
-    """
-
-    colors: Array
-    widths: Array
-
-    @classmethod
-    def plain(cls, color: Any, width: float) -> Pen:
-        """Return a pen with one colour and width."""
-        colors = import_extra("matplotlib.colors", "plot")
-        return cls(np.array([colors.to_rgba(color)]), np.array([width]))
-
-    @classmethod
-    def scale(cls, cmap: Any, width: float) -> Pen:
-        """Return a pen with all colours of a colour map and one width."""
-        return cls(cmap(np.linspace(0, 1, GRADES)), np.full(GRADES, width))
-
-
 class Style(NamedTuple):
     """The common arguments of `Graph.plot` and its relatives.
 
@@ -351,37 +325,45 @@ class Map:
         thin = min(max(PART_OF_SPACING * spacing, LEAST_WIDTH), MOST_WIDTH)
         return thin, min(max(BOLDNESS * thin, LEAST_BOLD_WIDTH), MOST_WIDTH)
 
-    def draw(self, streets: Streets, pen: Pen, grades: Array | None = None) -> None:
+    def draw(self, streets: Streets, colors: Any, widths: Any, grades: Array | None = None) -> None:
         """Draw lines on top of earlier ones.
 
         Parameters
         ----------
+        colors : a colour, or a map of colours
+            Of all lines, or of their grades.
+        widths : float, or ndarray of float64, shape (GRADES,)
+            In points; of all lines, or by grade.
         grades : ndarray of uint8, shape (k,), or None
-            Of the pen; the greatest lie on top. None: 0.
+            The greatest lie on top. None: lines of one colour.
         """
         if grades is None:
             grades = np.zeros(streets.tails.size, np.uint8)
+            palette = import_extra("matplotlib.colors", "plot").to_rgba_array(colors)
+        else:
+            palette = colors(np.linspace(0, 1, GRADES))
+        widths = np.broadcast_to(np.asarray(widths, np.float64), len(palette))
         if streets.tails.size > LINES_MOST:
-            self._draw_image(streets, pen, grades)
+            self._draw_image(streets, palette, widths, grades)
         else:
             order = np.argsort(grades, kind="stable")
             ends = [self.coordinates[vertices[order]] for vertices in streets]
             look: dict[str, Any] = {"capstyle": "round", "zorder": NETWORK_ORDER}
-            look |= {"colors": pen.colors[grades[order]], "linewidths": pen.widths[grades[order]]}
+            look |= {"colors": palette[grades[order]], "linewidths": widths[grades[order]]}
             collection = import_extra("matplotlib.collections", "plot").LineCollection
             self.ax.add_collection(collection(np.stack(ends, axis=1), **look), autolim=False)
         self._show_box()
 
-    def _draw_image(self, streets: Streets, pen: Pen, grades: Array) -> None:
+    def _draw_image(self, streets: Streets, colors: Array, widths: Array, grades: Array) -> None:
         """Draw lines as an image, in one pass over them."""
         dots = min(DOTS_PER_INCH, MOST_PIXELS / max(self._inches))
         wide, high = (max(1, round(side * dots)) for side in self._inches)
-        widths = pen.widths * dots / POINTS_PER_INCH
+        widths = widths * dots / POINTS_PER_INCH
         edge = EDGE + math.ceil(widths.max(initial=0) / 2)
         ink = np.zeros((high + 2 * edge, wide + 2 * edge, CHANNELS), np.float32)
         west, south, east, north = self.box
         scale = wide / (east - west), high / (north - south)
-        lines = map(seal, (self.coordinates, *streets, grades, pen.colors, widths))
+        lines = map(seal, (self.coordinates, *streets, grades, colors, widths))
         _ink_kernel(*lines, west, north, *scale, edge, ink)
         image = _image_of(ink[edge : edge + high, edge : edge + wide])
         extent = (west, east, south, north)
@@ -430,10 +412,11 @@ def street_arcs(graph: Any) -> tuple[Array, Array]:
 
 def draw_network(graph: Any, style: Style) -> Axes:
     """Draw lines of one colour; as `Graph.plot`."""
-    pen, drawn = Pen.plain(style.colors, 0), Map(graph, style)
+    color = import_extra("matplotlib.colors", "plot").to_rgba(style.colors)
+    drawn = Map(graph, style)
     streets = drawn.streets_in_view()
     width, _ = drawn.widths(streets.tails.size)
-    drawn.draw(streets, pen._replace(widths=np.array([width])))
+    drawn.draw(streets, color, width)
     return drawn.label()
 
 
@@ -456,15 +439,15 @@ def draw_flows(graph: Any, flow: ArrayLike, style: Style) -> Axes:
     drawn = Map(graph, style._replace(width=None), ends if ends.size else slice(None))
     seen = drawn.in_view(streets)
     thin = min(drawn.widths(int(np.count_nonzero(seen)))[0], widest)
-    drawn.draw(streets.take(seen & ~loaded), Pen.plain(GREY, thin))
+    drawn.draw(streets.take(seen & ~loaded), GREY, thin)
     drawn.label()
     if not ends.size:
         return drawn.ax
     greatest = float(on_streets.max())
     widths = np.maximum(np.linspace(0, widest, GRADES), thin)
     which = seen & loaded
-    pen = Pen.scale(colors, widest)._replace(widths=widths)
-    drawn.draw(streets.take(which), pen, grade_values(on_streets[which], 0, greatest))
+    grades = grade_values(on_streets[which], 0, greatest)
+    drawn.draw(streets.take(which), colors, widths, grades)
     # some numbers up to the greatest, of one digit: 1, 2 or 5 and zeros
     power = 10.0 ** math.floor(math.log10(greatest))
     steps = [factor * power * scale for scale in (0.01, 0.1, 1) for factor in (1, 2, 5)]

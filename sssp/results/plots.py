@@ -46,14 +46,14 @@ def draw_distances(
     streets, values = _find_lines(drawn, distances)
     thin, bold = drawn.widths(values.size)
     far = values == unreached(values.dtype)
-    drawn.draw(streets.take(far), drawing.Pen.plain(drawing.GREY, thin))
+    drawn.draw(streets.take(far), drawing.GREY, thin)
     shown, known = streets.take(~far), values[~far]
     # the scale is that of what is seen, not of the whole network
     least, greatest = 0.0, 0.0
     if known.size:
         nearer = np.minimum(distances[shown.tails], distances[shown.heads])
         least, greatest = float(nearer.min()), float(known.max())
-    drawn.draw(shown, drawing.Pen.scale(colors, bold), drawing.grade_values(known, least, greatest))
+    drawn.draw(shown, colors, bold, drawing.grade_values(known, least, greatest))
     label = f"distance ({style.unit})" if style.unit else "distance"
     drawn.color_bar(colors, least, greatest, label)
     if path is not None:
@@ -91,10 +91,10 @@ def draw_isochrones(
     thin, bold = drawn.widths(values.size)
     band = np.where(values == missing, limits.size, np.searchsorted(limits, values))
     beyond = band == limits.size
-    drawn.draw(streets.take(beyond), drawing.Pen.plain(drawing.GREY, thin))
+    drawn.draw(streets.take(beyond), drawing.GREY, thin)
     # the narrowest on top
     for number in reversed(range(limits.size)):
-        drawn.draw(streets.take(band == number), drawing.Pen.plain(colors[number], bold))
+        drawn.draw(streets.take(band == number), colors[number], bold)
     labels = [f"within {drawing.amount(limit, style.unit)}" for limit in limits.tolist()]
     if beyond.any():
         labels.append("beyond")
