@@ -279,8 +279,8 @@ class Loader:
     ----------
     network : Graph or Hierarchy
     demand : Demand
-    device, threads, memory_limit, progress
-        As of `load`.
+    device, **options
+        ``threads``, ``memory_limit`` and ``progress``, as of `load`.
     skips : bool
         Whether volumes that lead nowhere are left out.
     """
@@ -291,10 +291,8 @@ class Loader:
         demand: Demand,
         *,
         device: str | Sequence[str] = "auto",
-        threads: int | None = None,
-        memory_limit: float | None = None,
-        progress: bool | None = None,
         skips: bool = False,
+        **options: Any,
     ) -> None:
         turns = network._tree_graph.turns
         if turns is not None:
@@ -304,12 +302,10 @@ class Loader:
                 demand, origins=starts, destinations=ends, given=demand.given or demand
             )
         self.network, self.demand, self.skips = network, demand, skips
-        self.options: dict[str, Any] = {
-            "device": device, "threads": threads, "memory_limit": memory_limit,
-            "progress": progress,
-        }  # fmt: skip
-        limit, shown = as_memory_limit(memory_limit), check_progress(progress)
-        self._limits = check_threads(threads), limit, shown
+        self.options = {"device": device} | options
+        limit = as_memory_limit(options.get("memory_limit"))
+        shown = check_progress(options.get("progress"))
+        self._limits = check_threads(options.get("threads")), limit, shown
         self._sweeps = network._methods is not None
         self._on_gpu: Any = None
         # (of several devices the first has all: trees would choose others of equal paths)
