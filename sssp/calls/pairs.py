@@ -363,11 +363,11 @@ class _Call:
             limit=request.limit,
             source_arcs=request.source_arcs,
             target_arcs=None if arc_ends is None else arc_ends.arcs,
-            walks=walks,
-            walk_of=walk_of,
             method="+".join(names),
             device=answer.device,
             stats={name: values[trip_of] for name, values in answer.stats.items()},
+            _walks=walks,
+            _walk_of=np.arange(0) if walks is None else walk_of,
         )
 
 
@@ -376,13 +376,9 @@ def _lengthen(
 ) -> Walks:
     """Append one vertex to the path of each trip; unreached trips get empty paths."""
     counts = np.where(is_there, np.diff(walks.firsts)[walk_of], 0)
-    firsts = offsets(counts + is_there)
-    vertices = np.empty(firsts[-1], INDEX)
-    is_last = np.zeros(firsts[-1], np.bool_)
-    is_last[firsts[1:][is_there] - 1] = True
-    vertices[is_last] = ends[is_there]
-    vertices[~is_last] = walks.vertices[spread(walks.firsts[walk_of], counts)]
-    return Walks(firsts, vertices)
+    vertices = walks.vertices[spread(walks.firsts[walk_of], counts)]
+    longer = np.insert(vertices, np.cumsum(counts)[is_there], ends[is_there])
+    return Walks(offsets(counts + is_there), longer)
 
 
 def user_walks(expansion: Expansion, walks: Walks) -> Walks:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import KW_ONLY, InitVar, dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
@@ -64,17 +64,13 @@ class Trips:
     limit: int | float | None
     source_arcs: NDArray[np.int64] | None = None
     target_arcs: NDArray[np.int64] | None = None
-    walks: InitVar[Walks | None]
-    walk_of: InitVar[NDArray[np.int64]]
     method: str
     device: str
     stats: dict[str, NDArray[np.int64]]
-
-    def __post_init__(self, walks: Walks | None, walk_of: NDArray[np.int64]) -> None:
-        # trips with the same ends share a path: trip i has path ``_walk_of[i]``
-        self._walks = walks
-        self._walk_of = np.empty(0, np.int64) if walks is None else walk_of
-        self._arcs: NDArray[np.int64] | None = None
+    # trips with the same ends share a path: trip i has path ``_walk_of[i]``
+    _walks: Walks | None
+    _walk_of: NDArray[np.int64]
+    _arcs: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return int(self.sources.size)
