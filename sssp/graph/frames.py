@@ -100,21 +100,13 @@ def arcs_of(
     are_numbers = all(c.dtype == INT64 for c in (node_ids, tail_ids, head_ids) if c.size)
     ids = np.empty(known + 2 * len(edges), INT64 if are_numbers else object)
     ids[:known], ids[known::2], ids[known + 1 :: 2] = node_ids, tail_ids, head_ids
-    try:
-        if are_numbers:
-            numbers, distinct = pandas.factorize(ids)
-        else:
-            # alike is what the lookup of labels finds alike; to pandas 2 all texts end at a NUL
-            number_of: defaultdict[Any, int] = defaultdict(count().__next__)
-            numbers = np.fromiter(map(number_of.__getitem__, ids.tolist()), INT64, ids.size)
-            distinct = np.fromiter(number_of, object, len(number_of))
-    except TypeError:  # some cannot be hashed
-        texts = (f"edges, {tail!r}:", f"edges, {head!r}:", "nodes, the index:")
-        complaint = "have an id that cannot be hashed, as no list can; .map(tuple) makes tuples"
-        for column, where in zip((tail_ids, head_ids, node_ids), texts, strict=True):
-            odd = [not is_hashable(name) for name in column.tolist()]
-            _refuse(odd, partial(_show_id, column), where, complaint)
-        raise
+    if are_numbers:
+        numbers, distinct = pandas.factorize(ids)
+    else:
+        # alike is what the lookup of labels finds alike; to pandas 2 all texts end at a NUL
+        number_of: defaultdict[Any, int] = defaultdict(count().__next__)
+        numbers = np.fromiter(map(number_of.__getitem__, ids.tolist()), INT64, ids.size)
+        distinct = np.fromiter(number_of, object, len(number_of))
     # an id that stands for a second time is not numbered by its row
     twins = np.zeros(known, bool)
     twins[1:] = numbers[1:known] <= np.maximum.accumulate(numbers[: known - 1]) if known else False
@@ -254,10 +246,9 @@ def _has_own_index(values: Any, size: int) -> bool:
 
 def _spread(values: Any, places: Array, size: int, missing: Any) -> Array:
     """Return an array with values at some places, and `missing` at all others."""
-    order = np.sort(places)
-    twins = order[1:][order[1:] == order[:-1]]
-    if twins.size:
-        name = values.index[np.flatnonzero(places == twins[0])[1]]
+    twins = values.index.duplicated()
+    if twins.any():
+        name = values.index[twins][0]
         raise ValueError(f"{name!r} is in the index twice: .groupby(level=0).sum() makes one of it")
     numbers = values.to_numpy()
     found: Array = np.full((size, *numbers.shape[1:]), missing, np.result_type(numbers, missing))
@@ -379,7 +370,13 @@ def _ids(column: Any, where: str) -> Array:
             f"{where}: ids must be integers, strings or other hashable objects, not "
             f"{column.dtype}; if all are whole numbers, .astype('int64') makes integers of them"
         )
-    return array.astype(object)
+    from pandas.api.types import is_hashable
+
+    ids = array.astype(object)
+    odd = [not is_hashable(name) for name in ids.tolist()]
+    complaint = "have an id that cannot be hashed, as no list can; .map(tuple) makes tuples"
+    _refuse(odd, partial(_show_id, ids), f"{where}:", complaint)
+    return ids
 
 
 def _weights(column: Any, where: str) -> Array:
