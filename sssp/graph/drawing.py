@@ -474,11 +474,10 @@ def flows_on_arcs(graph: Any, flow: ArrayLike) -> Array:
     if flows.shape != (rows,):
         expected = f"expected a flow for every input row, as load returns: shape ({rows},)"
         raise ValueError(f"{expected}, not {flows.shape}")
-    wrong = ~(np.isfinite(flows) & (flows >= 0))
-    if wrong.any():
-        first = int(np.argmax(wrong))
+    odd = np.flatnonzero(~(np.isfinite(flows) & (flows >= 0)))
+    if odd.size:
         raise ValueError(
-            f"the flow on row {first} is {flows[first]}; flows are finite numbers, 0 or more"
+            f"the flow on row {odd[0]} is {flows[odd[0]]}; flows are finite numbers, 0 or more"
         )
     # rows that lost to a parallel one count too
     kept = graph.row_arc >= 0

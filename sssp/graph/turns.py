@@ -413,11 +413,9 @@ def make_turns(
     usual_keys, usual = _usual_costs(naming, cost, u_turns)
     least = _lightest_weights(naming, lightest)
     floor = np.zeros(named.size, usual.dtype)
-    place = np.searchsorted(usual_keys, named)
-    known = place < usual_keys.size
-    known[known] = usual_keys[place[known]] == named[known]
-    known &= ~np.isin(named, keys[plain])
-    floor[known] = usual[place[known]]
+    # (what a plain row names costs what the row says)
+    has_usual = np.isin(named, usual_keys) & ~np.isin(named, keys[plain])
+    floor[has_usual] = usual[np.searchsorted(usual_keys, named[has_usual])]
     unnamed = (usual != 0) & ~np.isin(usual_keys, named)
     classes, class_of = np.unique(usual[unnamed], return_inverse=True)
     link_turn = np.searchsorted(named, link_key)
@@ -728,10 +726,9 @@ def _states_of(indptr: Array, heads: Array, fields: dict[str, Any]) -> tuple[Arr
     begun = sorted({way[:k] for way in whole for k in range(2, len(way))})
     number = {way: m + i for i, way in enumerate(begun)}
     driven = {(way[0],): way[0] for way in whole} | number
-    firsts = np.array(sorted({way[-1] for way in driven}), INT64)
-    named = np.isin(into, firsts)
-    triples = (column[named].tolist() for column in (into, out, turn))
-    known = {(a, b): price for a, b, price in zip(*triples, strict=True)}
+    table = np.stack([into, out, out, turn], axis=1)
+    after = np.isin(into, [way[-1] for way in driven])
+    known = {(a, b): price for a, b, _, price in table[after].tolist()}
     rows = []
     for way, state in driven.items():
         last = way[-1]
@@ -743,9 +740,8 @@ def _states_of(indptr: Array, heads: Array, fields: dict[str, Any]) -> tuple[Arr
             price = known.get((last, b), -1)
             if to != b or price >= 0:
                 rows.append((state, b, to, price))
-    own = ~np.isin(into, [way[0] for way in whole])
-    usual = np.stack([into[own], out[own], out[own], turn[own]], axis=1)
-    table = np.concatenate([usual, np.array(rows, INT64).reshape(-1, 4)])
+    others = ~np.isin(into, [way[0] for way in whole])
+    table = np.concatenate([table[others], np.array(rows, INT64).reshape(-1, 4)])
     table = table[np.lexsort((table[:, 1], table[:, 0]))]
     arcs = np.append(np.arange(m), np.array([way[-1] for way in begun], INT64))
     return arcs, *np.ascontiguousarray(table.T)

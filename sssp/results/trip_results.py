@@ -258,10 +258,10 @@ class Trips:
             tree_sums.skim_kernel(walks.firsts, self._path_arcs(walks), part, sums[-1])
         along = join_parts(sums, "values along a path")[self._walk_of]
         missing = unreached(arc_values.dtype)
-        wrong = self.reached & ((along == missing) | ~np.isfinite(along))
-        if wrong.any():
-            trip = int(np.argmax(wrong))
-            refuse_sum(arc_values, self.path_arcs(trip), f"on the path of {self._describe(trip)}")
+        odd = np.flatnonzero(self.reached & ((along == missing) | ~np.isfinite(along)))
+        if odd.size:
+            where = f"on the path of {self._describe(odd[0])}"
+            refuse_sum(arc_values, self.path_arcs(odd[0]), where)
         return np.where(self.reached, along, missing)
 
     def load(self, volumes: ArrayLike) -> NDArray[Any]:
