@@ -8,17 +8,15 @@ from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sssp.engine.progress import check_progress, progress_bar
 from sssp.errors import import_extra
 from sssp.graph.check_arrays import as_flag
 from sssp.graph.graph import Graph
 from sssp.graph.reading import graph_of_roads
+from sssp.kernels.dtypes import Array
 from sssp.loaders import Profile
 from sssp.loaders import read_osm as read_roads
-
-Array = NDArray[Any]
 
 
 def read_osm(

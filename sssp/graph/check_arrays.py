@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.errors import DistanceOverflowError, VertexError
-from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, OFFSET
-
-Array = NDArray[Any]
+from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, OFFSET, Array
 
 #: as many vertices as ``indices`` can name
 MOST_VERTICES = int(np.iinfo(INDEX).max)

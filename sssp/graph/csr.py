@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.kernels.dtypes import INDEX, OFFSET
+from sssp.kernels.dtypes import INDEX, OFFSET, Array
 from sssp.kernels.jit import njit, njit_uncounted
-
-Array = NDArray[Any]
 
 
 @njit_uncounted

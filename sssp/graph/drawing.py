@@ -23,12 +23,12 @@ from sssp.errors import import_extra
 from sssp.graph.csr import seal, twins_of
 from sssp.graph.sphere import EARTH_RADIUS, HOW_TO_LOCATE, Box, are_degrees, require_degrees
 from sssp.graph.weights import closed_weight
+from sssp.kernels.dtypes import Array
 from sssp.kernels.jit import njit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Array = NDArray[Any]
 
 #: up to so many lines are drawn as lines, more as an image: 2 MB of SVG, a quarter of a second
 LINES_MOST = 10_000

@@ -14,14 +14,11 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sssp.errors import GraphFormatError, import_extra
 from sssp.graph.labels import no_vertex
 from sssp.graph.sphere import HOW_TO_LOCATE, require_degrees
-from sssp.kernels.dtypes import FLOAT64, INT64
-
-Array = NDArray[Any]
+from sssp.kernels.dtypes import FLOAT64, INT64, Array
 
 DEGREES = ("lon", "lat")
 #: names of the columns that may hold longitude and latitude; the first pair that is there counts

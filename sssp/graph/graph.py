@@ -36,7 +36,7 @@ from sssp.graph.weights import (
     scale_weights,
     weight_column,
 )
-from sssp.kernels.dtypes import INDEX, INT32, OFFSET, WeightRange, distance_dtype
+from sssp.kernels.dtypes import INDEX, INT32, OFFSET, Array, WeightRange, distance_dtype
 from sssp.kernels.locks import make_lock
 from sssp.loaders import write_arrays
 
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
     from sssp.methods import Method
 
-Array = NDArray[Any]
 T = TypeVar("T")
 
 #: names that other programs take for the text of the DIMACS challenges

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sssp.errors import GraphFormatError, quote
 from sssp.graph.check_arrays import MOST_VERTICES, are_within, is_integer
@@ -17,10 +16,8 @@ from sssp.graph.csr import rows_are_own, twins_of
 from sssp.graph.labels import Labels, are_plain, as_labels
 from sssp.graph.turns import unpack_turns
 from sssp.graph.weights import closed_count
-from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, OFFSET
+from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, OFFSET, Array
 from sssp.loaders._files import Pathname
-
-Array = NDArray[Any]
 
 _KIND = "graph"
 _COUNTS = ("input_arcs", "parallel_arcs", "self_loops")

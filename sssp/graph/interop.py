@@ -8,18 +8,16 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sssp.errors import GraphFormatError, import_extra
 from sssp.graph.check_arrays import is_sparse
 from sssp.graph.frames import ANY_UNIT, COORDINATE_COLUMNS, MOST_DEGREES, excerpt
 from sssp.graph.weights import weight_column
-from sssp.kernels.dtypes import FLOAT64, INDEX
+from sssp.kernels.dtypes import FLOAT64, INDEX, Array
 
 if TYPE_CHECKING:
     import networkx as nx
 
-Array = NDArray[Any]
 
 _MISSING = object()
 

@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from sssp.errors import VertexError, join_briefly, quote
 from sssp.graph.check_arrays import is_integer, refuse_mask
+from sssp.kernels.dtypes import Array
 
 _INT64 = np.iinfo(np.int64)
 _EXAMPLES = 3
 
-Array = NDArray[Any]
 Labels = range | Array | None
 
 

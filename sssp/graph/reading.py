@@ -6,17 +6,14 @@ from collections.abc import Mapping
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sssp.errors import GraphFormatError
 from sssp.graph.csr import pick
 from sssp.graph.graph import Graph
 from sssp.graph.graph_file import unpack
-from sssp.kernels.dtypes import OFFSET
+from sssp.kernels.dtypes import OFFSET, Array
 from sssp.loaders import ArcList, RoadNetwork, read_any, read_co, read_weights
 from sssp.loaders._files import Pathname
-
-Array = NDArray[Any]
 
 #: A text file is believed to have as many vertices as this (a quarter of a GiB of ``indptr``),
 #: or as these for each of its arcs: a part of a continent may keep the continent's numbers.

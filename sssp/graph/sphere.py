@@ -6,12 +6,10 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sssp.graph.check_arrays import is_real, refuse_mask
-from sssp.kernels.dtypes import FLOAT64, INT64
-
-Array = NDArray[Any]
+from sssp.kernels.dtypes import FLOAT64, INT64, Array
 
 #: metres; the mean radius R1 of the ellipsoid WGS 84
 EARTH_RADIUS = 6_371_008.8

@@ -27,10 +27,8 @@ from numpy.typing import NDArray
 from sssp.errors import DistanceOverflowError, GraphFormatError
 from sssp.graph import check_arrays, csr
 from sssp.graph.weights import closed_weight, converted, scale_weights
-from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64
+from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, Array
 from sssp.kernels.jit import njit
-
-Array = NDArray[Any]
 
 #: what a row of a table of turns may say of its turn
 KINDS = ("cost", "no", "only")

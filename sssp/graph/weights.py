@@ -13,14 +13,12 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sssp.errors import DistanceOverflowError
 from sssp.graph.check_arrays import is_real, refuse_mask
-from sssp.kernels.dtypes import FLOAT64, INT32, INT64, unreached
+from sssp.kernels.dtypes import FLOAT64, INT32, INT64, Array, unreached
 from sssp.kernels.jit import njit
-
-Array = NDArray[Any]
 
 
 def closed_weight(dtype: np.dtype[Any]) -> Any:

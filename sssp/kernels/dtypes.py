@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 from sssp.errors import DistanceOverflowError
 
@@ -21,6 +21,7 @@ SHORT = np.dtype(np.uint16)
 OFFSET, INDEX = INT64, INT32
 
 Number = np.dtype[Any]
+Array = NDArray[Any]
 
 #: what distances that are too long fit into
 ROUNDED = "dtype='float64', or a graph with float weights, for distances that are rounded"

@@ -19,7 +19,6 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sssp.errors import NegativeWeightError, import_extra
 from sssp.graph.check_arrays import is_real
@@ -28,10 +27,8 @@ from sssp.graph.drawing import MOST_LATITUDE, street_arcs
 from sssp.graph.graph import Graph
 from sssp.graph.sphere import EARTH_RADIUS, HOW_TO_LOCATE, mercator, require_degrees
 from sssp.graph.weights import closed_weight
-from sssp.kernels.dtypes import FLOAT64, INT64, unreached
+from sssp.kernels.dtypes import FLOAT64, INT64, Array, unreached
 from sssp.kernels.jit import njit
-
-Array = NDArray[Any]
 
 #: between two points of the grid, in widths
 SPACING = 1 / 6

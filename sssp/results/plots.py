@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sssp.errors import import_extra
 from sssp.graph import drawing
-from sssp.kernels.dtypes import unreached
+from sssp.kernels.dtypes import Array, unreached
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from sssp.graph.graph import Graph
 
-Array = NDArray[Any]
 
 #: of a path and the casing that sets it off from the network, in points
 PATH_WIDTH, CASING_WIDTH = 2.5, 5.0

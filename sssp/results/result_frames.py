@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sssp.errors import import_extra
 from sssp.graph.check_arrays import is_sparse
 from sssp.graph.frames import label_column, require_coordinates
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import unreached
-
-Array = NDArray[Any]
+from sssp.kernels.dtypes import Array, unreached
 
 
 def long_table(
