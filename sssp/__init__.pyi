@@ -11,7 +11,6 @@ from sssp.calls.alternatives import alternatives as alternatives
 from sssp.calls.assign import assign as assign
 from sssp.calls.assignment_result import Assignment as Assignment
 from sssp.calls.betweenness import betweenness as betweenness
-from sssp.calls.departures import times_by_departure as times_by_departure
 from sssp.calls.load_demand import Flows as Flows
 from sssp.calls.load_demand import load as load
 from sssp.calls.load_demand import skim as skim
@@ -19,6 +18,7 @@ from sssp.calls.many_sources import iter_blocks as iter_blocks
 from sssp.calls.many_sources import reduce as reduce
 from sssp.calls.nearest import nearest as nearest
 from sssp.calls.pairs import pairs as pairs
+from sssp.calls.pairs import times_by_departure as times_by_departure
 from sssp.calls.read_osm import read_osm as read_osm
 from sssp.calls.read_tntp import read_tntp as read_tntp
 from sssp.calls.shortest_paths import shortest_paths as shortest_paths
