@@ -116,9 +116,7 @@ def unpack(path: Pathname, meta: dict[str, Any], arrays: dict[str, Array]) -> di
     if "closed_arcs" not in meta and weights.dtype == INT32 and np.iinfo(INT32).max in weights:
         # in a file of an older release the greatest number is a weight
         fields["weights"] = weights.astype(INT64)
-    columns = [fields[name] for name in _ALL_ARRAYS]
-    fault = _array_fault(columns, fields["input_arcs"]) or _rows_fault(columns, fields["directed"])
-    if fault:
+    if fault := _fault(fields):
         raise GraphFormatError(f"the arrays do not make a graph: {fault}", path=path)
     if meta.get("closed_arcs") not in (None, closed_count(fields["weights"])):
         raise GraphFormatError("closed_arcs is not the number of closed arcs", path=path)
@@ -151,9 +149,10 @@ def _unpack_input(path: Pathname, arrays: dict[str, Array]) -> dict[str, Array]:
     return columns
 
 
-def _array_fault(columns: list[Any], rows: int) -> str | None:
-    """Name the first array of a wrong shape or dtype, or with a value that is not allowed."""
-    indptr, indices, weights, arc_origin, row_arc = columns
+def _fault(fields: dict[str, Any]) -> str | None:
+    """Describe the first fault: of a shape or dtype, of a value, of rows and arcs together."""
+    indptr, indices, weights, arc_origin, row_arc = (fields[name] for name in _ALL_ARRAYS)
+    rows, directed = fields["input_arcs"], fields["directed"]
     n, m = indptr.size - 1, indices.size
     right = {
         "indptr": 0 <= n <= MOST_VERTICES and _is(indptr, (n + 1,), OFFSET),
@@ -178,12 +177,6 @@ def _array_fault(columns: list[Any], rows: int) -> str | None:
         return "arc_origin names a row that there is not"
     if row_arc is not None and not are_within(row_arc, -1, m):
         return "row_arc names an arc that there is not"
-    return None
-
-
-def _rows_fault(columns: list[Any], directed: bool) -> str | None:
-    """Describe a fault in the rows of arcs, or the arcs of rows."""
-    indptr, indices, weights, arc_origin, row_arc = columns
     own = row_arc is None or rows_are_own(row_arc, arc_origin)
     if directed and own:
         return None
