@@ -22,7 +22,7 @@ from sssp.engine.plan import Plan, run_placed, solver_of
 from sssp.engine.progress import check_progress
 from sssp.engine.request import Answer, Request
 from sssp.engine.threads import check_threads
-from sssp.graph.check_arrays import as_flag, is_sparse
+from sssp.graph.check_arrays import as_choice, as_flag, is_sparse
 from sssp.graph.graph import Graph
 from sssp.graph.interop import entries_of
 from sssp.graph.matrix import MatrixGraph, as_matrix, weight_range
@@ -138,6 +138,7 @@ def all_pairs(
         source = Graph.from_scipy(source) if is_sparse(source) else as_matrix(source)
     graph = source if isinstance(source, Graph) else MatrixGraph.of(source, zero_is_arc)
     chosen = _choose_method(graph, method, device)
+    as_choice(output, "output", "host", "device")
     asked = distance_dtype(dtype, graph._weight_range.dtype, short=True)
     if chosen.task == "search":
         if asked == INT16 and output == "device":
@@ -147,7 +148,7 @@ def all_pairs(
             )
         plan = make_plan(
             graph, np.arange(graph.n), method=chosen, device=device, predecessors=predecessors,
-            dtype=INT32 if asked == INT16 else dtype, output=_check_output(output), threads=threads,
+            dtype=INT32 if asked == INT16 else dtype, output=output, threads=threads,
             memory_limit=memory_limit, stream=stream, progress=progress, advice=NO_MATRIX,
         )  # fmt: skip
         result = solve_plan(plan)
@@ -158,7 +159,7 @@ def all_pairs(
         sources=np.arange(graph.n),
         dtype=asked,
         predecessors=as_flag(predecessors, "predecessors"),
-        output=_check_output(output),
+        output=output,
         advice=NO_MATRIX,
         threads=check_threads(threads),
         progress=check_progress(progress),
@@ -318,7 +319,7 @@ def transitive_closure(
         arcs=arcs,
         matrix=matrix,
         reflexive=reflexive,
-        output=_check_output(output),
+        output=as_choice(output, "output", "host", "device"),
         advice="" if packed else "pass packed=True",
         threads=check_threads(threads),
         progress=check_progress(progress),
@@ -391,9 +392,3 @@ def _choose_method(graph: Graph, method: str | methods.Method, device: str) -> m
     if thresholds.PAIRS_PER_VERTEX * n + thresholds.PAIRS_PER_ARC * arcs >= n * n:
         return methods.FloydWarshall()
     return methods.Johnson() if graph._weight_range.least < 0 else methods.DeltaStepping()
-
-
-def _check_output(output: Any) -> Any:
-    if output not in ("host", "device"):
-        raise ValueError(f"output must be 'host' or 'device', not {output!r}")
-    return output

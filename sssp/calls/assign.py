@@ -21,7 +21,7 @@ from sssp.engine.check_arguments import as_count, as_network, as_vertices
 from sssp.engine.demand import Demand, as_demand
 from sssp.engine.exact_sums import sum_products
 from sssp.engine.progress import check_progress, progress_bar
-from sssp.graph.check_arrays import is_real, number_array
+from sssp.graph.check_arrays import as_choice, is_real, number_array
 from sssp.graph.graph import Graph
 from sssp.graph.weights import closed_weight
 from sssp.kernels.dtypes import FLOAT64
@@ -134,10 +134,8 @@ def assign(
     if not is_real(gap) or not gap >= 0:
         raise ValueError(f"gap must be a number of 0 or more, not {gap!r}")
     most, wanted = as_count(iterations, "iterations"), check_progress(progress)
-    if unreached not in ("raise", "skip"):
-        raise ValueError(f"unreached must be 'raise' or 'skip', not {unreached!r}")
     options: dict[str, Any] = {"device": device, "threads": threads, "memory_limit": memory_limit}
-    options["skips"] = unreached == "skip"
+    options["skips"] = as_choice(unreached, "unreached", "raise", "skip") == "skip"
     costs = _Costs(network._tree_graph, cost)
     zones, _ = as_vertices(() if closed_zones is None else closed_zones, network, "zone")
     users = _Users(costs, network, zones, demand, classes, select, options)

@@ -23,7 +23,7 @@ from sssp.engine.exact_sums import as_numbers, sum_products
 from sssp.engine.progress import check_progress
 from sssp.engine.threads import check_threads
 from sssp.errors import DistanceOverflowError
-from sssp.graph.check_arrays import integer_column
+from sssp.graph.check_arrays import as_choice, integer_column
 from sssp.graph.frames import by_arc
 from sssp.kernels.dtypes import FLOAT64, INT64
 from sssp.results.row_access import onto_arcs
@@ -147,11 +147,9 @@ def load(
     """
     graph = as_network(g)._tree_graph
     checked = as_demand(demand, graph)
-    if unreached not in ("raise", "skip"):
-        raise ValueError(f"unreached must be 'raise' or 'skip', not {unreached!r}")
     options: dict[str, Any] = {
         "device": device, "threads": threads, "memory_limit": memory_limit, "progress": progress,
-        "skips": unreached == "skip",
+        "skips": as_choice(unreached, "unreached", "raise", "skip") == "skip",
     }  # fmt: skip
     loader, lost, selected = Loader(g, checked, **options), 0.0, None
     if select is not None:

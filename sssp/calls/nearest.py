@@ -21,6 +21,7 @@ from sssp.engine.network import open_part, reversed_graph
 from sssp.engine.plan import Plan, weights_of
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Request
+from sssp.graph.check_arrays import as_choice
 from sssp.kernels.dtypes import INDEX, INT64, largest_distance, unreached
 from sssp.methods import Dijkstra, Method, is_auto
 from sssp.results.facilities import NearestFacilities
@@ -119,8 +120,7 @@ def nearest(
     """
     user_network = as_network(g)
     network, chosen = choose_search(user_network, method)
-    if direction not in ("from", "to"):
-        raise ValueError(f"direction must be 'from' or 'to', not {direction!r}")
+    as_choice(direction, "direction", "from", "to")
     places, _ = as_vertices(facilities, user_network, "facility")
     count = as_count(k, "k")
     prepared = network._methods is not None

@@ -11,7 +11,7 @@ import numpy as np
 
 from sssp.engine.progress import check_progress, progress_bar
 from sssp.errors import import_extra
-from sssp.graph.check_arrays import as_flag
+from sssp.graph.check_arrays import as_choice, as_flag
 from sssp.graph.graph import Graph
 from sssp.graph.reading import graph_of_roads
 from sssp.kernels.dtypes import Array
@@ -99,8 +99,7 @@ def read_osm(
         g = sssp.read_osm("porto.osm.pbf", "bicycle", box=(-8.65, 41.13, -8.58, 41.17))
         g.save("porto.sssp")
     """
-    if weight not in ("seconds", "metres"):
-        raise ValueError(f"weight must be 'seconds' or 'metres', not {weight!r}")
+    as_choice(weight, "weight", "seconds", "metres")
     inside = _inside(box, polygon)
     shapes, turns = as_flag(shapes, "shapes"), as_flag(turns, "turns")
     wanted = check_progress(progress)

@@ -55,6 +55,19 @@ def as_flag(value: Any, name: str) -> bool:
     raise TypeError(f"{name} must be True or False, not {value!r}")
 
 
+def as_choice(value: Any, name: str, *choices: str) -> Any:
+    """Check an argument that has to be one of some words.
+
+    Raises
+    ------
+    ValueError
+        It is not; the message names them.
+    """
+    if value not in choices:
+        raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, not {value!r}")
+    return value
+
+
 def refuse_mask(values: Any, name: str) -> None:
     """Raise for a masked array, because NumPy would drop its mask.
 

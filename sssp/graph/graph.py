@@ -989,8 +989,7 @@ class Graph:
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import connected_components
 
-        if connection not in ("strong", "weak"):
-            raise ValueError(f"connection must be 'strong' or 'weak', not {connection!r}")
+        check_arrays.as_choice(connection, "connection", "strong", "weak")
         part = self.without_closed_arcs()
         arcs = np.ones(part.m, np.int8), part.indices, part.indptr
         pattern = csr_array(arcs, shape=(self.n, self.n))
