@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sssp.errors import import_extra
 from sssp.graph.csr import seal, twins_of
-from sssp.graph.sphere import EARTH_RADIUS, HOW_TO_LOCATE, Box, are_degrees, require_degrees
+from sssp.graph.sphere import EARTH_RADIUS, Box, are_degrees, locate_vertices
 from sssp.graph.weights import closed_weight
 from sssp.kernels.dtypes import Array
 from sssp.kernels.jit import njit
@@ -236,10 +236,8 @@ class Map:
         self, graph: Any, style: Style, around: Any = slice(None), beside: float = 0
     ) -> None:
         import_extra("matplotlib", "plot")
-        if graph.coordinates is None:
-            raise ValueError(f"this graph has no coordinates to draw it by; {HOW_TO_LOCATE}")
-        whole = require_degrees(graph.coordinates)
-        self.graph, self.style, self.coordinates = graph, style, graph.coordinates
+        self.coordinates, whole = locate_vertices(graph, " to draw it by")
+        self.graph, self.style = graph, style
         self._width, ax = check_width(style.width), style.ax
         if style.extent is None:
             self.box = _box_around(self.coordinates[around], whole)

@@ -17,7 +17,7 @@ import numpy as np
 
 from sssp.errors import GraphFormatError, import_extra
 from sssp.graph.labels import no_vertex
-from sssp.graph.sphere import HOW_TO_LOCATE, require_degrees
+from sssp.graph.sphere import locate_vertices
 from sssp.kernels.dtypes import FLOAT64, INT64, Array
 
 DEGREES = ("lon", "lat")
@@ -300,14 +300,6 @@ def vertex_table(graph: Any, values: Any, vertices: Any) -> Any:
     return pandas.DataFrame(table)
 
 
-def require_coordinates(coordinates: Array | None) -> Array:
-    """Return the coordinates of a graph; ValueError if there are none, or not in degrees."""
-    if coordinates is None:
-        raise ValueError(f"this graph has no coordinates, so it has no lines; {HOW_TO_LOCATE}")
-    require_degrees(coordinates)
-    return coordinates
-
-
 def arc_lines(graph: Any, arcs: Array, tails: Array, heads: Array, **values: Array) -> Any:
     """Return arcs as straight lines in a GeoDataFrame.
 
@@ -327,7 +319,7 @@ def arc_lines(graph: Any, arcs: Array, tails: Array, heads: Array, **values: Arr
         No coordinates, or no degrees.
     """
     geopandas, shapely = import_extra("geopandas", "geo"), import_extra("shapely", "geo")
-    coordinates = require_coordinates(graph.coordinates)
+    coordinates, _ = locate_vertices(graph, ", so it has no lines")
     ends = {"tail": tails, "head": heads}
     table = {"arc": arcs} | {name: label_column(graph.labels, ends[name]) for name in ends} | values
     lines = shapely.linestrings(coordinates[np.stack([tails, heads], axis=1)])

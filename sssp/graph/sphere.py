@@ -139,6 +139,19 @@ def mercator(degrees: Array) -> Array:
     return EARTH_RADIUS * np.stack([lon, np.arcsinh(np.tan(lat))], axis=1)
 
 
+def locate_vertices(graph: Any, otherwise: str) -> tuple[Array, Box]:
+    """Return the coordinates of a graph, shape (n, 2), and the box around them.
+
+    Raises
+    ------
+    ValueError
+        There are none (the message goes on with `otherwise`), or they are no degrees.
+    """
+    if graph.coordinates is None:
+        raise ValueError(f"this graph has no coordinates{otherwise}; {HOW_TO_LOCATE}")
+    return graph.coordinates, require_degrees(graph.coordinates)
+
+
 def require_degrees(coordinates: Array) -> Box:
     """Check coordinates, shape (n, 2), in degrees; return the box around them.
 

@@ -25,7 +25,7 @@ from sssp.graph.check_arrays import is_real
 from sssp.graph.csr import tails_of
 from sssp.graph.drawing import MOST_LATITUDE, street_arcs
 from sssp.graph.graph import Graph
-from sssp.graph.sphere import EARTH_RADIUS, HOW_TO_LOCATE, mercator, require_degrees
+from sssp.graph.sphere import EARTH_RADIUS, locate_vertices, mercator
 from sssp.graph.weights import closed_weight
 from sssp.kernels.dtypes import FLOAT64, INT64, Array, unreached
 from sssp.kernels.jit import njit
@@ -213,9 +213,7 @@ class Streets(NamedTuple):
             No coordinates in degrees, or too near to a pole.
         NegativeWeightError
         """
-        if graph.coordinates is None:
-            raise ValueError(f"this graph has no coordinates, so it has no areas; {HOW_TO_LOCATE}")
-        box = require_degrees(graph.coordinates)
+        _, box = locate_vertices(graph, ", so it has no areas")
         if max(-box.south, box.north) > MOST_LATITUDE:
             raise ValueError(
                 f"areas are drawn up to {MOST_LATITUDE} degrees of latitude, and this graph goes "

@@ -8,8 +8,9 @@ import numpy as np
 
 from sssp.errors import import_extra
 from sssp.graph.check_arrays import is_sparse
-from sssp.graph.frames import label_column, require_coordinates
+from sssp.graph.frames import label_column
 from sssp.graph.graph import Graph
+from sssp.graph.sphere import locate_vertices
 from sssp.kernels.dtypes import Array, unreached
 
 
@@ -98,7 +99,7 @@ def walk_lines(graph: Graph, firsts: Array, vertices: Array) -> Array:
         Path i is ``vertices[firsts[i]:firsts[i + 1]]``.
     """
     shapely = import_extra("shapely", "geo")
-    coordinates = require_coordinates(graph.coordinates)
+    coordinates, _ = locate_vertices(graph, ", so it has no lines")
     sizes = np.diff(firsts)
     # (a line has two points, even where there is one vertex)
     copies = np.repeat(np.where(sizes == 1, 2, 1), sizes)
