@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from sssp.errors import GraphFormatError, import_extra
+from sssp.graph.check_arrays import integer_column
 from sssp.graph.labels import no_vertex
 from sssp.graph.sphere import locate_vertices
 from sssp.kernels.dtypes import FLOAT64, INT64, Array
@@ -280,11 +281,9 @@ def vertex_table(graph: Any, values: Any, vertices: Any) -> Any:
     pandas = import_extra("pandas", "geo")
     chosen = np.arange(graph.n)
     if vertices is not None:
-        chosen = np.atleast_1d(vertices)
-        if chosen.size and chosen.dtype.kind not in "iu":
-            kind = f"vertices must be integers, not {chosen.dtype}"
-            raise TypeError(f"{kind}; g.vertices(ids) makes them")
-        chosen = chosen.astype(INT64)
+        advice = "g.vertices(ids) makes them"
+        column = integer_column(np.atleast_1d(vertices), "vertices", advice, "integers")
+        chosen = column.astype(INT64)
         outside = chosen[(chosen < 0) | (chosen >= graph.n)]
         if outside.size:
             raise no_vertex(outside[0], graph)
