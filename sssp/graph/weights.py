@@ -202,23 +202,21 @@ def copy_open(column: Array) -> tuple[Array, Extremes] | None:
 
 def extremes_of(weights: Array, loops: Array) -> Extremes:
     """Return extremes and counts of weights; `loops` are the positions of the self-loops."""
+    closed = closed_weight(weights.dtype)
+    idle = loops[(weights[loops] >= 0) & (weights[loops] != closed)]
+    if idle.size:  # (they count as little as closed arcs)
+        weights = weights.copy()
+        weights[idle] = closed
+        weights.flags.writeable = False  # (as of a graph, or Numba compiles again)
     if weights.size == 0:
         return Extremes(0, 0, 0, 0)
-    greatest, closed = weights.max(), closed_weight(weights.dtype)
-    if not loops.size:
-        if greatest != closed:
-            return Extremes(weights.min().item(), greatest.item(), 0, 0)
-        lowest = weights.dtype.type(-np.inf if weights.dtype.kind == "f" else -closed - 1)
-        least, most, count = _extremes_kernel(weights, closed, lowest)
-        least, most = (0, 0) if count == weights.size else (least, most)
-        return Extremes(least, most, count, 0)
-    taken = weights != closed
-    idle = loops[taken[loops] & (weights[loops] >= 0)]
-    count = weights.size - int(np.count_nonzero(taken))
-    taken[idle] = False
-    left = weights[taken]
-    least, most = (left.min().item(), left.max().item()) if left.size else (0, 0)
-    return Extremes(least, most, count, idle.size)
+    greatest = weights.max()
+    if greatest != closed:
+        return Extremes(weights.min().item(), greatest.item(), 0, 0)
+    lowest = weights.dtype.type(-np.inf if weights.dtype.kind == "f" else -closed - 1)
+    least, most, count = _extremes_kernel(weights, closed, lowest)
+    least, most = (0, 0) if count == weights.size else (least, most)
+    return Extremes(least, most, count - idle.size, idle.size)
 
 
 class Change(NamedTuple):
