@@ -261,8 +261,6 @@ class Map:
             self.ax.set_title(self.style.title, loc="left")
         look: dict[str, Any] = {"transform": self.ax.transAxes, "fontsize": SMALL, "color": INK}
         wide = self._sides[0] * KM_PER_DEGREE
-        if wide <= 0:
-            return self.ax
         power = 10.0 ** math.floor(math.log10(wide * BAR_PART))
         km = max(step * power for step in (1, 2, 5) if step * power <= wide * BAR_PART)
         end, height = 0.02 + km / wide, 0.015
