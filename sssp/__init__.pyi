@@ -8,8 +8,8 @@ from sssp.apps.jobs.job import run as run
 from sssp.calls.all_pairs import all_pairs as all_pairs
 from sssp.calls.all_pairs import transitive_closure as transitive_closure
 from sssp.calls.alternatives import alternatives as alternatives
+from sssp.calls.assign import Assignment as Assignment
 from sssp.calls.assign import assign as assign
-from sssp.calls.assignment_result import Assignment as Assignment
 from sssp.calls.betweenness import betweenness as betweenness
 from sssp.calls.load_demand import Flows as Flows
 from sssp.calls.load_demand import load as load
