@@ -185,8 +185,7 @@ class NearestFacilities:
         VertexError
             No such rank.
         """
-        from sssp.graph.drawing import Style
-        from sssp.results.plots import draw_distances
+        from sssp.graph.drawing import Style, draw_distances
 
         self.distance(0, rank)
         style = Style(ax, extent, cmap, linewidth, unit, title, credit)

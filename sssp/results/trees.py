@@ -571,8 +571,7 @@ class ShortestPaths:
         UnreachableError, VertexError, TypeError
             As `path`.
         """
-        from sssp.graph.drawing import Style
-        from sssp.results.plots import draw_distances
+        from sssp.graph.drawing import Style, draw_distances
 
         row, distances = self._distances_to_all(row)
         path = None if path_to is None else self.path(path_to, row)
@@ -624,8 +623,7 @@ class ShortestPaths:
         VertexError, TypeError
             No such row; limits that are not numbers.
         """
-        from sssp.graph.drawing import Style
-        from sssp.results.plots import check_limits, draw_isochrones
+        from sssp.graph.drawing import Style, check_limits, draw_isochrones
 
         row, distances = self._distances_to_all(row)
         bands = check_limits(limits, self.limit)
@@ -693,8 +691,8 @@ class ShortestPaths:
         >>> (areas.to_crs(32632).area / 1e6).round(2).tolist()  # square kilometres
         [0.1, 0.15]
         """
+        from sssp.graph.drawing import check_limits
         from sssp.results.isochrone_areas import Streets, draw_areas, make_lines
-        from sssp.results.plots import check_limits
 
         row, _ = self._distances_to_all(row)
         bands, sources = check_limits(limits, self.limit), self._sources_of(row)

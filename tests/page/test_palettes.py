@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from sssp.graph import drawing
-from sssp.results import plots
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -102,6 +101,6 @@ def test_routes_are_told_from_other_ways(sight: str) -> None:
 
 @pytest.mark.parametrize("sight", SIGHT)
 def test_a_path_is_told_from_the_scale_below_it(sight: str) -> None:
-    path = lab(parsed(plots.PATH_COLOR.removeprefix("#")), sight)
+    path = lab(parsed(drawing.PATH_COLOR.removeprefix("#")), sight)
     for name, colors in scales().items():
         assert np.linalg.norm(lab(colors, sight) - path, axis=1).min() > APART, name
