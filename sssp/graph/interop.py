@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -72,16 +71,14 @@ def edges_of(
     tails, heads = (
         np.array([vertex_of[node] for node in column], INDEX) for column in (starts, ends)
     )
-    return tails, heads, _edge_weights(nodes, tails, heads, values, weight)
+    return tails, heads, _edge_weights(starts, ends, values, weight)
 
 
-def _edge_weights(
-    nodes: list[Any], tails: Array, heads: Array, values: Sequence[Any], weight: str
-) -> Array:
+def _edge_weights(starts: Any, ends: Any, values: Any, weight: str) -> Array:
     """Return an attribute of edges as weights, after checking that every edge has it."""
 
     def show_ends(place: int) -> str:
-        return f"({nodes[tails[place]]!r}, {nodes[heads[place]]!r})"
+        return f"({starts[place]!r}, {ends[place]!r})"
 
     def edges(are_odd: list[bool] | Array) -> str:
         return excerpt(are_odd, "edges", lambda place: f"{show_ends(place)}: {values[place]!r}")
