@@ -184,22 +184,6 @@ SMALL, INK, BAR_PART = 7, "0.25", 0.25
 KM_PER_DEGREE = math.radians(EARTH_RADIUS) / 1000
 
 
-class Streets(NamedTuple):
-    """The lines of a map: open arcs, one line for both directions between two vertices.
-
-    Attributes
-    ----------
-    tails, heads : ndarray of int32, shape (k,)
-    """
-
-    tails: Array
-    heads: Array
-
-    def take(self, which: Array) -> Streets:
-        """Return some of the lines."""
-        return Streets(self.tails[which], self.heads[which])
-
-
 class Style(NamedTuple):
     """The common arguments of `Graph.plot` and its relatives.
 
@@ -301,21 +285,22 @@ class Map:
         scale = min(window.width / dpi / east, window.height / dpi / north)
         return east * scale, north * scale
 
-    def in_view(self, streets: Streets) -> Array:
-        """Return which lines may be visible: bool, shape (k,)."""
+    def in_view(self, streets: Array) -> Array:
+        """Return which lines, tails and heads of shape (2, k), may be visible: bool, shape (k,)."""
         beyond = np.zeros(len(self.coordinates), np.uint8)
         (lon, lat), box = self.coordinates.T, self.box
         sides = (lon < box.west, lon > box.east, lat < box.south, lat > box.north)
         for bit, side in enumerate(sides):
             beyond |= side.astype(np.uint8) << bit
         # both ends beyond the same side
-        return np.asarray((beyond[streets.tails] & beyond[streets.heads]) == 0)
+        tails, heads = beyond[streets]
+        return np.asarray((tails & heads) == 0)
 
-    def streets_in_view(self) -> Streets:
-        """Return the lines of the network that may be visible."""
+    def streets_in_view(self) -> Array:
+        """Return the lines of the network that may be visible: tails and heads, shape (2, k)."""
         arcs, _ = street_arcs(self.graph)
-        streets = Streets(self.graph.tails[arcs], self.graph.indices[arcs])
-        return streets.take(self.in_view(streets))
+        streets = np.stack([self.graph.tails[arcs], self.graph.indices[arcs]])
+        return streets[:, self.in_view(streets)]
 
     def widths(self, lines: int) -> tuple[float, float]:
         """Return two widths in points for a number of lines: thin, and bold where colours matter.
@@ -329,11 +314,13 @@ class Map:
         thin = min(max(PART_OF_SPACING * spacing, LEAST_WIDTH), MOST_WIDTH)
         return thin, min(max(BOLDNESS * thin, LEAST_BOLD_WIDTH), MOST_WIDTH)
 
-    def draw(self, streets: Streets, colors: Any, widths: Any, grades: Array | None = None) -> None:
+    def draw(self, streets: Array, colors: Any, widths: Any, grades: Array | None = None) -> None:
         """Draw lines on top of earlier ones.
 
         Parameters
         ----------
+        streets : ndarray of int32, shape (2, k)
+            Tails and heads.
         colors : a colour, or a map of colours
             Of all lines, or of their grades.
         widths : float, or ndarray of float64, shape (GRADES,)
@@ -342,23 +329,23 @@ class Map:
             The greatest lie on top. None: lines of one colour.
         """
         if grades is None:
-            grades = np.zeros(streets.tails.size, np.uint8)
+            grades = np.zeros(streets.shape[1], np.uint8)
             palette = import_extra("matplotlib.colors", "plot").to_rgba_array(colors)
         else:
             palette = colors(np.linspace(0, 1, GRADES))
         widths = np.broadcast_to(np.asarray(widths, np.float64), len(palette))
-        if streets.tails.size > LINES_MOST:
+        if streets.shape[1] > LINES_MOST:
             self._draw_image(streets, palette, widths, grades)
         else:
             order = np.argsort(grades, kind="stable")
-            ends = [self.coordinates[vertices[order]] for vertices in streets]
+            lines = self.coordinates[streets[:, order].T]
             look: dict[str, Any] = {"capstyle": "round", "zorder": NETWORK_ORDER}
             look |= {"colors": palette[grades[order]], "linewidths": widths[grades[order]]}
             collection = import_extra("matplotlib.collections", "plot").LineCollection
-            self.ax.add_collection(collection(np.stack(ends, axis=1), **look), autolim=False)
+            self.ax.add_collection(collection(lines, **look), autolim=False)
         self._show_box()
 
-    def _draw_image(self, streets: Streets, colors: Array, widths: Array, grades: Array) -> None:
+    def _draw_image(self, streets: Array, colors: Array, widths: Array, grades: Array) -> None:
         """Draw lines as an image, in one pass over them."""
         dots = min(DOTS_PER_INCH, MOST_PIXELS / max(self._inches))
         wide, high = (max(1, round(side * dots)) for side in self._inches)
@@ -419,7 +406,7 @@ def draw_network(graph: Any, style: Style) -> Axes:
     color = import_extra("matplotlib.colors", "plot").to_rgba(style.colors)
     drawn = Map(graph, style)
     streets = drawn.streets_in_view()
-    width, _ = drawn.widths(streets.tails.size)
+    width, _ = drawn.widths(streets.shape[1])
     drawn.draw(streets, color, width)
     return drawn.label()
 
@@ -434,16 +421,16 @@ def draw_flows(graph: Any, flow: ArrayLike, style: Style) -> Axes:
     else:
         colors = scale_of_distances(style.colors)
     arcs, twins = street_arcs(graph)
-    streets = Streets(graph.tails[arcs], graph.indices[arcs])
+    streets = np.stack([graph.tails[arcs], graph.indices[arcs]])
     on_streets = on_arcs[arcs]
     on_streets[twins >= 0] += on_arcs[twins[twins >= 0]]
 
     loaded = on_streets > 0
-    ends = np.concatenate(streets.take(loaded))
-    drawn = Map(graph, style._replace(width=None), ends if ends.size else slice(None))
+    ends = streets[:, loaded].ravel()
+    drawn = Map(graph, style._replace(width=None), ends)
     seen = drawn.in_view(streets)
     thin = min(drawn.widths(int(np.count_nonzero(seen)))[0], widest)
-    drawn.draw(streets.take(seen & ~loaded), GREY, thin)
+    drawn.draw(streets[:, seen & ~loaded], GREY, thin)
     drawn.label()
     if not ends.size:
         return drawn.ax
@@ -451,7 +438,7 @@ def draw_flows(graph: Any, flow: ArrayLike, style: Style) -> Axes:
     widths = np.maximum(np.linspace(0, widest, GRADES), thin)
     which = seen & loaded
     grades = grade_values(on_streets[which], 0, greatest)
-    drawn.draw(streets.take(which), colors, widths, grades)
+    drawn.draw(streets[:, which], colors, widths, grades)
     # some numbers up to the greatest, of one digit: 1, 2 or 5 and zeros
     power = 10.0 ** math.floor(math.log10(greatest))
     steps = [factor * power * scale for scale in (0.01, 0.1, 1) for factor in (1, 2, 5)]
@@ -480,12 +467,12 @@ def draw_distances(
     streets, values = _find_lines(drawn, distances)
     thin, bold = drawn.widths(values.size)
     far = values == unreached(values.dtype)
-    drawn.draw(streets.take(far), GREY, thin)
-    shown, known = streets.take(~far), values[~far]
+    drawn.draw(streets[:, far], GREY, thin)
+    shown, known = streets[:, ~far], values[~far]
     # the scale is that of what is seen, not of the whole network
     least, greatest = 0.0, 0.0
     if known.size:
-        nearer = np.minimum(distances[shown.tails], distances[shown.heads])
+        nearer = np.minimum(*distances[shown])
         least, greatest = float(nearer.min()), float(known.max())
     drawn.draw(shown, colors, bold, grade_values(known, least, greatest))
     label = f"distance ({style.unit})" if style.unit else "distance"
@@ -525,10 +512,10 @@ def draw_isochrones(
     thin, bold = drawn.widths(values.size)
     band = np.where(values == missing, limits.size, np.searchsorted(limits, values))
     beyond = band == limits.size
-    drawn.draw(streets.take(beyond), GREY, thin)
+    drawn.draw(streets[:, beyond], GREY, thin)
     # the narrowest on top
     for number in reversed(range(limits.size)):
-        drawn.draw(streets.take(band == number), colors[number], bold)
+        drawn.draw(streets[:, band == number], colors[number], bold)
     labels = [f"within {amount(limit, style.unit)}" for limit in limits.tolist()]
     if beyond.any():
         labels.append("beyond")
@@ -567,11 +554,11 @@ def check_limits(limits: ArrayLike, limit: float | None) -> Array:
     return bands
 
 
-def _find_lines(drawn: Map, distances: Array) -> tuple[Streets, Array]:
+def _find_lines(drawn: Map, distances: Array) -> tuple[Array, Array]:
     """Return the visible lines, and for each the distance of its farther end."""
     streets = drawn.streets_in_view()
     # (what stands for unreached is the greatest number)
-    return streets, np.maximum(distances[streets.tails], distances[streets.heads])
+    return streets, np.maximum(*distances[streets])
 
 
 def _mark_sources(drawn: Map, sources: Array) -> None:
