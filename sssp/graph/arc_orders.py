@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from sssp.graph.graph import Graph
     from sssp.graph.turns import Expansion
 
+#: where the arcs of each vertex begin, their other ends, and their weights or positions
+Arcs = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]
+UnsignedArcs = tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]
 #: up to this many arcs insertion beats a general sort
 FEW = 16
 #: weights looked at
@@ -94,24 +97,20 @@ def typical_weight(graph: Graph) -> float:
     return graph._cached("typical weight", build)
 
 
-def unsigned_arcs(
-    graph: Graph, dtype: np.dtype[Any]
-) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]:
+def unsigned_arcs(graph: Graph, dtype: np.dtype[Any]) -> UnsignedArcs:
     """Return ``indptr``, ``indices`` and weights in a dtype, as CPU kernels take them.
 
     Unsigned, because Numba tests every signed index for a wrap-around from the end.
     """
 
-    def build() -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]:
+    def build() -> UnsignedArcs:
         weights = graph.weights_as(dtype)
         return graph.indptr.view(np.uint64), graph.indices.view(np.uint32), weights
 
     return graph._cached(f"unsigned arcs, {dtype.char}", build)
 
 
-def arcs_without_arrivals(
-    graph: Graph, expansion: Expansion, dtype: np.dtype[Any]
-) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]:
+def arcs_without_arrivals(graph: Graph, expansion: Expansion, dtype: np.dtype[Any]) -> UnsignedArcs:
     """Return `unsigned_arcs` of the expansion of a graph with turns, without arcs into arrivals.
 
     These are a quarter of the arcs where every turn costs something, and all weigh 0.
@@ -132,42 +131,25 @@ def arcs_without_arrivals(
     return indptr, indices, weights
 
 
-class ArcsByHead(NamedTuple):
-    """The arcs of a graph sorted by head, then by tail.
-
-    Attributes
-    ----------
-    indptr : ndarray, shape (n + 1,), int64
-        Where the arcs into each vertex begin.
-    tails : ndarray, shape (m,), int32
-    weights : ndarray, shape (m,)
-        In the dtype that was asked for.
-    """
-
-    indptr: NDArray[np.int64]
-    tails: NDArray[np.int32]
-    weights: NDArray[Any]
-
-
-def order_of_heads(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+def order_of_heads(graph: Graph) -> Arcs:
     """Return the arcs sorted by head: offsets by vertex, tails, and their numbers in the graph.
 
     Made on first use and kept, also for graphs that differ in weights alone. O(n + m) time.
     """
 
-    def build() -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+    def build() -> Arcs:
         indptr, tails, order = transpose(graph.indptr, graph.indices)
         return freeze(indptr), freeze(tails), order
 
     return graph._shared("arcs by head", build)
 
 
-def arcs_by_head(graph: Graph, dtype: np.dtype[Any]) -> ArcsByHead:
-    """Return the arcs of `graph` sorted by head; made on first use and kept. O(n + m) time.
+def arcs_by_head(graph: Graph, dtype: np.dtype[Any]) -> Arcs:
+    """Return offsets, tails and weights of the arcs sorted by head, then by tail. O(n + m) time.
 
-    All but the weights is shared by graphs that differ in weights alone.
+    Made on first use and kept; graphs that differ in weights alone share all but the weights.
     """
     indptr, tails, order = order_of_heads(graph)
     key = f"weights by head, {dtype}"
     weights = graph._cached(key, lambda: freeze(pick(graph.weights_as(dtype), order)))
-    return ArcsByHead(indptr, tails, weights)
+    return indptr, tails, weights

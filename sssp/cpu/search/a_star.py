@@ -182,8 +182,8 @@ def _find_heights(
         The greatest of all: an infinity that can be added, or the longest distance among floats.
     """
     scale, links = 1.0 / bucket_width(graph, DeltaStepping(), dtype), make_links(graph.n)
-    back = arcs_by_head(graph, dtype)
-    against = back.indptr.view(np.uint64), back.tails.view(np.uint32), back.weights
+    indptr, tails, weights = arcs_by_head(graph, dtype)
+    against = indptr.view(np.uint64), tails.view(np.uint32), weights
     ways = unsigned_arcs(graph, dtype), against
     unseen = unreached(dtype)
 
