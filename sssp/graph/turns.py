@@ -412,8 +412,9 @@ def make_turns(
     least = _lightest_weights(naming, lightest)
     floor = np.zeros(named.size, usual.dtype)
     # (what a plain row names costs what the row says)
-    has_usual = np.isin(named, usual_keys) & ~np.isin(named, keys[plain])
-    floor[has_usual] = usual[np.searchsorted(usual_keys, named[has_usual])]
+    place = np.searchsorted(usual_keys, named)
+    has_usual = (np.append(usual_keys, -1)[place] == named) & ~np.isin(named, keys[plain])
+    floor[has_usual] = usual[place[has_usual]]
     unnamed = (usual != 0) & ~np.isin(usual_keys, named)
     classes, class_of = np.unique(usual[unnamed], return_inverse=True)
     link_turn = np.searchsorted(named, link_key)
