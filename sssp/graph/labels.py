@@ -206,6 +206,8 @@ class _IntegerLookup:
 
     def find(self, label: Any) -> int:
         number = _as_integer(label)
+        if isinstance(self._labels, range) and number in self._labels:
+            return number - self._labels.start
         if not _INT64.min <= number <= _INT64.max:
             raise VertexError(self._complaint.format(number))
         return int(self.find_all(np.int64(number)))
