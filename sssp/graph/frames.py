@@ -98,13 +98,21 @@ def arcs_of(
     are_numbers = all(c.dtype == INT64 for c in (node_ids, tail_ids, head_ids) if c.size)
     ids = np.empty(known + 2 * len(edges), INT64 if are_numbers else object)
     ids[:known], ids[known::2], ids[known + 1 :: 2] = node_ids, tail_ids, head_ids
-    if are_numbers:
-        numbers, distinct = pandas.factorize(ids)
-    else:
-        # alike is what the lookup of labels finds alike; to pandas 2 all texts end at a NUL
-        number_of: defaultdict[Any, int] = defaultdict(count().__next__)
-        numbers = np.fromiter(map(number_of.__getitem__, ids.tolist()), INT64, ids.size)
-        distinct = np.fromiter(number_of, object, len(number_of))
+    try:
+        if are_numbers:
+            numbers, distinct = pandas.factorize(ids)
+        else:
+            # alike is what the lookup of labels finds alike; to pandas 2 all texts end at a NUL
+            number_of: defaultdict[Any, int] = defaultdict(count().__next__)
+            numbers = np.fromiter(map(number_of.__getitem__, ids.tolist()), INT64, ids.size)
+            distinct = np.fromiter(number_of, object, len(number_of))
+    except TypeError:  # some cannot be hashed
+        texts = (f"edges, {tail!r}:", f"edges, {head!r}:", "nodes, the index:")
+        complaint = "have an id that cannot be hashed, as no list can; .map(tuple) makes tuples"
+        for column, where in zip((tail_ids, head_ids, node_ids), texts, strict=True):
+            odd = [not is_hashable(name) for name in column.tolist()]
+            _refuse(odd, partial(_show_id, column), where, complaint)
+        raise
     # an id that stands for a second time is not numbered by its row
     twins = np.zeros(known, bool)
     twins[1:] = numbers[1:known] <= np.maximum.accumulate(numbers[: known - 1]) if known else False
@@ -358,13 +366,7 @@ def _ids(column: Any, where: str) -> Array:
             f"{where}: ids must be integers, strings or other hashable objects, not "
             f"{column.dtype}; if all are whole numbers, .astype('int64') makes integers of them"
         )
-    from pandas.api.types import is_hashable
-
-    ids = array.astype(object)
-    odd = [not is_hashable(name) for name in ids.tolist()]
-    complaint = "have an id that cannot be hashed, as no list can; .map(tuple) makes tuples"
-    _refuse(odd, partial(_show_id, ids), f"{where}:", complaint)
-    return ids
+    return array.astype(object)
 
 
 def _weights(column: Any, where: str) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import compress
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -65,20 +66,38 @@ def edges_of(
     G: nx.Graph[Any], nodes: list[Any], weight: str, default: float | None
 ) -> tuple[Array, Array, Array]:
     """Return tails, heads and weights of a NetworkX graph, in order of ``G.edges(keys=True)``."""
+    # the number of edges at each node, their other ends and their attributes
+    degrees: list[int] = []
+    ends: list[Any] = []
+    values: list[Any] = []
+    is_multigraph, given = G.is_multigraph(), _MISSING if default is None else default
+    for _, neighbours in G.adjacency():
+        before = len(values)
+        if is_multigraph:
+            for neighbour, parallel in neighbours.items():
+                ends.extend([neighbour] * len(parallel))
+                values.extend([data.get(weight, given) for data in parallel.values()])
+        else:
+            ends.extend(neighbours)
+            values.extend([data.get(weight, given) for data in neighbours.values()])
+        degrees.append(len(values) - before)
     vertex_of = {node: vertex for vertex, node in enumerate(nodes)}
-    edges = list(G.edges(data=weight, default=_MISSING if default is None else default))
-    starts, ends, values = zip(*edges, strict=True) if edges else ((), (), ())
-    tails, heads = (
-        np.array([vertex_of[node] for node in column], INDEX) for column in (starts, ends)
-    )
-    return tails, heads, _edge_weights(starts, ends, values, weight)
+    tails = np.repeat(np.arange(len(nodes), dtype=INDEX), degrees)
+    heads = np.fromiter(map(vertex_of.__getitem__, ends), INDEX, len(ends))
+    if not G.is_directed():
+        # Each edge stands at both of its nodes; G.edges() shows it at the earlier one.
+        shown = heads >= tails
+        tails, heads, values = tails[shown], heads[shown], list(compress(values, shown.tolist()))
+    return tails, heads, _edge_weights(nodes, tails, heads, values, weight)
 
 
-def _edge_weights(starts: Any, ends: Any, values: Any, weight: str) -> Array:
+def _edge_weights(
+    nodes: list[Any], tails: Array, heads: Array, values: list[Any], weight: str
+) -> Array:
     """Return an attribute of edges as weights, after checking that every edge has it."""
 
     def show_ends(place: int) -> str:
-        return f"({starts[place]!r}, {ends[place]!r})"
+        return f"({nodes[tails[place]]!r}, {nodes[heads[place]]!r})"
 
     def edges(are_odd: list[bool] | Array) -> str:
         return excerpt(are_odd, "edges", lambda place: f"{show_ends(place)}: {values[place]!r}")
