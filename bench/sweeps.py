@@ -35,6 +35,7 @@ from sssp.cuda.sweep.device_maps import (
     DeviceMap,
     DeviceMaps,
     Work,
+    customize,
     device_map,
     together,
     working_memory,
@@ -156,12 +157,12 @@ class Bench:
         sets = cuda.to_device(np.tile(self.graph.weights_as(INT32), (count, 1)))
         givers, memory = tree.givers(self.hierarchy._slots), working_memory(tree, INT32, count)
         work, stream = Work(memory, sets, givers, count), cuda.stream()
-        maps.launch(work, stream)
+        customize(stream, maps, work)
         for name, stage in maps.stages() if by_stage else []:
             milliseconds = self.replay(Recording(partial(stage, work)), stream)
             what = f"{name}, of {count}"
             self.add(what, milliseconds, count)
-        return self.replay(Recording(partial(maps.launch, work)), stream)
+        return self.replay(Recording(lambda own: customize(own, maps, work)), stream)
 
     def weigh_from_host(self, runs: int) -> None:
         """Time new weights from an array on the host, and compare a tree of them."""

@@ -36,27 +36,21 @@ from sssp.order.structure import NO_SLOT
 REGISTERS = 64
 
 
-@cache
-def make_changes_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that overwrites weights of some arcs, in several sets of weights."""
+@kernel
+def changes_kernel(places, values, arc_weights):
+    """Overwrite weights of some arcs, in several sets of weights, one thread a change.
 
-    @kernel
-    def _changes_kernel(places, values, arc_weights):
-        """Overwrite weights, one thread a change.
-
-        =========== ======= ====== ===========================================
-        argument    shape   dtype  written by
-        =========== ======= ====== ===========================================
-        places      (k,)    int64  host: a set's number times m, plus an arc's
-        values      (k,)    number host
-        arc_weights (s * m) number host: before; here: some of them
-        =========== ======= ====== ===========================================
-        """
-        own = cuda.grid(1)
-        if own < places.size:
-            arc_weights[places[own]] = values[own]
-
-    return _changes_kernel
+    =========== ======= ====== ===========================================
+    argument    shape   dtype  written by
+    =========== ======= ====== ===========================================
+    places      (k,)    int64  host: a set's number times m, plus an arc's
+    values      (k,)    number host
+    arc_weights (s * m) number host: before; here: some of them
+    =========== ======= ====== ===========================================
+    """
+    own = cuda.grid(1)
+    if own < places.size:
+        arc_weights[places[own]] = values[own]
 
 
 @cache

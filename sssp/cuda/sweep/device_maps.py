@@ -25,13 +25,7 @@ from sssp.cuda.graph_replay import Launches, key_of
 from sssp.cuda.matrix.floyd_warshall import launch_rounds
 from sssp.cuda.matrix.matrix_driver import Matrix
 from sssp.cuda.pool import THREADS, Shelf, current_pool, device_array, fill
-from sssp.cuda.sweep.basic_pass import (
-    make_basic_kernel,
-    make_basic_level_kernel,
-    make_changes_kernel,
-    make_first_weights_kernel,
-    make_to_top_kernel,
-)
+from sssp.cuda.sweep import basic_pass, perfect_pass
 from sssp.cuda.sweep.customization import (
     APART,
     FARTHEST,
@@ -44,13 +38,6 @@ from sssp.cuda.sweep.customization import (
 )
 from sssp.cuda.sweep.device_tree import DeviceTree
 from sssp.cuda.sweep.packed_arcs import ArcStreams, stream_words
-from sssp.cuda.sweep.perfect_pass import (
-    make_from_top_kernel,
-    make_lengths_level_kernel,
-    make_pack_levels_kernel,
-    make_perfect_kernel,
-    make_perfect_level_kernel,
-)
 from sssp.cuda.sweep.selection import SelectedStreams
 from sssp.graph.weights import converted
 from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, infinity, largest_distance, safe_length
@@ -114,35 +101,34 @@ class Weights:
     ----------
     lock : Lock
         Held from bringing the weights of arcs until the maps have been made.
-    basic, perfect : device arrays, shape (count, 2 c)
-        Up and down along every chordal arc, before and after the perfect pass.
-    lengths : device array, shape (count, 2, n), int32
-        Of the longest ways up from every rank, and down to it: 32-bit floats.
-    spare : device array
-        Ways of bundles, where shared memory is too small for them.
+    arrays : dict of device arrays, by the parameter names of kernels
+        `weights` and `perfect`, shape (count, 2 c): up and down along every chordal arc, before and
+        after the perfect pass. `lengths`, shape (count, 2, n), int32: of the longest ways up from
+        every rank, and down to it, 32-bit floats. `spare`: ways of bundles, where shared memory is
+        too small for them.
     """
 
     def __init__(self, tree: DeviceTree, dtype: np.dtype[Any], count: int) -> None:
-        arcs, n = tree.arcs, tree.bundles.rank.size
         self.lock, self.count = threading.Lock(), count
-        self.basic, self.perfect = (
-            device_array((count, max(1, 2 * arcs)), dtype) for _ in range(2)
-        )
-        self.lengths = device_array((count, 2, max(1, n)), INDEX)
         outside = max((tree.outside(tier, dtype) for tier in range(tree.tiers)), default=0)
-        self.spare = device_array(max(1, count * outside), dtype)
+        self.arrays = {
+            "weights": device_array((count, max(1, 2 * tree.arcs)), dtype),
+            "perfect": device_array((count, max(1, 2 * tree.arcs)), dtype),
+            "lengths": device_array((count, 2, max(1, tree.size)), INDEX),
+            "spare": device_array(max(1, count * outside), dtype),
+        }
         self._arc_weights = device_array((count, 1), dtype)
 
     @cached_property
     def replay_key(self) -> Any:
         """The arrays that kernels work in, which stay the same."""
-        return key_of((self.basic, self.perfect, self.lengths, self.spare))
+        return key_of(tuple(self.arrays.values()))
 
     def bring(self, versions: Sequence[ArcWeights], stream: Any) -> Any:
         """Copy the weights of graphs' arcs to the device, and return them there."""
         m = versions[0].all.size
         if self._arc_weights.shape[1] != max(1, m):
-            self._arc_weights = device_array((self.count, max(1, m)), self.basic.dtype)
+            self._arc_weights = device_array((self.count, max(1, m)), self._arc_weights.dtype)
         if not m:
             return self._arc_weights
         row = m * self._arc_weights.dtype.itemsize
@@ -159,7 +145,7 @@ class Weights:
             there = [device_array(given.size, given.dtype) for given in (places, values)]
             for array, given in zip(there, (places, values), strict=True):
                 array.copy_to_device(given, stream=stream)
-            make_changes_kernel(self.basic.dtype)[-(-places.size // THREADS), THREADS, stream](
+            basic_pass.changes_kernel[-(-places.size // THREADS), THREADS, stream](
                 *there, self._arc_weights.reshape(self._arc_weights.size)
             )
         return self._arc_weights
@@ -293,8 +279,14 @@ class DeviceMaps:
         for array in (self.kept.down_ends, self.matrix.flags):
             fill(array, INDEX.type(0), self.matrix.stream)
         self._launches = Launches()
-        own = *self.kept, self.stream_stop, self.stream, self.between
-        self.nbytes = sum(array.nbytes for array in own)
+        own = self.kept._asdict() | {
+            "stream_stop": self.stream_stop,
+            "stream": self.stream,
+            "matrix": self.between,
+        }
+        self.nbytes = sum(array.nbytes for array in own.values())
+        #: what kernels take of tree and maps, by their parameter names
+        self.arrays = tree.arrays | own | {"found": self.found, "most": self.most}
         self.maps = [DeviceMap(self, i) for i in range(count)]
         self.searches: dict[Any, Any] = {}
 
@@ -337,7 +329,7 @@ class DeviceMaps:
             version.selected.renew()
         with weights.lock:
             arc_weights = weights.bring(versions, stream)
-            self._launches.do(_customize, stream, self, Work(weights, arc_weights, givers, own))
+            self._launches.do(customize, stream, self, Work(weights, arc_weights, givers, own))
             found = on_host(self.found, stream)
         lengths = found.view(FLOAT32).astype(float)
         far = 0.0 if potentials is None else -2.0 * float(potentials.min(initial=0))
@@ -349,18 +341,6 @@ class DeviceMaps:
             fits = ROUNDED_UP * (longest + far) < self.safe
             version.fits = bool(fits or not (measured or self.shifted))
             version.joined, version.joined_by_turns = not words[APART], None
-
-    def launch(self, work: Work, stream: Any) -> None:
-        """Launch all kernels of `customize`, for the first maps."""
-        for _, stage in self.stages():
-            stage(work, stream)
-
-    def launch_basic(self, work: Work, stream: Any) -> None:
-        """Launch the basic pass alone, with the top by levels too."""
-        for _, stage in self._basic_stages():
-            stage(work, stream)
-        for low, high in [*pairwise(self.tree.top_levels)][::-1]:
-            self._basic_level(low, high, work, stream)
 
     def _basic_stages(self) -> list[tuple[str, Callable[[Work, Any], None]]]:
         """Return the launches of the basic pass below the top, in order, with their names."""
@@ -388,101 +368,86 @@ class DeviceMaps:
             *((f"perfect pass, tier {tier}", partial(self._perfect_tier, tier)) for tier in tiers),
         ]
 
-    def _bind(self, kernel: Any, work: Work, **others: Any) -> list[Any]:
-        """Return a kernel's arguments by name: tree, maps, working memory, and others."""
-        memory = work.memory
-        own = {
-            "weights": memory.basic,
-            "perfect": memory.perfect,
-            "lengths": memory.lengths,
-            "spare": memory.spare,
-            "arc_weights": work.arc_weights,
-            "givers": work.givers,
-            "matrix": self.between,
-            "found": self.found,
-            "most": self.most,
-            "stream_stop": self.stream_stop,
-            "stream": self.stream,
-        }
-        return bind(kernel, self.tree.arrays | self.kept._asdict() | own, **others)
-
     def _launch(
-        self, kernel: Any, grid: Any, threads: int, work: Work, stream: Any, **others: Any
-    ) -> None:
-        """Launch a kernel for some of the maps."""
-        kernel[grid, threads, stream](*self._bind(kernel, work, **others))
+        self, make: Any, grid: Any, work: Work, stream: Any, *,
+        threads: Any = VERTEX_THREADS, nbytes: int = 0, **numbers: int,
+    ) -> None:  # fmt: skip
+        """Launch a kernel for some of the maps, with its arguments by name; numbers are uint32."""
+        kernel, arrays = make(self.dtype), self.arrays | work.memory.arrays | work._asdict()
+        words = {name: np.uint32(number) for name, number in numbers.items()}
+        launch(kernel, (grid, threads, stream, nbytes), *bind(kernel, arrays, **words))
 
     def _first_weights(self, work: Work, stream: Any) -> None:
-        given_first = self.tree.given_first
-        entries = max(given_first, self.between.shape[1], WORDS)
-        grid, first = (-(-entries // THREADS), work.versions), make_first_weights_kernel(self.dtype)
-        self._launch(first, grid, THREADS, work, stream, count=np.uint32(given_first))
+        count = self.tree.given_first
+        grid = -(-max(count, self.between.shape[1], WORDS) // THREADS), work.versions
+        first = basic_pass.make_first_weights_kernel
+        self._launch(first, grid, work, stream, threads=THREADS, count=count)
 
     def _basic_tier(self, tier: int, work: Work, stream: Any) -> None:
-        lowest = np.uint32(tier + 1 == self.tree.tiers)
-        self._launch_tier(make_basic_kernel, tier, work, stream, lowest=lowest)
+        lowest = tier + 1 == self.tree.tiers
+        self._launch_tier(basic_pass.make_basic_kernel, tier, work, stream, lowest=lowest)
 
     def _basic_level(self, low: int, high: int, work: Work, stream: Any) -> None:
         grid = _grid_of_level(high - low, work)
-        basic = make_basic_level_kernel(self.dtype)
-        self._launch(basic, grid, VERTEX_THREADS, work, stream, first_place=np.uint32(low))
+        self._launch(basic_pass.make_basic_level_kernel, grid, work, stream, first_place=low)
 
     def _close_top(self, work: Work, stream: Any) -> None:
         """Close the top by Floyd-Warshall; copy arcs into its matrix, and distances back."""
         top = self.tree.bundles.top
         if not top:
             return
-        grid, to_top = (top, work.versions), make_to_top_kernel(self.dtype)
-        self._launch(to_top, grid, VERTEX_THREADS, work, stream, size=np.uint32(top))
+        grid = top, work.versions
+        self._launch(basic_pass.make_to_top_kernel, grid, work, stream, size=top)
         matrix = copy(self.matrix)
         matrix.stream, matrix.count = stream, work.versions
         launch_rounds(matrix)
-        from_top = make_from_top_kernel(self.dtype)
-        self._launch(from_top, grid, VERTEX_THREADS, work, stream, size=np.uint32(top))
+        self._launch(perfect_pass.make_from_top_kernel, grid, work, stream, size=top)
 
     def _perfect_level(self, low: int, high: int, work: Work, stream: Any) -> None:
         for make, grid in (
-            (make_perfect_level_kernel, _grid_of_level(high - low, work)),
-            (make_lengths_level_kernel, (high - low, work.versions)),
+            (perfect_pass.make_perfect_level_kernel, _grid_of_level(high - low, work)),
+            (perfect_pass.make_lengths_level_kernel, (high - low, work.versions)),
         ):
-            kernel, first = make(self.dtype), np.uint32(low)
-            self._launch(kernel, grid, VERTEX_THREADS, work, stream, first_place=first)
+            self._launch(make, grid, work, stream, first_place=low)
 
     def _pack_levels(self, work: Work, stream: Any) -> None:
         low, high = self.tree.bundles.levels[[0, -1]].tolist()
         grid = -(-(high - low) // (VERTEX_THREADS // WARP)), work.versions
-        places = {"first_place": np.uint32(low), "last_place": np.uint32(high)}
-        pack = make_pack_levels_kernel(self.dtype)
-        self._launch(pack, grid, VERTEX_THREADS, work, stream, **places)
+        pack = perfect_pass.make_pack_levels_kernel
+        self._launch(pack, grid, work, stream, first_place=low, last_place=high)
 
     def _perfect_tier(self, tier: int, work: Work, stream: Any) -> None:
-        feeds = np.uint32(tier + 1 < self.tree.tiers)
-        bits = np.uint32(self.tree.group(tier).bit_length() - 1)
-        self._launch_tier(make_perfect_kernel, tier, work, stream, group_bits=bits, feeds=feeds)
+        feeds, bits = tier + 1 < self.tree.tiers, self.tree.group(tier).bit_length() - 1
+        make = perfect_pass.make_perfect_kernel
+        self._launch_tier(make, tier, work, stream, group_bits=bits, feeds=feeds)
 
-    def _launch_tier(self, make: Any, tier: int, work: Work, stream: Any, **others: Any) -> None:
+    def _launch_tier(self, make: Any, tier: int, work: Work, stream: Any, **others: int) -> None:
         """Launch a kernel on the bundles of a tier, for some of the maps."""
         tree, dtype, versions = self.tree, self.dtype, work.versions
         low, high = tree.bundles.tiers[tier : tier + 2].tolist()
         room, outside = tree.rooms[tier], tree.outside(tier, dtype) > 0
-        packs = make is make_perfect_kernel
+        packs = make is perfect_pass.make_perfect_kernel
         nbytes = room.shared_bytes(dtype, packs=packs, outside=outside)
         threads, bundles = room.crew(versions, packs=packs)
-        grid, block = (-(-(high - low) // bundles), versions), (threads, bundles)
-        configuration = grid, block, stream, bundles * nbytes
-        names = "first_bundle", "last_bundle", "units", "room", "arc_room", "ways_room"
-        numbers = map(np.uint32, (low, high, nbytes // UNIT, *room))
-        others |= dict(zip(names, numbers, strict=True))
-        kernel = make(dtype, outside=outside)
-        launch(kernel, configuration, *self._bind(kernel, work, **others))
+        self._launch(
+            partial(make, outside=outside), (-(-(high - low) // bundles), versions), work, stream,
+            threads=(threads, bundles), nbytes=bundles * nbytes, first_bundle=low, last_bundle=high,
+            units=nbytes // UNIT, room=room.rows, arc_room=room.arcs, ways_room=room.ways, **others,
+        )  # fmt: skip
 
 
-def _customize(stream: Any, maps: DeviceMaps, work: Work) -> None:
-    maps.launch(work, stream)
+def customize(stream: Any, maps: DeviceMaps, work: Work) -> None:
+    """Launch all kernels of a customization, for the first maps."""
+    for _, stage in maps.stages():
+        stage(work, stream)
 
 
 def _pass_basic(stream: Any, maps: DeviceMaps, work: Work) -> None:
-    maps.launch_basic(work, stream)
+    """Launch the basic pass alone, with the top by levels too."""
+    for _, stage in maps._basic_stages():
+        stage(work, stream)
+    for low, high in [*pairwise(maps.tree.top_levels)][::-1]:
+        maps._basic_level(low, high, work, stream)
 
 
 def _grid_of_level(vertices: int, work: Work) -> tuple[int, int, int]:
@@ -508,37 +473,47 @@ def together(tree: DeviceTree, dtype: np.dtype[Any], versions: int) -> int:
     return min(versions, 1 << max(1, fitting).bit_length() - 1)
 
 
-class _Lender:
-    """Reuses the memory of maps of dropped versions for new versions."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        #: (left without the lock, for that may happen in the midst of it)
-        self.idle: deque[DeviceMaps] = deque(maxlen=KEPT_MAPS)
-
-    def lend(
-        self, tree: DeviceTree, dtype: np.dtype[Any], count: int, *, shifted: bool
-    ) -> DeviceMaps:
-        """Return memory for some maps: that of versions that are gone, or new.
-
-        `shifted`: whether the weights are between potentials.
-        """
-        count = 1 << (count - 1).bit_length()
-        with self._lock:
-            for _ in range(len(self.idle)):
-                found = self.idle.popleft()
-                if (found.dtype, found.count, found.shifted) == (dtype, count, shifted):
-                    return found
-                self.idle.append(found)
-        return DeviceMaps(tree, dtype, count, shifted=shifted)
-
-
 class Loan:
-    """A reservation of memory for maps; it ends when no hierarchy holds one of them."""
+    """A reservation of memory for maps; it ends when no hierarchy holds one of them.
 
-    def __init__(self, lender: _Lender, maps: DeviceMaps) -> None:
-        self.maps = maps
-        weakref.finalize(self, lender.idle.append, maps).atexit = False
+    Parameters
+    ----------
+    tree : DeviceTree
+    dtype : dtype
+    versions : int
+        Most maps.
+    shifted : bool
+        Whether the weights are between potentials.
+
+    Attributes
+    ----------
+    maps : DeviceMaps
+        Of versions that are gone, or new.
+    """
+
+    def __init__(
+        self, tree: DeviceTree, dtype: np.dtype[Any], versions: int, *, shifted: bool
+    ) -> None:
+        idle = tree.made.get_or_build("idle maps", lambda: deque[DeviceMaps](maxlen=KEPT_MAPS))
+        count = 1 << (versions - 1).bit_length()
+        kept = _take_idle(idle, (dtype, count, shifted))
+        self.maps = kept or DeviceMaps(tree, dtype, count, shifted=shifted)
+        # (without the lock, for that may happen in the midst of it)
+        weakref.finalize(self, idle.append, self.maps).atexit = False
+
+
+_taking = threading.Lock()
+
+
+def _take_idle(idle: deque[DeviceMaps], kind: tuple[Any, ...]) -> DeviceMaps | None:
+    """Take memory for maps of a kind: dtype, number, and whether shifted; None if there is none."""
+    with _taking:
+        for _ in range(len(idle)):
+            maps = idle.popleft()
+            if (maps.dtype, maps.count, maps.shifted) == kind:
+                return maps
+            idle.append(maps)
+    return None
 
 
 def tree_of(structure: Structure, number: int) -> DeviceTree:
@@ -585,8 +560,7 @@ def _customize_all(
 ) -> list[DeviceMap]:
     """Customize versions together, but those with negative weights one by one."""
     shifted = hierarchies[0].graph.least_weight < 0
-    lender = tree.made.get_or_build("lender", _Lender)
-    loan = Loan(lender, lender.lend(tree, dtype, len(hierarchies), shifted=shifted))
+    loan = Loan(tree, dtype, len(hierarchies), shifted=shifted)
     maps = loan.maps.maps[: len(hierarchies)]
     if not shifted:
         versions = [_weights_of(hierarchy, dtype, number) for hierarchy in hierarchies]
@@ -637,8 +611,7 @@ def basic_weights(
     The device is current; launches on the maps' stream find them there.
     """
     tree = tree_of(prepared._structure, number)
-    lender = tree.made.get_or_build("lender", _Lender)
-    loan = Loan(lender, lender.lend(tree, dtype, 1, shifted=False))
+    loan = Loan(tree, dtype, 1, shifted=False)
     maps, memory = loan.maps, working_memory(tree, dtype, 1)
     with memory.lock:
         arc_weights = memory.bring([_weights_of(prepared, dtype, number)], maps.matrix.stream)

@@ -120,7 +120,9 @@ class SweptFlows:
         """Return the flows in the dtype of the scratch, and the greatest length that is sure."""
         with basic_weights(version, scratch.dtype, self.number) as (maps, work):
             stream = maps.matrix.stream
-            scratch.launches.do(_prepare, stream, scratch, work.memory.basic, work.arc_weights)
+            scratch.launches.do(
+                _prepare, stream, scratch, work.memory.arrays["weights"], work.arc_weights
+            )
             with progress_bar(self.demand.origins.size, self.progress, "origin") as advance:
                 for batch, (begin, stop) in enumerate(pairwise(scratch.cuts)):
                     move(scratch.all_sources[batch], scratch["sources"], stream)
