@@ -113,9 +113,13 @@ class DeviceArray:
 
     def for_kernels(self) -> Any:
         """Return Numba's array of the same shape, C-contiguous."""
+        return self._shaped(self.flat)
+
+    def _shaped(self, flat: Any) -> Any:
+        """Return a flat array, on the device or the host, in this shape."""
         if self.pitch is None:
-            return self.flat.reshape(self.shape)
-        return self.flat.reshape((self.shape[1], self.pitch)).T[: self.shape[0]]
+            return flat.reshape(self.shape)
+        return flat.reshape((self.shape[1], self.pitch)).T[: self.shape[0]]
 
     def to_host(self) -> NDArray[Any]:
         """Return a copy on the host, once all queued work on the device is done."""
@@ -123,9 +127,8 @@ class DeviceArray:
         with select(self.number):
             wait_for_device()
             download(self.flat, host, cuda.stream())
-        if self.pitch is not None:
-            return host.reshape(self.shape[1], self.pitch)[:, : self.shape[0]].T
-        return host.reshape(self.shape)
+        shaped: NDArray[Any] = self._shaped(host)
+        return shaped
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -7,7 +7,6 @@ side by side as a sweep leaves them.
 
 from __future__ import annotations
 
-import math
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
@@ -19,7 +18,7 @@ from sssp.cuda.compiler import inline, kernel
 from sssp.cuda.device_memory import upload
 from sssp.cuda.graph_replay import key_of_fields
 from sssp.cuda.pool import device_array
-from sssp.engine.decay import DISTANCE, EXPONENTIAL, GAUSSIAN, LINEAR, POWER, TABLE
+from sssp.engine.decay import factor_at
 from sssp.engine.float_sums import GROUP
 from sssp.engine.reductions import Step
 from sssp.kernels.dtypes import FLOAT64, INT64
@@ -38,6 +37,8 @@ if SIMULATOR:
         return a * b
 else:
     multiply = cuda.libdevice.dmul_rn
+
+factor = inline(factor_at.py_func)
 
 
 @cache
@@ -59,29 +60,6 @@ def make_groups_kernel(
     side_by_side : bool
         Whether neighbours in memory are of different rows.
     """
-
-    @inline
-    def factor(distance, number, edges, values):
-        if kind == DISTANCE:
-            return distance
-        if kind == EXPONENTIAL:
-            return math.exp(-number * distance)
-        if kind == POWER:
-            return max(distance, float64(1)) ** -number
-        if kind == LINEAR:
-            return max(float64(0), float64(1) - distance / number)
-        if kind == GAUSSIAN:
-            return math.exp(-((distance / number) ** 2) / float64(2))
-        if kind == TABLE:
-            place, end = int64(0), int64(edges.size)
-            while place < end:
-                middle = (place + end) // 2
-                if edges[middle] < distance:
-                    place = middle + 1
-                else:
-                    end = middle
-            return values[place] if place < edges.size else float64(0)
-        return float64(1)
 
     @kernel
     def _add_groups_kernel(
@@ -118,7 +96,7 @@ def make_groups_kernel(
             place = int64(places[i] if targeted else i)
             distance = distances[first + place * place_step]
             if distance <= bound:
-                value = float64(factor(float64(distance), number, edges, values))
+                value = float64(factor(kind, number, edges, values, float64(distance)))
                 if weighs:
                     value = multiply(value, float64(weights[column, place if by_vertex else i]))
                 total += value

@@ -172,6 +172,8 @@ class FormScratch:
         Of a reduction.
     weights : device array, shape (c, n)
         Of the vertices, for a reduction.
+    nbytes : int
+        Bytes of the device, without the weights.
     """
 
     columns: Any = None
@@ -183,15 +185,7 @@ class FormScratch:
     tails: Any = None
     words: Any = None
     weights: Any = None
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the device, without the weights."""
-        words = self.words or ()
-        parts = *vars(self).values(), *words[:2], *(words[2] if words else ())
-        return sum(
-            part.nbytes for part in parts if part is not self.weights and hasattr(part, "nbytes")
-        )
+    nbytes: int = 0
 
     @classmethod
     def allocate(
@@ -207,7 +201,7 @@ class FormScratch:
             arrays[name] = arrays[name].reshape(arrays[name].size)
         if request.reduction is not None and columns:
             arrays["words"] = Words.allocate(rows, request.reduction, dtype, columns)
-        return cls(**arrays)
+        return cls(**arrays, nbytes=rows * form_bytes(n, request, dtype, columns))
 
 
 def _row_arrays(

@@ -23,6 +23,7 @@ from sssp.cuda.arrays import DeviceArray
 from sssp.cuda.availability import cuda, select
 from sssp.cuda.compiler import inline, kernel
 from sssp.cuda.device_memory import SHARE, device_graph, free_bytes, upload
+from sssp.cuda.device_weights import on_host
 from sssp.cuda.pool import THREADS, blocks_for, device_array, fill
 from sssp.engine.exact_sums import is_wide
 from sssp.engine.memory import NO_LIMIT, check_memory
@@ -338,13 +339,7 @@ class TreeSumsThere:
 
     def on_host(self, volumes: Any) -> NDArray[Any]:
         """Return volumes as arrays on the host."""
-        if isinstance(volumes, np.ndarray):
-            return volumes
-        if isinstance(volumes, DeviceArray):
-            return volumes.to_host()
-        with select(self.predecessors.number):
-            array: NDArray[Any] = cuda.as_cuda_array(volumes).copy_to_host()
-        return array
+        return volumes if isinstance(volumes, np.ndarray) else on_host(volumes)
 
     def load(self, volumes: Any) -> NDArray[np.int64] | None:
         """Send volumes along the path to every vertex, and add them to the loads of arcs.

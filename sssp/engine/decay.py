@@ -71,7 +71,7 @@ class Decay(NamedTuple):
 
 @njit
 def factor_at(kind, number, edges, values, distance):
-    """Return the factor of a vertex at a distance, a float64."""
+    """Return the factor of a vertex at a distance, a float64; compiled for GPUs too."""
     if kind == DISTANCE:
         return distance
     if kind == EXPONENTIAL:
@@ -83,7 +83,14 @@ def factor_at(kind, number, edges, values, distance):
     if kind == GAUSSIAN:
         return math.exp(-((distance / number) ** 2) / 2.0)
     if kind == TABLE:
-        place = np.searchsorted(edges, distance)
+        # (np.searchsorted is not there on a GPU)
+        place, end = 0, edges.size
+        while place < end:
+            middle = (place + end) // 2
+            if edges[middle] < distance:
+                place = middle + 1
+            else:
+                end = middle
         return values[place] if place < edges.size else 0.0
     return 1.0
 

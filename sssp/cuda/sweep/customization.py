@@ -27,6 +27,7 @@ knows, does not bound them well enough.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -89,7 +90,7 @@ def note(found, word, length):
         cuda.atomic.max(found, word, int32(length_bits(length)))
 
 
-class Shares(NamedTuple):
+class Shares(namedtuple("Shares", "ends starts lengths groups up_bits down_bits stop")):
     """Offsets of a bundle's arrays in its shared memory, in words.
 
     Attributes
@@ -108,14 +109,6 @@ class Shares(NamedTuple):
     stop : uint32
         Where all ends.
     """
-
-    ends: Any
-    starts: Any
-    lengths: Any
-    groups: Any
-    up_bits: Any
-    down_bits: Any
-    stop: Any
 
 
 def _shares(rows: Any, arcs: Any, numbers: Any, words_a_number: Any) -> Shares:

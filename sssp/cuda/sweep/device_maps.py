@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections import deque
+from collections import deque, namedtuple
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
@@ -72,7 +72,9 @@ class ArcWeights(NamedTuple):
     values: NDArray[Any]
 
 
-class KeptArcs(NamedTuple):
+class KeptArcs(
+    namedtuple("KeptArcs", "up_stop up_depths up_weights down_stop down_ends down_weights")
+):
     """The chordal arcs that the perfect pass keeps, by rank; one more axis for several maps.
 
     Attributes
@@ -85,13 +87,6 @@ class KeptArcs(NamedTuple):
         The ranks that arcs down come from.
     up_weights, down_weights : device arrays, shape (c,)
     """
-
-    up_stop: Any
-    up_depths: Any
-    up_weights: Any
-    down_stop: Any
-    down_ends: Any
-    down_weights: Any
 
 
 class Weights:

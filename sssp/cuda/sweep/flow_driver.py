@@ -7,6 +7,7 @@ loaded on the versions of a map again and again.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -49,6 +50,7 @@ FILLING = 64 if SIMULATOR else 4096
 FEWER_VOLUMES = "give fewer origins or destinations at a time, and add up the flows"
 
 
+@dataclass
 class SweptFlows:
     """Loads one demand on any version of a prepared map, on a GPU.
 
@@ -64,17 +66,11 @@ class SweptFlows:
         Whether volumes that lead nowhere are left out, and not refused.
     """
 
-    def __init__(
-        self,
-        demand: Demand,
-        number: int,
-        memory_limit: int,
-        progress: bool | None,
-        *,
-        skips: bool,
-    ) -> None:
-        self.demand, self.number, self.skips = demand, number, skips
-        self.memory_limit, self.progress = memory_limit, progress
+    demand: Demand
+    number: int
+    memory_limit: int
+    progress: bool | None
+    skips: bool
 
     def load(self, version: PreparedMap) -> tuple[NDArray[np.float64], float] | None:
         """Return the flow on every arc of the graph, and the unreached volume.
@@ -102,8 +98,7 @@ class SweptFlows:
                 )  # fmt: skip
                 scratch = shelf.take(key)
                 if scratch is None:
-                    limit, device = self.memory_limit, f"cuda:{number}"
-                    scratch = _Scratch(tree, version, dtype, demand, ends, limit, device)
+                    scratch = _Scratch(self, tree, version, dtype, ends)
                 scratch.bring(demand, structure.rank[demand.origins])
                 flow, most = self._sweep(version, scratch)
                 lost, trip, noted = (array.copy() for array in scratch.noted)
@@ -157,17 +152,11 @@ class _Scratch(Arrays):
     """
 
     def __init__(
-        self,
-        tree: DeviceTree,
-        version: PreparedMap,
-        dtype: np.dtype[Any],
-        demand: Demand,
+        self, swept: SweptFlows, tree: DeviceTree, version: PreparedMap, dtype: np.dtype[Any],
         ends: NDArray[np.int32],
-        memory_limit: int,
-        device: str,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__()
-        structure: Structure = version._structure
+        structure, demand, limit = version._structure, swept.demand, swept.memory_limit
         self.launches, self.dtype = Launches(), dtype
         self.demand: Demand | None = None
         #: (kept, so that its identity in the key stays unique)
@@ -183,9 +172,9 @@ class _Scratch(Arrays):
         arcs, height, origins = structure.upper.size, max(1, structure.height), demand.origins.size
         lane = ranks.size * (dtype.itemsize + 10) + height * (dtype.itemsize + 12) + 4
         fixed = 2 * arcs * (dtype.itemsize + 16) + 12 * demand.entries.size + 12 * self.slots.size
-        room = available_bytes(memory_limit, tree.nbytes)
+        room = available_bytes(limit, tree.nbytes)
         parts = {"the map": tree.nbytes, "the volumes": fixed, "some origins": LANES * lane}
-        check_memory(parts, memory_limit, device, FEWER_VOLUMES, tree.nbytes + room)
+        check_memory(parts, limit, f"cuda:{swept.number}", FEWER_VOLUMES, tree.nbytes + room)
         most = max(1, min(MOST_LANES, (room - fixed) // lane) // LANES)
         groups = -(-origins // LANES)
         self.lanes = lanes = LANES * -(-groups // max(1, -(-groups // most)))

@@ -5,9 +5,10 @@ What becomes of them then is written in `sssp.cuda.sweep.sweep_outputs`.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +45,13 @@ MOST_ROWS, BYTES, FEWEST = 1024, 1 << 30, 256
 MOST_SELECTED_ROWS = 4096
 
 
-class Scratch(NamedTuple):
+class Scratch(
+    namedtuple(
+        "Scratch",
+        "source_ranks starts stops ways swept totals words here",
+        defaults=(None, None, None),
+    )
+):
     """Scratch for one batch of rows after the other.
 
     Attributes
@@ -61,15 +68,6 @@ class Scratch(NamedTuple):
     here : ndarray or None
         The same on the host, pinned.
     """
-
-    source_ranks: Any
-    starts: Any
-    stops: Any
-    ways: Any
-    swept: Any
-    totals: Any = None
-    words: Any = None
-    here: Any = None
 
 
 class LanesSearch(Search):

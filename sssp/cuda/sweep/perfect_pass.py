@@ -6,8 +6,9 @@ down. `sssp.cuda.sweep.customization` says how, and what happened before.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from functools import cache
-from typing import Any, NamedTuple, no_type_check
+from typing import Any, no_type_check
 
 import numpy as np
 from numba import float32, from_dtype, int32, uint32, uint64
@@ -162,7 +163,7 @@ def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
     return _from_top_kernel
 
 
-class Bundle(NamedTuple):
+class Bundle(namedtuple("Bundle", "first members begin arcs thread threads")):
     """A bundle, and the calling thread's number among the bundle's threads.
 
     Attributes
@@ -175,15 +176,8 @@ class Bundle(NamedTuple):
         Number of the thread, and how many there are.
     """
 
-    first: Any
-    members: Any
-    begin: Any
-    arcs: Any
-    thread: Any
-    threads: Any
 
-
-class Held(NamedTuple):
+class Held(namedtuple("Held", "numbers basic ways words signed at room")):
     """The arrays of a bundle in shared memory.
 
     Attributes
@@ -199,14 +193,6 @@ class Held(NamedTuple):
     room : uint32
         Most rows of a bundle.
     """
-
-    numbers: Any
-    basic: Any
-    ways: Any
-    words: Any
-    signed: Any
-    at: Any
-    room: Any
 
 
 @inline

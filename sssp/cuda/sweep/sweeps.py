@@ -20,6 +20,7 @@ No row is filled first: whether a source has climbed past a vertex shows in thei
 
 from __future__ import annotations
 
+from collections import namedtuple
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -70,7 +71,7 @@ class Pass(NamedTuple):
     lowest: bool
 
 
-class Bundle(NamedTuple):
+class Bundle(namedtuple("Bundle", "first members begin bounded")):
     """The bundle that a block sweeps.
 
     Attributes
@@ -80,11 +81,6 @@ class Bundle(NamedTuple):
     begin, bounded : uint32
         The first vertex of its boundary, and how many there are.
     """
-
-    first: Any
-    members: Any
-    begin: Any
-    bounded: Any
 
 
 def shared_bytes(dtype: np.dtype[Any], room: int, threads: int) -> int:

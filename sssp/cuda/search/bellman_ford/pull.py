@@ -29,6 +29,7 @@ from sssp.cuda.search.bellman_ford.rounds import (
     THREADS,
     Arcs,
     BellmanFordSearch,
+    Kept,
     Limits,
 )
 from sssp.graph.graph import Graph
@@ -249,5 +250,6 @@ class PullSearch(BellmanFordSearch):
                 )  # fmt: skip
 
         # after a round without changes both generations are the same
-        self.run_rounds(batch, changes, self.keys(batch), predecessors, launch)
-        self.finish(batch, self.keys(batch), predecessors)
+        kept = Kept(self.keys(batch), predecessors)
+        self.run_rounds(batch, changes, kept, launch)
+        self.finish(batch, kept)

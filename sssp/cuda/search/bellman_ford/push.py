@@ -35,6 +35,7 @@ from sssp.cuda.search.bellman_ford.rounds import (
     THREADS,
     Arcs,
     BellmanFordSearch,
+    Kept,
     Limits,
     words_of,
 )
@@ -365,9 +366,9 @@ class PushSearch(BellmanFordSearch):
         nothing = device_array((1, 1), np.uint8)
         chunks = Chunks(np.uint32(0), device_array(1, np.int32), nothing[0], nothing)
         counts, predecessors = scratch[3:]
-        words, launch = self.words(batch, scratch), self.launcher(batch, scratch, self.arcs, chunks)
-        self.run_rounds(batch, counts, words, predecessors, launch)
-        self.finish(batch, words, predecessors)
+        kept = Kept(self.words(batch, scratch), predecessors)
+        self.run_rounds(batch, counts, kept, self.launcher(batch, scratch, self.arcs, chunks))
+        self.finish(batch, kept)
 
     def _start(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
         words, marks, lists, counts, predecessors = scratch

@@ -45,6 +45,18 @@ class Limits(namedtuple("Limits", "bound lowest negative")):
     """The greatest distance of interest, the least of the dtype, and whether any is negative."""
 
 
+class Kept(namedtuple("Kept", "words predecessors")):
+    """What kernels keep of the rows of a batch.
+
+    Attributes
+    ----------
+    words : device array, shape (rows, n)
+        Distances, with stamps perhaps.
+    predecessors : device array, shape (rows, n), int32
+        Not read unless a weight is negative.
+    """
+
+
 @cache
 def words_of(itemsize: int) -> tuple[Any, Any, Any]:
     """Return device functions for distances and round stamps in 64-bit words, for push relaxation.
@@ -140,12 +152,7 @@ class BellmanFordSearch(Search):
         return batch.distances.view(self.integer)
 
     def run_rounds(
-        self,
-        batch: Batch,
-        active: Any,
-        words: Any,
-        predecessors: Any,
-        launch: Callable[[int], None],
+        self, batch: Batch, active: Any, kept: Kept, launch: Callable[[int], None]
     ) -> bool:
         """Launch rounds until no vertex is active; return False if stopped before.
 
@@ -156,9 +163,7 @@ class BellmanFordSearch(Search):
         batch : Batch
         active : device array, shape (rows, SLOTS)
             Rotating by round: how much the next round has to do.
-        words : device array, shape (rows, n)
-            Distances as the kernels keep them.
-        predecessors : device array, shape (rows, n), int32
+        kept : Kept
         launch : callable
             Runs rounds until so many vertices have been expanded in a row, or none is left.
 
@@ -176,7 +181,7 @@ class BellmanFordSearch(Search):
             counters = on_host(batch.counters, batch.stream)
             waiting = on_host(active[: batch.rows], batch.stream)
             unfinished = waiting[np.arange(batch.rows), counters[:, ROUNDS] % SLOTS] != 0
-            never_ends = self.look(batch, counters, unfinished, words, predecessors)
+            never_ends = self.look(batch, counters, unfinished, kept)
             if not unfinished.any():
                 return True
             if never_ends:
@@ -184,12 +189,7 @@ class BellmanFordSearch(Search):
             allowance *= 2
 
     def look(
-        self,
-        batch: Batch,
-        counters: NDArray[np.int64],
-        unfinished: NDArray[np.bool_],
-        words: Any,
-        predecessors: Any,
+        self, batch: Batch, counters: NDArray[np.int64], unfinished: NDArray[np.bool_], kept: Kept
     ) -> bool:
         """Look for negative cycles; return whether the search can stop.
 
@@ -203,9 +203,7 @@ class BellmanFordSearch(Search):
             Of the batch.
         unfinished : ndarray, shape (rows,)
             Rows that have something left to do.
-        words : device array, shape (rows, n)
-            Distances as the kernels keep them.
-        predecessors : device array, shape (rows, n), int32
+        kept : Kept
 
         Raises
         ------
@@ -215,9 +213,9 @@ class BellmanFordSearch(Search):
         overflowed = counters[:, CLIPPED_ROW] == OVERFLOW
         late = unfinished & (counters[:, ROUNDS] > self.most_rounds)
         for row in np.flatnonzero(unfinished | overflowed):
-            cycle = cycles.negative_cycle(self.graph, predecessors[row].copy_to_host())
+            cycle = cycles.negative_cycle(self.graph, kept.predecessors[row].copy_to_host())
             if late[row] and not cycle.size:
-                keys = words[row].copy_to_host()
+                keys = kept.words[row].copy_to_host()
                 if keys.dtype.itemsize > self.dtype.itemsize:
                     keys = (keys >> 32).astype(self.integer)
                 if self.dtype.kind == "f":
@@ -232,8 +230,8 @@ class BellmanFordSearch(Search):
         # rounding can lower the distances around a cycle of length zero for ever
         return self.dtype.kind == "f" and bool(late.any() and (late == unfinished).all())
 
-    def finish(self, batch: Batch, words: Any, predecessors: Any) -> None:
-        """Convert `words` to distances unless they are; check cycles over floats.
+    def finish(self, batch: Batch, kept: Kept) -> None:
+        """Convert words to distances unless they are; check cycles over floats.
 
         Raises
         ------
@@ -241,19 +239,19 @@ class BellmanFordSearch(Search):
             The exact sum of a cycle among the predecessors of a row of floats is below zero, and
             not only by rounding.
         """
-        packed = words.dtype.itemsize > self.dtype.itemsize
+        packed = kept.words.dtype.itemsize > self.dtype.itemsize
         may_be_inexact = self.negative and self.dtype.kind == "f"
         if packed or may_be_inexact:
             size = batch.distances.size
             make_finish_kernel(self.dtype, packed=packed)[batch.rows, THREADS, batch.stream](
-                words[: batch.rows].reshape(size), batch.distances.reshape(size)
+                kept.words[: batch.rows].reshape(size), batch.distances.reshape(size)
             )
         if not may_be_inexact:
             return
         sources = batch.sources.copy_to_host()
         firsts = batch.first_sources.copy_to_host()
         for row in range(batch.rows):
-            tails = predecessors[row].copy_to_host()
+            tails = kept.predecessors[row].copy_to_host()
             marks = np.empty(self.graph.n, INDEX)
             if not cycles.has_cycle(tails, np.flatnonzero(tails >= 0).astype(INDEX), marks):
                 continue

@@ -19,7 +19,7 @@ from sssp.cuda.device.grid import slots_of
 from sssp.cuda.device_memory import CHUNK, STAGING, DeviceGraph, on_host
 from sssp.cuda.pool import device_array
 from sssp.cuda.search.bellman_ford.push import ABSENT, VERTEX, Chunks, PushSearch, put
-from sssp.cuda.search.bellman_ford.rounds import ALLOWANCE, ROUNDS, THREADS
+from sssp.cuda.search.bellman_ford.rounds import ALLOWANCE, ROUNDS, THREADS, Kept
 from sssp.engine.workers import Pool
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
@@ -179,7 +179,7 @@ class StreamedSearch(PushSearch):
         _await_arcs_kernel[batch.rows, THREADS, stream](
             lists, counts, self.chunk_bits, pending, wanted
         )
-        words = self.words(batch, scratch)
+        kept = Kept(self.words(batch, scratch), predecessors)
         run = self.launcher(batch, scratch, arcs, chunks)
         vertices = 1 << int(self.chunk_bits)
         grid = (1 if SIMULATOR else min(64, -(-vertices // THREADS)), batch.rows)
@@ -229,13 +229,13 @@ class StreamedSearch(PushSearch):
                     # more would be in vain, for want of those others
                     run(vertices)
                 sent += len(wave)
-                if not self.run_rounds(batch, counts, words, predecessors, run):
+                if not self.run_rounds(batch, counts, kept, run):
                     break
                 # cycles of negative length may span several chunks: look, ever more rarely
                 if self.negative and sent > allowance:
                     allowance = 2 * sent
                     counters = on_host(batch.counters, stream)
                     unfinished = pending[: batch.rows].copy_to_host().any(axis=1)
-                    if self.look(batch, counters, unfinished, words, predecessors):
+                    if self.look(batch, counters, unfinished, kept):
                         break
-        self.finish(batch, words, predecessors)
+        self.finish(batch, kept)
