@@ -384,6 +384,49 @@ def test_closures_by_products_are_those_of_the_cpu(n, reflexive, device, monkeyp
         np.testing.assert_array_equal(found, expected)
 
 
+def add_common_bits(counts: Any, a: Any, b: Any) -> Any:
+    """Add to 16 x 8 counts the common bits of 16 rows and 8 columns of 256 bits each, by a warp.
+
+    Parameters
+    ----------
+    counts : ndarray, shape (32, 4), uint32
+        Of lane ``4 g + q``: rows g, g, g + 8, g + 8 and columns 2 q, 2 q + 1, 2 q, 2 q + 1.
+    a : ndarray, shape (32, 4), uint32
+        Of lane ``4 g + q``: words q of rows g and g + 8, words 4 + q of the same.
+    b : ndarray, shape (32, 2), uint32
+        Of lane ``4 g + q``: words q and 4 + q of column g.
+    """
+    rows, columns = np.zeros((16, 8), np.uint32), np.zeros((8, 8), np.uint32)
+    found = counts.copy()
+    for lane in range(32):
+        g, q = divmod(lane, 4)
+        rows[g, q], rows[g + 8, q], rows[g, 4 + q], rows[g + 8, 4 + q] = a[lane]
+        columns[g, q], columns[g, 4 + q] = b[lane]
+    common = np.bitwise_count(rows[:, np.newaxis] & columns).sum(axis=2)
+    for lane in range(32):
+        g, q = divmod(lane, 4)
+        found[lane] += common[[g, g, g + 8, g + 8], [2 * q, 2 * q + 1] * 2].astype(np.uint32)
+    return found
+
+
+def four_tiles(words: Any, starts: Any) -> Any:
+    """Return the words that each lane of a warp gets from four tiles of 8 rows by 4 words.
+
+    Parameters
+    ----------
+    words : ndarray, one axis, uint32
+    starts : ndarray, shape (32,)
+        Of lane ``8 t + r``: where row r of tile t begins, a multiple of 4.
+
+    Returns
+    -------
+    ndarray, shape (32, 4)
+        Of lane ``4 r + w``: word w of row r of every tile.
+    """
+    lane = np.arange(32)
+    return words[starts.reshape(4, 8)[:, lane // 4] + lane % 4].T
+
+
 @kernel
 def _warp_kernel(words, starts, counts, a, b, tiles, found):
     """Apply the instructions of a warp: load tiles, and add what bits have in common."""
@@ -415,8 +458,8 @@ def test_instructions_of_a_warp_do_what_their_twins_do():
     tiles, found = (cuda.device_array((32, 4), np.uint32) for _ in range(2))
     given = [cuda.to_device(each) for each in (words, starts, counts, a, b)]
     _warp_kernel[1, 32](*given, tiles, found)
-    np.testing.assert_array_equal(tiles.copy_to_host(), ptx.four_tiles_twin(words, starts))
-    expected = ptx.add_common_bits_twin(counts, a, b)
+    np.testing.assert_array_equal(tiles.copy_to_host(), four_tiles(words, starts))
+    expected = add_common_bits(counts, a, b)
     np.testing.assert_array_equal(found.copy_to_host(), expected)
 
 

@@ -1,7 +1,7 @@
-"""Inline PTX for instructions that Numba lacks, with twins in Python for the simulator.
+"""Inline PTX for instructions that Numba lacks, some with twins in Python for the simulator.
 
 A word holds two numbers of 16 bits, the *halves*. What an instruction does to both is what its twin
-says; tests compare them on a GPU.
+says; tests compare them on a GPU, and have twins of those that the simulator does not know.
 """
 
 from __future__ import annotations
@@ -41,49 +41,6 @@ def lower_halves_twin(a: Any, b: Any, c: Any) -> Any:
     return _word(*map(min, sums, _halves(c)))
 
 
-def add_common_bits_twin(counts: Any, a: Any, b: Any) -> Any:
-    """Add to 16 x 8 counts the common bits of 16 rows and 8 columns of 256 bits each, by a warp.
-
-    Parameters
-    ----------
-    counts : ndarray, shape (32, 4), uint32
-        Of lane ``4 g + q``: rows g, g, g + 8, g + 8 and columns 2 q, 2 q + 1, 2 q, 2 q + 1.
-    a : ndarray, shape (32, 4), uint32
-        Of lane ``4 g + q``: words q of rows g and g + 8, words 4 + q of the same.
-    b : ndarray, shape (32, 2), uint32
-        Of lane ``4 g + q``: words q and 4 + q of column g.
-    """
-    rows, columns = np.zeros((16, 8), np.uint32), np.zeros((8, 8), np.uint32)
-    found = counts.copy()
-    for lane in range(32):
-        g, q = divmod(lane, 4)
-        rows[g, q], rows[g + 8, q], rows[g, 4 + q], rows[g + 8, 4 + q] = a[lane]
-        columns[g, q], columns[g, 4 + q] = b[lane]
-    common = np.bitwise_count(rows[:, np.newaxis] & columns).sum(axis=2)
-    for lane in range(32):
-        g, q = divmod(lane, 4)
-        found[lane] += common[[g, g, g + 8, g + 8], [2 * q, 2 * q + 1] * 2].astype(np.uint32)
-    return found
-
-
-def four_tiles_twin(words: Any, starts: Any) -> Any:
-    """Return the words that each lane of a warp gets from four tiles of 8 rows by 4 words.
-
-    Parameters
-    ----------
-    words : ndarray, one axis, uint32
-    starts : ndarray, shape (32,)
-        Of lane ``8 t + r``: where row r of tile t begins, a multiple of 4.
-
-    Returns
-    -------
-    ndarray, shape (32, 4)
-        Of lane ``4 r + w``: word w of row r of every tile.
-    """
-    lane = np.arange(32)
-    return words[starts.reshape(4, 8)[:, lane // 4] + lane % 4].T
-
-
 if SIMULATOR:
     least_halves, lower_halves = inline(least_halves_twin), inline(lower_halves_twin)
 
@@ -91,14 +48,21 @@ else:
     from llvmlite import ir
     from numba.cuda.extending import intrinsic
 
+    _WORD, _ADDRESS = ir.IntType(32), ir.IntType(64)
+    _FOUR_WORDS = ir.LiteralStructType([_WORD] * 4)
+
+    def _emit(
+        builder: Any, ptx: str, operands: str, found: Any, arguments: Any, *, pure: bool = False
+    ) -> Any:
+        """Emit a PTX instruction; unless it is pure, the compiler neither moves nor drops it."""
+        kind = ir.FunctionType(found, [argument.type for argument in arguments])
+        return builder.call(ir.InlineAsm(kind, ptx, operands, side_effect=not pure), arguments)
+
     def _of_words(ptx: str, count: int) -> tuple[Any, Callable[..., Any]]:
         """Return signature and code generator of a PTX instruction from `count` words to one."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            word = ir.IntType(32)
-            kind = ir.FunctionType(word, [word] * count)
-            asm = ir.InlineAsm(kind, ptx, ",".join(["=r"] + ["r"] * count))
-            return builder.call(asm, arguments)
+            return _emit(builder, ptx, "=r" + ",r" * count, _WORD, arguments, pure=True)
 
         return uint32(*[uint32] * count), generate
 
@@ -111,8 +75,6 @@ else:
     def lower_halves(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
         """Return ``min(a + b, c)`` by 16-bit halves: one instruction (VIADDMNMX), two on 12.0."""
         return _of_words("{ .reg .b32 t; add.u16x2 t, $1, $2; min.u16x2 $0, t, $3; }", 3)
-
-    _WORD, _ADDRESS = ir.IntType(32), ir.IntType(64)
 
     def _place(context: Any, builder: Any, kind: Any, array: Any, index: Any, space: int) -> Any:
         """Return a pointer to a word of a flat array, in a given address space."""
@@ -130,30 +92,38 @@ else:
         typing_context: Any, c0: Any, c1: Any, c2: Any, c3: Any, a0: Any, a1: Any, a2: Any, a3: Any,
         b0: Any, b1: Any,
     ) -> Any:  # fmt: skip
-        """Count common bits as `add_common_bits_twin` does, on tensor cores (BMMA, 8.0 to 9.0)."""
+        """Count common bits of 16 rows and 8 columns of 256, on tensor cores (BMMA, 8.0 to 9.0).
+
+        Lane ``4 g + q`` of a warp has the counts of rows g, g, g + 8, g + 8 and columns 2 q,
+        2 q + 1, 2 q, 2 q + 1; in a0 to a3 words q of rows g and g + 8, and words 4 + q of the same;
+        in b0 and b1 words q and 4 + q of column g.
+        """
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            kind = ir.FunctionType(ir.LiteralStructType([_WORD] * 4), [_WORD] * 10)
             ptx = (
                 "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc "
                 "{$0,$1,$2,$3}, {$8,$9,$10,$11}, {$12,$13}, {$4,$5,$6,$7};"
             )
-            asm = ir.InlineAsm(kind, ptx, ",".join(["=r"] * 4 + ["r"] * 10), side_effect=True)
-            return _four(context, builder, signature, builder.call(asm, arguments))
+            operands = ",".join(["=r"] * 4 + ["r"] * 10)
+            found = _emit(builder, ptx, operands, _FOUR_WORDS, arguments)
+            return _four(context, builder, signature, found)
 
         return types.UniTuple(uint32, 4)(*[uint32] * 10), generate
 
     @intrinsic
     def four_tiles(typing_context: Any, array: Any, index: Any) -> Any:
-        """Load four tiles of 8 rows by 4 words from shared memory (LDSM); see `four_tiles_twin`."""
+        """Load four tiles of 8 rows by 4 words from shared memory (LDSM).
+
+        Lane ``8 t + r`` of a warp gives the place where row r of tile t begins, a multiple of 4;
+        lane ``4 r + w`` gets word w of row r of every tile.
+        """
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             array, index = arguments
             place = _place(context, builder, signature.args[0], array, index, SHARED)
-            kind = ir.FunctionType(ir.LiteralStructType([_WORD] * 4), [_WORD])
             ptx = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {$0,$1,$2,$3}, [$4];"
-            asm = ir.InlineAsm(kind, ptx, "=r,=r,=r,=r,r,~{memory}", side_effect=True)
-            found = builder.call(asm, [builder.ptrtoint(place, _WORD)])
+            starts = [builder.ptrtoint(place, _WORD)]
+            found = _emit(builder, ptx, "=r,=r,=r,=r,r,~{memory}", _FOUR_WORDS, starts)
             return _four(context, builder, signature, found)
 
         return types.UniTuple(uint32, 4)(array, uint32), generate
@@ -167,10 +137,9 @@ else:
             there = _place(context, builder, signature.args[0], array, index, SHARED)
             data = context.make_array(signature.args[2])(context, builder, arguments[2]).data
             source = builder.gep(data, [arguments[3]], inbounds=True)
-            kind = ir.FunctionType(ir.VoidType(), [_WORD, _ADDRESS])
             ptx = "cp.async.cg.shared.global [$0], [$1], 16;"
-            asm = ir.InlineAsm(kind, ptx, "r,l,~{memory}", side_effect=True)
-            builder.call(asm, [builder.ptrtoint(there, _WORD), builder.ptrtoint(source, _ADDRESS)])
+            ends = [builder.ptrtoint(there, _WORD), builder.ptrtoint(source, _ADDRESS)]
+            _emit(builder, ptx, "r,l,~{memory}", ir.VoidType(), ends)
             return context.get_dummy_value()
 
         return types.void(shared, uint32, array, types.uint64), generate
@@ -180,10 +149,7 @@ else:
         """Wait until all asynchronous copies of this thread are complete."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            kind = ir.FunctionType(ir.VoidType(), [])
-            builder.call(
-                ir.InlineAsm(kind, "cp.async.wait_all;", "~{memory}", side_effect=True), []
-            )
+            _emit(builder, "cp.async.wait_all;", "~{memory}", ir.VoidType(), [])
             return context.get_dummy_value()
 
         return types.void(), generate
@@ -193,9 +159,7 @@ else:
         """Wait for some warps of a block, at a named barrier (1 to 15) for so many threads."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            kind = ir.FunctionType(ir.VoidType(), [_WORD, _WORD])
-            asm = ir.InlineAsm(kind, "bar.sync $0, $1;", "r,r,~{memory}", side_effect=True)
-            builder.call(asm, arguments)
+            _emit(builder, "bar.sync $0, $1;", "r,r,~{memory}", ir.VoidType(), arguments)
             return context.get_dummy_value()
 
         return types.void(uint32, uint32), generate
