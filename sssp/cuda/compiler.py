@@ -65,9 +65,9 @@ def most_shared_bytes() -> int:
 def launch(kernel: Any, configuration: tuple[Any, ...], *arguments: Any) -> None:
     """Launch a kernel that may need more shared memory than the default limit.
 
-    `configuration`: blocks, threads, stream, bytes of dynamic shared memory.
+    `configuration`: blocks, threads, stream, and bytes of dynamic shared memory if any.
     """
-    nbytes = configuration[3]
+    nbytes = configuration[3] if len(configuration) == 4 else 0
     if nbytes > SHARED and not SIMULATOR:
         from cuda.bindings import driver
 
@@ -107,3 +107,10 @@ def bind(kernel: Any, arrays: Mapping[str, Any], /, **others: Any) -> list[Any]:
     ]:
         raise TypeError(f"launch of {function.__name__}: {', '.join(wrong)}")
     return [others[name] if name in others else arrays[name] for name in names]
+
+
+def launch_by_name(
+    kernel: Any, configuration: tuple[Any, ...], arrays: Mapping[str, Any], /, **others: Any
+) -> None:
+    """Launch a kernel with the arguments that `bind` finds for its parameters."""
+    launch(kernel, configuration, *bind(kernel, arrays, **others))

@@ -7,8 +7,9 @@ side by side as a sweep leaves them.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import float64, int64
@@ -210,7 +211,7 @@ class OrderedSums:
         )
 
 
-class SumsMemory(NamedTuple):
+class SumsMemory(namedtuple("SumsMemory", "sums totals")):
     """Device memory for the sums of rows.
 
     Attributes
@@ -219,9 +220,6 @@ class SumsMemory(NamedTuple):
         Of groups of places.
     totals : device array, shape (c, rows), float64
     """
-
-    sums: Any
-    totals: Any
 
     @classmethod
     def allocate(cls, columns: int, size: int, rows: int) -> SumsMemory:

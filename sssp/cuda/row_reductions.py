@@ -8,8 +8,9 @@ blocks. Integers are summed in two halves, which cannot overflow. Floats are add
 
 from __future__ import annotations
 
+from collections import namedtuple
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import float64, int64
@@ -129,7 +130,7 @@ def _make_kernels(step: str, combine: str, integral: bool, targeted: bool) -> tu
     return _fold_vertices_kernel, _fold_blocks_kernel
 
 
-class Words(NamedTuple):
+class Words(namedtuple("Words", "found totals ordered")):
     """Device memory for the reduced numbers of a batch.
 
     Attributes
@@ -139,10 +140,6 @@ class Words(NamedTuple):
     totals : device array, shape (rows, c, 2), the same
     ordered : SumsMemory
     """
-
-    found: Any
-    totals: Any
-    ordered: SumsMemory
 
     @classmethod
     def allocate(cls, rows: int, reduction: Reduction, dtype: np.dtype[Any], size: int) -> Words:

@@ -366,8 +366,7 @@ def _find_trees(graph: Graph, request: MatrixRequest, matrix: Matrix, number: in
     nothing = np.empty(0, np.int64)
     query = Request(nothing, predecessors=True, output=request.output, device=request.device)
     there = request.output == "device"
-    on_device = device_array(n * n, INDEX) if there else None
-    on_host = None if there else np.empty((n, n), INDEX)
+    found = device_array(n * n, INDEX) if there else np.empty((n, n), INDEX)
     free = available_bytes(request.memory_limit)
     size = max(1, min(n, TREES, free // max(1, tree_bytes(graph, query))))
     scratch = allocate_tree(graph, query, size, dtype)
@@ -380,9 +379,9 @@ def _find_trees(graph: Graph, request: MatrixRequest, matrix: Matrix, number: in
             largest_distance(dtype), unreached(dtype), matrix.flat[part].reshape(shape), None,
             stream,
         )  # fmt: skip
-        place = None if on_device is None else on_device[part].reshape(shape)
+        place = found[part].reshape(shape) if there else None
         tails = Tree(graph, arcs, batch, scratch).predecessors(None, place)
-        if on_host is not None:
-            download(tails, on_host[first : first + sources.size], stream)
+        if not there:
+            download(tails, found[first : first + sources.size], stream)
     stream.synchronize()
-    return on_host if on_device is None else DeviceArray(on_device, (n, n), number)
+    return DeviceArray(found, (n, n), number) if there else found

@@ -600,13 +600,12 @@ def _lightest_arcs(graph: Graph, dtype: np.dtype[Any], reverse: bool) -> tuple[N
     indptr, ends, weights = arcs_by_weight(graph, dtype, reverse=reverse)
     arcs = indptr[:-1, np.newaxis] + np.arange(LIGHTEST)
     missing = arcs >= indptr[1:, np.newaxis]
-    arcs[missing] = 0
+    # (one more arc behind all stands for what is missing)
+    arcs[missing] = graph.m
+    lightest_weights = np.append(weights, unreached(dtype))[arcs]
     vertices = np.arange(graph.n, dtype=INDEX)[:, np.newaxis]
-    if graph.m == 0:  # then all are missing, and no arc stands at 0
-        ends = np.broadcast_to(vertices, arcs.shape).astype(np.uint32)
-        return ends, np.full(arcs.shape, unreached(dtype), dtype)
-    lightest_weights = np.where(missing, unreached(dtype), weights[arcs]).astype(dtype)
-    lightest_ends = np.where(missing, vertices, ends[arcs]).astype(np.uint32)
+    ends = np.append(ends, INDEX.type(0))[arcs]
+    lightest_ends = np.where(missing, vertices, ends).astype(np.uint32)
     lightest_ends[np.diff(indptr) > LIGHTEST, LIGHTEST - 1] |= MORE
     return lightest_ends, lightest_weights
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cuda.availability import SIMULATOR, cuda, select
-from sssp.cuda.compiler import bind, launch
+from sssp.cuda.compiler import launch_by_name
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.device.warp import WARP
 from sssp.cuda.device_memory import device_graph, free_bytes, on_host, upload
@@ -363,53 +363,50 @@ class DeviceMaps:
             *((f"perfect pass, tier {tier}", partial(self._perfect_tier, tier)) for tier in tiers),
         ]
 
-    def _launch(
-        self, make: Any, grid: Any, work: Work, stream: Any, *,
-        threads: Any = VERTEX_THREADS, nbytes: int = 0, **numbers: int,
-    ) -> None:  # fmt: skip
+    def _launch(self, make: Any, configuration: Any, work: Work, **numbers: int) -> None:
         """Launch a kernel for some of the maps, with its arguments by name; numbers are uint32."""
-        kernel, arrays = make(self.dtype), self.arrays | work.memory.arrays | work._asdict()
+        arrays = self.arrays | work.memory.arrays | work._asdict()
         words = {name: np.uint32(number) for name, number in numbers.items()}
-        launch(kernel, (grid, threads, stream, nbytes), *bind(kernel, arrays, **words))
+        launch_by_name(make(self.dtype), configuration, arrays, **words)
 
     def _first_weights(self, work: Work, stream: Any) -> None:
         count = self.tree.given_first
         grid = -(-max(count, self.between.shape[1], WORDS) // THREADS), work.versions
         first = basic_pass.make_first_weights_kernel
-        self._launch(first, grid, work, stream, threads=THREADS, count=count)
+        self._launch(first, (grid, THREADS, stream), work, count=count)
 
     def _basic_tier(self, tier: int, work: Work, stream: Any) -> None:
         lowest = tier + 1 == self.tree.tiers
         self._launch_tier(basic_pass.make_basic_kernel, tier, work, stream, lowest=lowest)
 
     def _basic_level(self, low: int, high: int, work: Work, stream: Any) -> None:
-        grid = _grid_of_level(high - low, work)
-        self._launch(basic_pass.make_basic_level_kernel, grid, work, stream, first_place=low)
+        level = _grid_of_level(high - low, work), VERTEX_THREADS, stream
+        self._launch(basic_pass.make_basic_level_kernel, level, work, first_place=low)
 
     def _close_top(self, work: Work, stream: Any) -> None:
         """Close the top by Floyd-Warshall; copy arcs into its matrix, and distances back."""
         top = self.tree.bundles.top
         if not top:
             return
-        grid = top, work.versions
-        self._launch(basic_pass.make_to_top_kernel, grid, work, stream, size=top)
+        rows = (top, work.versions), VERTEX_THREADS, stream
+        self._launch(basic_pass.make_to_top_kernel, rows, work, size=top)
         matrix = copy(self.matrix)
         matrix.stream, matrix.count = stream, work.versions
         launch_rounds(matrix)
-        self._launch(perfect_pass.make_from_top_kernel, grid, work, stream, size=top)
+        self._launch(perfect_pass.make_from_top_kernel, rows, work, size=top)
 
     def _perfect_level(self, low: int, high: int, work: Work, stream: Any) -> None:
         for make, grid in (
             (perfect_pass.make_perfect_level_kernel, _grid_of_level(high - low, work)),
             (perfect_pass.make_lengths_level_kernel, (high - low, work.versions)),
         ):
-            self._launch(make, grid, work, stream, first_place=low)
+            self._launch(make, (grid, VERTEX_THREADS, stream), work, first_place=low)
 
     def _pack_levels(self, work: Work, stream: Any) -> None:
         low, high = self.tree.bundles.levels[[0, -1]].tolist()
         grid = -(-(high - low) // (VERTEX_THREADS // WARP)), work.versions
-        pack = perfect_pass.make_pack_levels_kernel
-        self._launch(pack, grid, work, stream, first_place=low, last_place=high)
+        pack, levels = perfect_pass.make_pack_levels_kernel, (grid, VERTEX_THREADS, stream)
+        self._launch(pack, levels, work, first_place=low, last_place=high)
 
     def _perfect_tier(self, tier: int, work: Work, stream: Any) -> None:
         feeds, bits = tier + 1 < self.tree.tiers, self.tree.group(tier).bit_length() - 1
@@ -424,10 +421,11 @@ class DeviceMaps:
         packs = make is perfect_pass.make_perfect_kernel
         nbytes = room.shared_bytes(dtype, packs=packs, outside=outside)
         threads, bundles = room.crew(versions, packs=packs)
+        grid, block = (-(-(high - low) // bundles), versions), (threads, bundles)
         self._launch(
-            partial(make, outside=outside), (-(-(high - low) // bundles), versions), work, stream,
-            threads=(threads, bundles), nbytes=bundles * nbytes, first_bundle=low, last_bundle=high,
-            units=nbytes // UNIT, room=room.rows, arc_room=room.arcs, ways_room=room.ways, **others,
+            partial(make, outside=outside), (grid, block, stream, bundles * nbytes), work,
+            first_bundle=low, last_bundle=high, units=nbytes // UNIT, room=room.rows,
+            arc_room=room.arcs, ways_room=room.ways, **others,
         )  # fmt: skip
 
 

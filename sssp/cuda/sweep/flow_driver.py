@@ -98,7 +98,7 @@ class SweptFlows:
                 )  # fmt: skip
                 scratch = shelf.take(key)
                 if scratch is None:
-                    scratch = _Scratch(self, tree, version, dtype, ends)
+                    scratch = _Scratch(self, tree, version, dtype)
                 scratch.bring(demand, structure.rank[demand.origins])
                 flow, most = self._sweep(version, scratch)
                 lost, trip, noted = (array.copy() for array in scratch.noted)
@@ -152,11 +152,11 @@ class _Scratch(Arrays):
     """
 
     def __init__(
-        self, swept: SweptFlows, tree: DeviceTree, version: PreparedMap, dtype: np.dtype[Any],
-        ends: NDArray[np.int32],
-    ) -> None:  # fmt: skip
+        self, swept: SweptFlows, tree: DeviceTree, version: PreparedMap, dtype: np.dtype[Any]
+    ) -> None:
         super().__init__()
         structure, demand, limit = version._structure, swept.demand, swept.memory_limit
+        ends = structure.rank[demand.destinations]
         self.launches, self.dtype = Launches(), dtype
         self.demand: Demand | None = None
         #: (kept, so that its identity in the key stays unique)

@@ -14,7 +14,7 @@ import numpy as np
 
 from sssp.cuda.availability import SIMULATOR, cuda
 from sssp.cuda.batch import Batch, Search
-from sssp.cuda.compiler import SHARED, bind
+from sssp.cuda.compiler import SHARED, launch_by_name
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.graph_replay import key_of_fields
 from sssp.cuda.pool import device_array, fill
@@ -182,13 +182,10 @@ class LanesSearch(Search):
             "lanes": np.uint32(lanes),
             "distances": swept,
         }
-        climb = make_climb_kernel(self.dtype)
-        climb[batch.rows, CLIMB_THREADS, batch.stream](
-            *bind(
-                climb, arrays, sources=batch.sources, counters=batch.counters,
-                top=np.uint32(self.tree.bundles.top), between=self.map.between,
-                starts=scratch.starts, stops=scratch.stops,
-            )
+        launch_by_name(
+            make_climb_kernel(self.dtype), (batch.rows, CLIMB_THREADS, batch.stream), arrays,
+            sources=batch.sources, counters=batch.counters, top=np.uint32(self.tree.bundles.top),
+            between=self.map.between, starts=scratch.starts, stops=scratch.stops,
         )  # fmt: skip
         self.sweep(batch, arrays, totals)
 
@@ -199,7 +196,7 @@ class LanesSearch(Search):
         slices = 1 << (LEVEL_THREADS // together).bit_length() - 1
         for low, high in pairwise(self.tree.bundles.levels.tolist()):
             grid, block = (high - low, width // together), (together, slices)
-            level[grid, block, stream](*bind(level, arrays, first_place=np.uint32(low)))
+            launch_by_name(level, (grid, block, stream), arrays, first_place=np.uint32(low))
         if batch.rows <= self.few:
             self._sweep_few(width, arrays, stream)
         else:
@@ -212,14 +209,11 @@ class LanesSearch(Search):
             arcs = FEW_GROUPS * group * room
             threads = FEW_THREADS[0] if lowest else FEW_THREADS[1]
             together = self._few_together(width, high - low, room, arcs, threads)
-            sweep[
-                (high - low, width // together), (together, threads // together), stream,
-                few_bytes(self.dtype, room, together, arcs),
-            ](
-                *bind(
-                    sweep, arrays, first_bundle=np.uint32(low), room=np.uint32(room),
-                    most_arcs=np.uint32(arcs),
-                )
+            grid, block = (high - low, width // together), (together, threads // together)
+            nbytes = few_bytes(self.dtype, room, together, arcs)
+            launch_by_name(
+                sweep, (grid, block, stream, nbytes), arrays, first_bundle=np.uint32(low),
+                room=np.uint32(room), most_arcs=np.uint32(arcs),
             )  # fmt: skip
 
     def _few_together(self, width: int, bundles: int, room: int, arcs: int, threads: int) -> int:
@@ -235,27 +229,20 @@ class LanesSearch(Search):
     def _sweep_many(self, batch: Batch, arrays: dict[str, Any], totals: Any) -> None:
         """Sweep bundles for many lanes, one thread per lane."""
         width, stream, folds = self.lanes(batch.rows), batch.stream, totals is not None
+        weighs = folds and self.values.size > 0
         if folds:
             above = self.pieces["vertices"][: self.tree.bundles.start]
             self.fold(batch, above, arrays["lanes"], arrays["distances"], totals)
         for low, high, room, group, lowest in self.pieces.passes:
             threads = self._together(width, room, lowest=lowest)
             sweep = make_sweep_kernel(
-                self.dtype,
-                group,
-                folds=folds,
-                stores=not (folds and lowest),
-                weighs=folds and self.values.size > 0,
+                self.dtype, group, folds=folds, stores=not (folds and lowest), weighs=weighs
             )
-            sweep[
-                (high - low, width // threads), threads, stream,
-                shared_bytes(self.dtype, room, threads),
-            ](
-                *bind(
-                    sweep, arrays, first_bundle=np.uint32(low), room=np.uint32(room),
-                    bound=batch.bound, values=self.values,
-                    totals=totals if folds else self.totals,
-                )
+            grid, nbytes = (high - low, width // threads), shared_bytes(self.dtype, room, threads)
+            launch_by_name(
+                sweep, (grid, threads, stream, nbytes), arrays, first_bundle=np.uint32(low),
+                room=np.uint32(room), bound=batch.bound, values=self.values,
+                totals=totals if folds else self.totals,
             )  # fmt: skip
 
     def fold(self, batch: Batch, places: Any, lanes: np.uint32, swept: Any, totals: Any) -> None:

@@ -24,7 +24,7 @@ from numba import int16, int32, uint32, uint64
 from numpy.typing import NDArray
 
 from sssp.cuda.availability import SIMULATOR, cuda
-from sssp.cuda.compiler import bind, inline, kernel
+from sssp.cuda.compiler import inline, kernel, launch_by_name
 from sssp.cuda.graph_replay import Launches
 from sssp.cuda.pool import THREADS, blocks_for, device_array, fill
 from sssp.cuda.sweep.packed_arcs import (
@@ -387,7 +387,7 @@ class Arrays:
 
     def launch(self, kernel: Any, configuration: Any, /, **others: Any) -> None:
         """Launch a kernel with its arguments by name: these arrays, and others."""
-        kernel[configuration](*bind(kernel, self.arrays, **others))
+        launch_by_name(kernel, configuration, self.arrays, **others)
 
 
 class Selection(Arrays):
