@@ -30,15 +30,8 @@ ALONG, ACROSS = (2, 2) if SIMULATOR else (32, 8)
 #: rows of a block that adds sums of groups, how many of each it brings at a time, and its threads
 ROWS, BROUGHT, THREADS = (2, 4, 4) if SIMULATOR else (8, 512, 1024)
 
-if SIMULATOR:
-
-    @inline
-    def multiply(a, b):
-        """Return the rounded product, which is not fused with an addition."""
-        return a * b
-else:
-    multiply = cuda.libdevice.dmul_rn
-
+#: the rounded product, which is not fused with an addition
+multiply = (lambda a, b: a * b) if SIMULATOR else cuda.libdevice.dmul_rn
 factor = inline(factor_at.py_func)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from sssp.cuda.availability import SIMULATOR
 
+#: address spaces
 GLOBAL, SHARED = 1, 3
 
 if SIMULATOR:

@@ -15,11 +15,10 @@ from numba import uint32
 
 from sssp.cuda.availability import SIMULATOR, cuda
 from sssp.cuda.compiler import inline
+from sssp.cuda.device.anchor import GLOBAL, SHARED
 
 types: Any = _types
 HALF_BITS, LOW_HALF = 16, 0xFFFF
-#: address spaces
-GLOBAL, SHARED = 1, 3
 
 
 def _halves(word: Any) -> tuple[int, int]:

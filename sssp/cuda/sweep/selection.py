@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, deque
-from functools import cache
+from functools import cache, lru_cache
 from itertools import count, pairwise
 from typing import Any
 
@@ -602,9 +602,8 @@ class SelectedStreams:
     """
 
     def __init__(self, dtype: np.dtype[Any], streams: ArcStreams) -> None:
-        self._dtype, self._all = dtype, streams
-        self._kept: OrderedDict[Selection, Packed] = OrderedDict()
-        self._version = 1
+        self._all, self._version = streams, 1
+        self._packed = lru_cache(KEPT)(lambda selection: Packed(selection, dtype))
         self._lock = threading.Lock()
 
     def renew(self) -> None:
@@ -615,10 +614,7 @@ class SelectedStreams:
     def of(self, selection: Selection, *, packed: bool = True) -> Packed:
         """Return the packed streams of a selection; or memory for them, which others pack."""
         with self._lock:
-            found = self._kept.pop(selection, None) or Packed(selection, self._dtype)
-            self._kept[selection] = found
-            if len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
+            found = self._packed(selection)
             if packed and found.version != self._version:
                 found.pack(self._all)
                 found.version = self._version

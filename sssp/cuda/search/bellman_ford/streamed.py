@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numba import uint32
+from numpy.typing import NDArray
 
 from sssp.cuda.availability import SIMULATOR, cuda, select
 from sssp.cuda.batch import Batch
@@ -122,11 +123,13 @@ class StreamedSearch(PushSearch):
         hub = 2 * int(np.diff(graph.indptr).max(initial=0)) * arc_bytes
         aim = max(min(aim, CHUNK, budget // 4), hub)
         bits = max(graph.n - 1, 1).bit_length()
+        #: the first arc of every chunk, and the number of all
+        self.firsts: NDArray[np.int64] = np.array([0, graph.m])
         largest = graph.m
         while bits > 0 and largest * arc_bytes > aim:
             bits -= 1
-            bounds = graph.indptr[:: 1 << bits]
-            largest = int(np.diff(np.append(bounds, graph.m)).max())
+            self.firsts = np.append(graph.indptr[:: 1 << bits], graph.m)
+            largest = int(np.diff(self.firsts).max())
         self.chunk_bits = np.uint32(bits)
         self.chunks = -(-graph.n >> bits)
         self.slot_size = max(largest, 1)
@@ -147,12 +150,6 @@ class StreamedSearch(PushSearch):
     def most_rounds(self) -> int:
         """Number of rounds after which exact arithmetic is finished; each may need a chunk."""
         return self.graph.n * self.chunks
-
-    def bounds(self, chunk: int) -> tuple[int, int]:
-        """Return the first arc of a chunk, and of the next chunk."""
-        ends = np.minimum(np.array([chunk, chunk + 1]) << self.chunk_bits, self.graph.n)
-        first, last = self.graph.indptr[ends].tolist()
-        return first, last
 
     def allocate(self, rows: int) -> tuple[Any, ...]:
         """Return scratch of a batch; pending flags and slots come last."""
@@ -190,7 +187,7 @@ class StreamedSearch(PushSearch):
 
         def send(chunk: int, slot: int) -> int:
             """Copy the arcs of a chunk to a slot, in a thread of the pool; return its place."""
-            first, last = self.bounds(chunk)
+            first, last = self.firsts[chunk : chunk + 2].tolist()
             start = first if self.all_fit else slot * self.slot_size
             parts = self.graph.indices[first:last], self.graph.weights_as(self.dtype)[first:last]
             number = self.device_number
@@ -221,7 +218,7 @@ class StreamedSearch(PushSearch):
                 starts = executor.map(send, wave, slots)
                 for chunk, slot, start in zip(wave, slots, starts, strict=True):
                     _admit_kernel[grid, THREADS, stream](
-                        np.uint32(chunk), self.chunk_bits, np.int32(start - self.bounds(chunk)[0]),
+                        np.uint32(chunk), self.chunk_bits, np.int32(start - self.firsts[chunk]),
                         self.indptr, batch.counters, places, wanted, pending, lists, counts,
                     )  # fmt: skip
                     residents.append((slot, chunk))
