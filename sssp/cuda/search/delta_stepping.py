@@ -683,6 +683,8 @@ class _DeltaSearch(Search):
         bits = weights.view(self.unsigned)
         table = on_device.array(f"first arcs, {dtype}", lambda: _first_arcs(indptr, indices, bits))
         self.arcs = (indptr, indices, weights, table)
+        #: all arguments that the launches depend on
+        self.replay_key = key_of((self.arcs, delta, graph.n, graph.m, typical_weight(graph)))
         # common near and far piles, their sizes, least far distances
         pile = (2, graph.n), np.uint32
         self.row_arrays = pile, pile, ((COMMON_SIZES,), np.uint32), ((SLOTS,), self.unsigned)
@@ -713,12 +715,6 @@ class _DeltaSearch(Search):
                 *self.arcs, batch.sources, batch.first_sources, batch.targets, bound, width,
                 first_row, words, *scratch, batch.counters,
             )  # fmt: skip
-
-    @property
-    def replay_key(self) -> Any:
-        """All arguments that the launches depend on."""
-        n, m = self.graph.n, self.graph.m
-        return key_of((self.arcs, self.delta, n, m, typical_weight(self.graph)))
 
 
 def solve(

@@ -8,7 +8,7 @@ from collections import deque, namedtuple
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from functools import cached_property, partial
+from functools import partial
 from itertools import count, pairwise
 from typing import Any, NamedTuple
 
@@ -113,11 +113,8 @@ class Weights:
             "spare": device_array(max(1, count * outside), dtype),
         }
         self._arc_weights = device_array((count, 1), dtype)
-
-    @cached_property
-    def replay_key(self) -> Any:
-        """The arrays that kernels work in, which stay the same."""
-        return key_of(tuple(self.arrays.values()))
+        #: the arrays that kernels work in, which stay the same
+        self.replay_key = key_of(tuple(self.arrays.values()))
 
     def bring(self, versions: Sequence[ArcWeights], stream: Any) -> Any:
         """Copy the weights of graphs' arcs to the device, and return them there."""
@@ -205,13 +202,10 @@ class DeviceMap:
     loan: Loan
     _numbers = count()
 
-    @property
-    def replay_key(self) -> Any:
-        """The identity of its arrays, which never change."""
-        return DeviceMap, self.number
-
     def __init__(self, maps: DeviceMaps, own: int) -> None:
         self.number = next(self._numbers)
+        #: the identity of its arrays, which never change
+        self.replay_key = DeviceMap, self.number
         tree, dtype = maps.tree, maps.dtype
         self.tree, self.dtype = tree, dtype
         self.shelf = tree.made.get_or_build(f"scratch {dtype.char}", lambda: Shelf(current_pool()))
@@ -250,6 +244,10 @@ class DeviceMaps:
     nbytes : int
         Bytes of the device, without the tree.
     maps : list of DeviceMap
+    safe : float
+        Length below which paths are sure to fit the dtype, measured in 32-bit floats.
+    most : float32
+        Greatest weight with which no path up and down can exceed the dtype.
     searches : dict
         Sweeps of the maps, which depend on their memory alone, by map and kind of call.
     """
@@ -280,24 +278,14 @@ class DeviceMaps:
             "matrix": self.between,
         }
         self.nbytes = sum(array.nbytes for array in own.values())
+        self.safe = min(safe_length(dtype), safe_length(FLOAT32))
+        # (between potentials it takes more than that)
+        longest = ROUNDED_UP * 2 * max(1, tree.height)
+        self.most = np.float32(0 if shifted else self.safe / longest)
         #: what kernels take of tree and maps, by their parameter names
         self.arrays = tree.arrays | own | {"found": self.found, "most": self.most}
         self.maps = [DeviceMap(self, i) for i in range(count)]
         self.searches: dict[Any, Any] = {}
-
-    @property
-    def safe(self) -> float:
-        """Length below which paths are sure to fit the dtype, measured in 32-bit floats."""
-        return min(safe_length(self.dtype), safe_length(FLOAT32))
-
-    @property
-    def most(self) -> np.float32:
-        """Greatest weight with which no path up and down can exceed the dtype.
-
-        Between potentials it takes more than that.
-        """
-        longest = 0 if self.shifted else ROUNDED_UP * 2 * max(1, self.tree.height)
-        return np.float32(self.safe / longest if longest else 0)
 
     def customize(
         self,

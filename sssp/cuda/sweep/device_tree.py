@@ -76,7 +76,7 @@ class DeviceTree(Arrays):
         self.bundles = bundles = structure.shared.get_or_build(
             "bundles", lambda: _cut_into_bundles(structure)
         )
-        self.height, self.made = structure.height, Derived()
+        self.height, self.tiers, self.made = structure.height, bundles.tiers.size - 1, Derived()
         depths = structure.depth[bundles.rank[: bundles.top]]
         self.top_levels: list[int] = np.searchsorted(
             depths, np.arange(depths.max(initial=-1) + 2)
@@ -208,11 +208,6 @@ class DeviceTree(Arrays):
             grid, first_place = (-(-degrees.size // THREADS), THREADS), np.uint32(start)
             self.launch(triangles_kernel, grid, start=first_place, triangles_first=upload(firsts))
         wait_for_device()
-
-    @property
-    def tiers(self) -> int:
-        """Number of tiers."""
-        return self.bundles.tiers.size - 1
 
     def givers(self, slots: NDArray[np.uint32]) -> Any:
         """Return which arc of the graph each chordal arc, up and down, gets its weight from.

@@ -373,13 +373,8 @@ class Arrays:
 
     def __init__(self) -> None:
         self.arrays: dict[str, Any] = {}
-        #: unique
-        self.serial = next(_serials)
-
-    @property
-    def replay_key(self) -> Any:
-        """The identity of its arrays, which never change."""
-        return Arrays, self.serial
+        #: the identity of its arrays, which never change
+        self.replay_key = Arrays, next(_serials)
 
     def __getitem__(self, name: str) -> Any:
         """Return an array by name."""
@@ -405,8 +400,6 @@ class Selection(Arrays):
     Attributes
     ----------
     targets : ndarray, shape (t,), int64
-    serial : int
-        Unique.
     size : int
         Places: those of the top and the levels, and what is selected below.
     passes : list of Pass
@@ -556,6 +549,8 @@ class Packed:
 
     def __init__(self, selection: Selection, dtype: np.dtype[Any]) -> None:
         self.selection, self.dtype, self.serial, self.version = selection, dtype, next(_serials), 0
+        #: the identity of its arrays, which never change
+        self.replay_key = Packed, self.serial
         self._launches = Launches()
         bundles = max(1, selection["chosen"].size)
         self.streams = ArcStreams(
@@ -571,11 +566,6 @@ class Packed:
         All other streams wait for the default stream: what they get from now on finds them packed.
         """
         self._launches.do(pack_streams, cuda.default_stream(), self, streams)
-
-    @property
-    def replay_key(self) -> Any:
-        """The identity of its arrays, which never change."""
-        return Packed, self.serial
 
 
 def pack_streams(stream: Any, packed: Packed, streams: ArcStreams) -> None:

@@ -132,11 +132,8 @@ class BellmanFordSearch(Search):
         self.negative = graph.least_weight < 0
         self.lowest = dtype.type(-largest_distance(dtype))
         self.integer = np.dtype(f"i{dtype.itemsize}")
-
-    @property
-    def most_rounds(self) -> int:
-        """Number of rounds after which exact arithmetic is finished."""
-        return self.graph.n
+        #: number of rounds after which exact arithmetic is finished
+        self.most_rounds = graph.n
 
     def grid(self, batch: Batch) -> tuple[bool, int, range]:
         """Return whether all blocks share a row, the number of blocks, and launches' first rows.

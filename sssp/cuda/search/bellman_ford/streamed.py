@@ -138,6 +138,8 @@ class StreamedSearch(PushSearch):
         #: arcs that there is room for
         self.room = max(graph.m, 1) if self.all_fit else self.slots * self.slot_size
         super().__init__(graph, on_device, dtype)
+        # (each round may need a chunk)
+        self.most_rounds = graph.n * self.chunks
         self.row_arrays += (((graph.n,), np.uint8),)  # whether vertices are pending
         self.device_number = on_device.number
 
@@ -145,11 +147,6 @@ class StreamedSearch(PushSearch):
     def fixed_bytes(self) -> int:
         """Bytes of the slots for chunks."""
         return self.room * self.arc_bytes
-
-    @property
-    def most_rounds(self) -> int:
-        """Number of rounds after which exact arithmetic is finished; each may need a chunk."""
-        return self.graph.n * self.chunks
 
     def allocate(self, rows: int) -> tuple[Any, ...]:
         """Return scratch of a batch; pending flags and slots come last."""
