@@ -181,7 +181,7 @@ def shorten(text: str) -> str:
 
 
 def plain_digits(text: str) -> str:
-    """Return a text for `int` or `float` if its digits are 0 to 9 without underscores.
+    """Return `text` for `int` or `float`; ValueError at underscores or digits not 0 to 9.
 
     Both also read the digits of other scripts, and ``1_0`` as 10.
 

@@ -79,7 +79,7 @@ class Method:
 
 
 def _twins(module: str, *others: str) -> dict[str, str]:
-    """Return the solver modules of a method, which have the same name for all kinds of devices."""
+    """Return the solver module of a method for every device kind, each of the same name."""
     return {kind: f"sssp.{kind}.{module}" for kind in ("cpu", "cuda", *others)}
 
 
@@ -202,7 +202,7 @@ class BreadthFirst(Method):
 
 @dataclass(frozen=True)
 class CountingStreets(DeltaStepping):
-    """The search that ``breadth-first`` runs on a graph with turns, not to count added arcs."""
+    """Breadth-first search on a graph with turns: counts streets, not arcs of the expansion."""
 
     name: ClassVar[str] = BreadthFirst.name
 

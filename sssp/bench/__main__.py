@@ -112,7 +112,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure, print the report, and return the exit code.
+    """Run the measurements, print the report, and return the exit code.
 
     Rows measured before an error or Ctrl-C are reported all the same.
     """
@@ -153,7 +153,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _measure_table(options: argparse.Namespace, plan: BenchPlan, report: BenchReport) -> None:
-    """Measure a table of published figures into `report`."""
+    """Run the measurements of the chosen ``--table``, and add them to `report`."""
     from sssp.bench.workloads import REAL
 
     if options.table == OF_GRAPHS and not options.graphs:
@@ -166,7 +166,7 @@ def _measure_table(options: argparse.Namespace, plan: BenchPlan, report: BenchRe
 
 
 def _measure(options: argparse.Namespace, plan: BenchPlan, report: BenchReport) -> None:
-    """Measure every graph into `report`."""
+    """Measure all methods and rivals on every graph, and add the rows to `report`."""
     from sssp.bench.harness import RIVALS, Harness, Ours
     from sssp.bench.report import SIZES
     from sssp.bench.workloads import Loader, choose_by_label, choose_random
@@ -194,7 +194,7 @@ def _measure(options: argparse.Namespace, plan: BenchPlan, report: BenchReport) 
 
 @contextmanager
 def _progress(steps: int) -> Iterator[Callable[[str], None]]:
-    """Show the current step in a line on stderr, if that is a terminal."""
+    """Yield a function that shows the current step on stderr, if that is a terminal."""
     from tqdm import tqdm
 
     form, hidden = "{percentage:3.0f}% |{bar:20}| {elapsed} {desc}", not on_terminal()
@@ -222,7 +222,7 @@ def _choose_picture(text: str) -> Output:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the bench and return the exit code: 1 if a row is wrong, else as after any command."""
+    """Run the bench; return 1 if a row is wrong, else the exit code of `report_errors`."""
     program = "python -m sssp.bench"
 
     def command() -> int:

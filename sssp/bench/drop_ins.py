@@ -38,12 +38,12 @@ Case = tuple[str, str, str, Any, dict[str, Any]]
 
 
 class DropIn(BenchTable):
-    """The functions of `sssp.csgraph` and of SciPy, timed alternately."""
+    """Benchmark table: functions of `sssp.csgraph` and of SciPy, timed alternately."""
 
     steps = 10
 
     def measure(self) -> None:
-        """Measure every task."""
+        """Time every task with `sssp.csgraph` and with SciPy; compare their results."""
         comparison = self.compare(TITLE, COLUMNS, NOTE)
         if self.plan.threads is not None:
             set_threads(self.plan.threads)

@@ -43,12 +43,12 @@ LEAST_TIME, LEAST_POWER = 1e-9, 1.0
 
 
 class Equilibria(BenchTable):
-    """The table of all test problems that are on this machine."""
+    """Benchmark table: user equilibria of all test problems that are on this machine."""
 
     steps = len(PROBLEMS) * len(GAPS)
 
     def measure(self) -> None:
-        """Measure every problem to every gap."""
+        """Time the user equilibrium of every problem, solved to every gap."""
         comparison = self.compare(TITLE, COLUMNS, NOTE)
         threads = self.plan.threads or default_threads()
         for name in PROBLEMS:
@@ -102,7 +102,7 @@ def _ours(problem: RoadProblem, gap: float, threads: int) -> Callable[[], sssp.A
 
 
 def _aequilibrae(problem: RoadProblem, gap: float, threads: int) -> Callable[[], Any]:
-    """Return a function that calls AequilibraE 1.7 on a graph and matrix made in advance.
+    """Return a function that solves a problem by AequilibraE 1.7, its inputs made in advance.
 
     What it returns has the attributes of `sssp.Assignment` that the table shows.
     """

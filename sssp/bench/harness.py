@@ -51,7 +51,7 @@ class BenchPlan:
     threads: int | None = None
 
     def refuse(self, seconds: float) -> str:
-        """Return why a call of such an expected time is skipped; empty if it is not."""
+        """Return the reason to skip a call that takes `seconds`; empty if it fits the limit."""
         if seconds <= self.row_limit:
             return ""
         return f"one call takes about {seconds:,.0f} s, the limit is {self.row_limit:g} s"
@@ -66,7 +66,7 @@ class Ours:
 
     @property
     def name(self) -> str:
-        """Name in the table."""
+        """Name of the method in the table, with its options."""
         return method_text(self.method)
 
     def prepare(self, graph: Graph, threads: int | None) -> Callable[..., ShortestPaths]:
@@ -76,7 +76,7 @@ class Ours:
 
 
 class BenchTable(ABC):
-    """A table of ``--table``: measures its lines into a report.
+    """Base class of the tables of ``--table``, which measure their lines into a report.
 
     `measure` calls ``progress(text)`` before every step, at most `steps` times. After an
     error the report holds the lines before it.
@@ -101,7 +101,7 @@ class BenchTable(ABC):
         return workload
 
     def compare(self, title: str, columns: str, note: str) -> Comparison:
-        """Add a new comparison table to the report; ``|`` separates its headings."""
+        """Add an empty comparison to the report, return it; ``|`` separates the headings."""
         comparison = Comparison(title, tuple(columns.split("|")), note)
         self.report.comparisons.append(comparison)
         return comparison
@@ -109,7 +109,7 @@ class BenchTable(ABC):
 
 @dataclass
 class Harness:
-    """Measures methods and rivals on one workload after the other.
+    """The runner that times and verifies methods and rivals, one workload after the other.
 
     Ratios are taken to the first of the rivals; ``progress(text)`` names every step before it.
     """
@@ -236,7 +236,7 @@ class _Entry(ABC):
 
 
 class _RivalEntry(_Entry):
-    """Another library on a workload; it solves only a sample of the sources (time, memory)."""
+    """Another library on a workload; it solves only sampled sources, to save time and memory."""
 
     def __init__(self, rival: Rival, workload: Workload, plan: BenchPlan) -> None:
         sources = workload.sources[workload.sample]
@@ -280,7 +280,7 @@ class _OurEntry(_Entry):
         super().warm_up()
 
     def verify(self, rivals: Sequence[_RivalEntry]) -> None:
-        """Certify the sample; compare it with the timed result and with other libraries."""
+        """Certify the sample; compare it with the timed result and with rivals' results."""
         try:
             sources = self.workload.sources[self.workload.sample]
             result = self.solve(sources, predecessors=True, dtype=self.sampled.dtype)
@@ -363,14 +363,14 @@ class RivalAnswer:
 
 
 def read_rows(distances: Any) -> RivalAnswer:
-    """Return rows of distances as an answer, inf where unreached."""
+    """Convert rows of distances (inf where unreached) to a `RivalAnswer`."""
     rows = np.asarray(distances, np.float64)
     return RivalAnswer(np.count_nonzero(np.isfinite(rows), axis=1), rows)
 
 
 @dataclass(frozen=True)
 class RivalMap:
-    """The calls of another library on one graph; None for a request that it cannot answer."""
+    """The query functions of another library on one graph; None if it cannot answer a request."""
 
     #: ``trees(sources)``: distances to all vertices, shape (k, n)
     trees: Callable[[Vertices], Any] | None

@@ -59,7 +59,7 @@ Network = sssp.Graph | sssp.Hierarchy
 
 
 def count_bytes(*parts: Any) -> int:
-    """Return the bytes of arrays, also of arrays in tuples."""
+    """Return the total bytes of arrays, including arrays in nested tuples."""
     return sum(
         count_bytes(*part) if isinstance(part, tuple) else getattr(part, "nbytes", 0)
         for part in parts
@@ -67,7 +67,7 @@ def count_bytes(*parts: Any) -> int:
 
 
 def preparing_pays_after(prepared: float, ours: float, flat: float, count: int) -> int | None:
-    """Return after how many rows or trips preparation has saved more time than it took.
+    """Return the number of rows or trips after which preparation saves more time than it took.
 
     `ours` and `flat` are the seconds of `count` of them; None: never, it is faster flat.
     """
@@ -85,12 +85,12 @@ class MapQuestion(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Rows of the answer."""
+        """Number of rows of the answer."""
         return self.sources.size
 
     @property
     def name(self) -> str:
-        """Name in the table."""
+        """Name of the request in the table."""
         if self.kind == "table":
             assert self.targets is not None
             return f"table {self.size:,} x {self.targets.size:,}"
@@ -127,7 +127,7 @@ def draw_questions(random: np.random.Generator, n: int, side: int) -> Iterator[M
 
 @dataclass
 class MapContender:
-    """A contender, timed with one request, and its answers."""
+    """A contender, with the times and the answer of the request that is measured."""
 
     name: str
     answers: RivalMap
@@ -142,7 +142,7 @@ class MapContender:
 
     @property
     def column(self) -> str:
-        """Heading of the column of its times."""
+        """Heading of the column with the times of the contender."""
         return "ms" if self.name == OURS else f"{self.name} ms"
 
     def warm_up(self, question: MapQuestion, plan: BenchPlan) -> None:
@@ -195,7 +195,7 @@ class PreparedMaps(BenchTable):
         self.steps = len(options.graphs) * (5 + len(self.rivals) + len(TREES) + len(TRIPS) + 2)
 
     def measure(self) -> None:
-        """Measure the lines of every graph."""
+        """Measure the lines of every graph, and add them to the comparison."""
         others = [*self.devices[1:], *(rival.name for rival in self.rivals)]
         names = "".join(f"|>{name} ms" for name in others)
         columns = (
@@ -213,7 +213,7 @@ class PreparedMaps(BenchTable):
 
 
 class _OneMap:
-    """Measures the lines of one graph."""
+    """The measurements of one graph: its lines in the table of prepared maps."""
 
     def __init__(
         self, table: PreparedMaps, graph: sssp.Graph, name: str, comparison: Comparison
@@ -367,7 +367,7 @@ class _OneMap:
                 self._remark(f"{question.name}: {one.name} asked {asked}")
 
     def _agree(self, mine: NDArray[Any], theirs: NDArray[Any]) -> bool:
-        """Return whether the rows of both are equal, floats within the tolerance of `verify`."""
+        """Return True if two answers have equal rows, floats within the tolerance of `verify`."""
         count, integral = min(len(mine), len(theirs)), self.graph.weights.dtype.kind == "i"
         tolerance = 0.0 if integral else 4 * np.finfo(np.float64).eps * self.graph.n
         # (of floats the sentinel is infinite already)
@@ -402,7 +402,7 @@ class _OneMap:
 
 
 def ask_ours(network: Network, **options: Any) -> RivalMap:
-    """Return functions that call ours on a graph or on a prepared map, with options."""
+    """Return our query functions on a graph or a prepared map, with options bound."""
     return RivalMap(
         lambda sources: sssp.shortest_paths(network, sources, **options),
         lambda sources, targets: sssp.shortest_paths(network, sources, targets=targets, **options),

@@ -91,12 +91,12 @@ class Measurement:
 
     @property
     def distances_per_second(self) -> float:
-        """Reached vertices per second of the median."""
+        """Reached vertices per second, at the median time."""
         return self.distances / self.median
 
     @property
     def outcome(self) -> str:
-        """The outcome in one word."""
+        """The outcome in one word: "skipped", or whether the distances are verified."""
         if self.verified is False:
             return WRONG
         if self.skipped:
@@ -118,7 +118,7 @@ class Measurement:
 
 
 def explain(error: Exception, refusals: tuple[type[Exception], ...] = REFUSALS) -> str:
-    """Return the text of a refusal on one line; for other errors also type and place."""
+    """Return an error's message on one line; unless it is a refusal, with type and code line."""
     text = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, refusals):
         return text
@@ -135,7 +135,7 @@ def summarize(rows: Sequence[Measurement]) -> str:
 
 @dataclass
 class Comparison:
-    """A table of our figures beside others."""
+    """A table of our figures beside those of papers or other libraries."""
 
     title: str
     #: headings; each begins with ``<`` or ``>``, its alignment
@@ -351,7 +351,7 @@ def fit_exponent(points: Sequence[Point]) -> float | None:
 
 
 def draw(report: BenchReport) -> Any:
-    """Draw the rows of a report that were timed and are not known to be wrong.
+    """Plot seconds per source against n, for timed rows that are not known to be wrong.
 
     The `matplotlib.figure.Figure` that is returned belongs to no window.
     """

@@ -84,7 +84,7 @@ StartupTask = tuple[str, str, str]
 
 
 def list_tasks() -> Iterator[StartupTask]:
-    """Yield the tasks in the order of the table."""
+    """Yield the start-up tasks (name, device, code), in the order of the table."""
     yield "import sssp", "cpu", IMPORT
     yield "SciPy, dijkstra", "cpu", SCIPY
     for device in ("cpu", "cuda"):
@@ -96,7 +96,7 @@ def list_tasks() -> Iterator[StartupTask]:
 
 
 class Startup(BenchTable):
-    """The table of whole processes: a first one, which compiles, and the plan's trials after it."""
+    """Benchmark table: whole processes, a first one that compiles, then the plan's trials."""
 
     steps = len(list(list_tasks()))
 

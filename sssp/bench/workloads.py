@@ -86,7 +86,7 @@ class GraphRecord:
 def load(
     name: str, make: Callable[[], Graph], choose: Choose, file: str | None = None, jit: Any = None
 ) -> tuple[Workload, GraphRecord]:
-    """Load a graph and time it; return it with its sources, and its record."""
+    """Load a graph and time it; return its workload (graph and sources) and its record."""
     load_seconds, graph = time_call(make)
     sources = choose(graph)
     labels = sources if graph.labels is None else graph.labels[sources]
@@ -101,7 +101,7 @@ def name_road_graph(size: int) -> NamedGraph:
 
 
 class Loader:
-    """Loads graphs, and times loading and compilation separately."""
+    """A loader of graphs that times loading and compilation separately."""
 
     def __init__(self) -> None:
         self._compiled: set[bool] = set()
@@ -109,7 +109,7 @@ class Loader:
     def load(
         self, origin: NamedGraph, choose: Choose, coordinates: Path | None = None
     ) -> tuple[Workload, GraphRecord]:
-        """Return the graph with sources that `choose` picks, and its record."""
+        """Load a graph and time it; return it with sources by `choose`, and its record."""
         # first a tiny graph, which compiles the reader
         built_in, jit_seconds = origin.path is None, None
         if built_in not in self._compiled:

@@ -188,7 +188,7 @@ def all_pairs(
 
 
 def _by_matrix(plan: Plan[Request], source: Graph | NDArray[Any], zero_is_arc: bool) -> Answer:
-    """Answer by a method on a matrix; by searches if its arithmetic cannot detect an overflow.
+    """Solve a plan by a dense method; by searches if its arithmetic cannot detect an overflow.
 
     That is where a distance comes near the end of the widest dtype, and where rounding on a cycle
     of length zero seems to make it negative. OpenCL has no searches: the CPU takes them over.
@@ -225,7 +225,7 @@ def _by_matrix(plan: Plan[Request], source: Graph | NDArray[Any], zero_is_arc: b
 
 
 def _may_be_short(graph: Graph, source: Graph | NDArray[Any], asked: np.dtype[Any] | None) -> bool:
-    """Return whether all distances may be below the infinity of 16-bit arithmetic (`SHORT`).
+    """Return True if all distances may be below infinity in 16-bit arithmetic (`SHORT`).
 
     They are not if the eccentricity of a vertex, outward or inward, and the heaviest arc come to
     it: that is how solvers tell that their dtype was too narrow. Where searches from a vertex and
@@ -343,7 +343,7 @@ def transitive_closure(
 def _as_pattern(
     g_or_matrix: Any, reflexive: bool
 ) -> tuple[int, tuple[NDArray[Any], NDArray[Any]] | None, NDArray[Any] | None]:
-    """Return n, and the arcs in CSR form or a dense matrix."""
+    """Return n, and the arcs of a graph or a matrix: in CSR form, or as a dense matrix."""
     if methods_of(g_or_matrix) is not None:
         raise TypeError("transitive_closure takes a graph or a matrix; pass h.graph")
     if isinstance(g_or_matrix, Graph):
@@ -374,7 +374,7 @@ def _as_pattern(
 
 
 def _choose_method(graph: Graph, method: str | methods.Method, device: str) -> methods.Method:
-    """Return the caller's method; for ``"auto"`` the fastest measured: dense, or searches.
+    """Return the caller's method; for ``"auto"`` the one measured fastest: dense, or searches.
 
     OpenCL has the dense methods alone.
     """

@@ -59,7 +59,7 @@ ROUNDING = 1e-9
 
 
 class _Route(NamedTuple):
-    """One route of a trip.
+    """One route of a trip: its vertices, arcs, length, and sharing with earlier routes.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class _Route(NamedTuple):
 
 
 class _Corridor(NamedTuple):
-    """The vertices on paths from a source to a target that are within a limit, ascending.
+    """The vertices, ascending, on source-target paths within a length limit, and two trees.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class _Corridor(NamedTuple):
 
     @classmethod
     def between(cls, there: ShortestPaths, back: ShortestPaths, limit: float) -> _Corridor:
-        """Return the corridor of a search from the source and a reversed one from the target."""
+        """Return the corridor within a limit, given searches from source and to target."""
         # (a limit may be infinite)
         near = np.flatnonzero(there.reached & back.reached)
         ways = [_widen(search.distances[near]) for search in (there, back)]
@@ -321,7 +321,7 @@ def _routes_over_plateaus(corridor: _Corridor, least: float) -> Iterator[NDArray
 
 
 def _walk(following: NDArray[np.int32], vertex: int) -> list[int]:
-    """Return the vertices from `vertex` on, each the one that follows the last, up to -1."""
+    """Follow the pointers in `following` from `vertex` to -1; return the visited vertices."""
     way = [vertex]
     while (vertex := following[vertex].item()) >= 0:
         way.append(vertex)

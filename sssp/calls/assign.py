@@ -93,12 +93,12 @@ class Assignment:
 
     @property
     def iterations(self) -> int:
-        """Number of all-or-nothing loadings, each at other costs."""
+        """Number of iterations: all-or-nothing loadings, each at new costs."""
         return len(self._history)
 
     @property
     def objective(self) -> float:
-        """Beckmann's objective at the flow."""
+        """Value of Beckmann's objective function at the flow."""
         return float(self._history[-1, 1])
 
     @property
@@ -113,7 +113,7 @@ class Assignment:
         return import_extra("pandas", "geo").DataFrame(self._history, columns=list(HISTORY))
 
     def load(self, demand: Any, *, name: str | None = None, **options: Any) -> Any:
-        """Load any demand onto the shortest paths at these costs (all-or-nothing).
+        """Load any demand onto the shortest paths at equilibrium costs (all-or-nothing).
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class Assignment:
     def skim(
         self, demand: Any, values: ArrayLike, *, name: str | None = None, **options: Any
     ) -> Any:
-        """Sum an attribute of the rows along the shortest paths at these costs.
+        """Sum an attribute of the rows along the shortest paths at equilibrium costs.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class Assignment:
         return skim(version, demand, columns[version._tree_graph.arc_origin], **options)
 
     def _version(self, name: str | None) -> Graph | Hierarchy:
-        """Return the network with the weights of a user class, None for the only one."""
+        """Return the network with the weights of a user class; None names the only class."""
         if name is None and len(self._weights) == 1:
             (name,) = self._weights
         elif name not in self.by_class:
@@ -348,7 +348,7 @@ class _Point(NamedTuple):
 
 
 class _State(NamedTuple):
-    """A flow, its costs, and its gap to equilibrium."""
+    """A flow with its travel times, total cost, gap to equilibrium, and objective."""
 
     point: _Point
     times: Column
@@ -358,7 +358,7 @@ class _State(NamedTuple):
 
 
 def _approach(users: _Users, x: _Point | None, method: str) -> Iterator[_State]:
-    """Yield flows that approach the equilibrium, each with its gap."""
+    """Yield the states of Frank-Wolfe steps: flows that approach equilibrium, with their gap."""
     costs, given = users.costs, x
     x = x or users.load(costs.column("cost", np.zeros(costs.rows)))
     targets: list[_Point] = []
@@ -436,7 +436,7 @@ class _Costs:
             self.closed |= np.isposinf(empty)
 
     def column(self, name: str, flow: Column) -> Column:
-        """Return the values of one method of the cost function, 0 on closed rows."""
+        """Return a cost method's value (as "slope") of every row at a flow; 0 on closed rows."""
         column = np.asarray(getattr(self.cost, name)(flow))
         if column.shape != (self.rows,) or column.dtype.kind not in "iuf":
             raise ValueError(
@@ -517,11 +517,11 @@ class _Users:
         return sum((sum_products(fixed, flow) for fixed, flow in pairs), point.turning)
 
     def paid(self, times: Column, point: _Point) -> float:
-        """Return the total cost of all trips: travel times and extra costs."""
+        """Return the total cost of all trips: travel times, extra costs, and costs of turns."""
         return sum_products(times, point.total) + self.besides(point)
 
     def take(self, start: Any) -> _Point:
-        """Check the flows that the user gives to start from; return them as a point.
+        """Check the start flows that the user gives; return them as a `_Point`.
 
         Raises
         ------
@@ -584,7 +584,7 @@ class _Users:
 
 
 def _load(loader: Loader, version: Any) -> tuple[Column, float, float]:
-    """Return the flow of every row of the input, the unreached volume, and the cost of turns."""
+    """Load a demand; return the flow of every input row, the unreached volume, and turn costs."""
     (loads, unreached), graph = loader.load(version), version._tree_graph
     turning = 0.0 if graph.turns is None else graph.turns.paid(loads)
     return flow_on_input(graph, [onto_arcs(graph, loads)]), unreached, turning
@@ -595,7 +595,7 @@ def _listed(names: Any) -> str:
 
 
 def _fixed_column(fixed: Any, rows: int, name: str) -> Column:
-    """Check the extra costs of a class."""
+    """Check the extra costs of a class; return them as one number per row."""
     numbers = number_array(fixed, "classes").astype(FLOAT64)
     if numbers.shape not in ((), (rows,)):
         raise ValueError(f"class {name!r} must have a number or shape ({rows},): one a row")

@@ -167,7 +167,7 @@ def _sum_on_device(plan: Plan[Request]) -> NDArray[np.float64]:
 
 
 def _check(status: int, source: int) -> None:
-    """Raise the error for a row's status code."""
+    """Raise the error for the status code of a row; do nothing if the code is `DONE`."""
     if status == OVERFLOW:
         raise DistanceOverflowError(
             f"the number of shortest paths from source {source} to a vertex exceeds float64; "

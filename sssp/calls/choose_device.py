@@ -86,7 +86,7 @@ def search_work(
     host_bytes: int = 0,
     is_there: bool = False,
 ) -> Work | None:
-    """Estimate the cost of searches or sweeps over rows; None for a method that stays on the CPU.
+    """Estimate the cost of searches or sweeps of rows; None if the method stays on the CPU.
 
     Parameters
     ----------
@@ -128,14 +128,14 @@ def search_work(
 
 
 def trip_work(n: int, m: int, trips: int, threads: int, *, is_there: bool) -> Work:
-    """Estimate trips on a prepared map; parameters as of `search_work`."""
+    """Estimate the cost of trips on a prepared map; parameters as of `search_work`."""
     work = search_work(Sweep(), n, m, 0, threads, is_there=is_there)
     assert work is not None
     return work._replace(seconds=trips * thresholds.SECONDS_PER_TRIP / threads)
 
 
 def matrix_work(method: Method, n: int, threads: int, *, host_bytes: int) -> Work | None:
-    """Estimate a method on a matrix; None for one that stays on the CPU."""
+    """Estimate the cost of a dense method; None for a method that stays on the CPU."""
     if method.seconds is None:
         return None
     return Work(n**3 * method.seconds / threads, host_bytes=host_bytes)
@@ -150,7 +150,7 @@ def choose_device(
     stream: Any = None,
     memory_limit: float | None = None,
 ) -> tuple[str, bool]:
-    """Choose where a call runs.
+    """Return the device on which a call runs, and whether ``"auto"`` chose a GPU.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def _number(named: str) -> int:
 
 
 def _pays(method: Method, work: Work) -> bool:
-    """Return whether a GPU is worth while; ask the driver only if the size of the call says so."""
+    """Return True if a GPU is expected to be faster; ask its driver only for large calls."""
     least = max(work.worth, work.host_bytes / thresholds.BACK) + work.bringing
     if work.seconds < least or os.getpid() != _home:
         return False
@@ -318,7 +318,7 @@ def _gpu_is_usable() -> bool:
 
 
 def _has_room(needed: int) -> bool:
-    """Return whether the GPU has so many bytes free; log a shortage."""
+    """Return whether the GPU has `needed` bytes of memory free; log a shortage."""
     from sssp.cuda.availability import select
     from sssp.cuda.device_memory import SHARE, free_bytes
 

@@ -38,7 +38,7 @@ EXPANSIONS = 4
 
 
 def johnson(plan: Plan[Request]) -> Answer:
-    """Answer a plan by Johnson's algorithm; any cycle of negative length is an error."""
+    """Solve a plan by Johnson's algorithm; raise an error for any cycle of negative length."""
     graph, request = plan.network._tree_graph.without_closed_arcs(), plan.request
     if graph.least_weight >= 0:
         return _search(graph, request, DeltaStepping())
@@ -92,14 +92,14 @@ def johnson(plan: Plan[Request]) -> Answer:
 
 
 def _search(graph: Graph, request: Request, method: Method) -> Answer:
-    """Search from every source."""
+    """Search from every source of a request; return the answer with Johnson's statistics."""
     answer = run_plan(Plan(graph, request, method))
     answer.stats = {name: answer.stats[name] for name in Johnson.statistics}
     return answer
 
 
 def _add_along(graph: Graph, request: Request, trees: NDArray[np.int32]) -> NDArray[Any]:
-    """Return distances in floats: sums along trees, lowered until no arc is violated."""
+    """Return float distances: path sums along trees, lowered until no arc is violated."""
     dtype = request.dtype or FLOAT64
     arcs = (graph.indptr, graph.indices, graph.weights_as(dtype))
     distances = np.empty((request.rows, graph.n), dtype)

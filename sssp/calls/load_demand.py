@@ -256,7 +256,7 @@ def skim(
 
 
 def as_rows(select: Any, graph: Graph) -> NDArray[Any]:
-    """Check numbers of input rows."""
+    """Check selected row numbers of the input; return them as an integer array."""
     what = "rows of the input, integers"
     rows = integer_column(np.atleast_1d(select), "select", "they count from 0", what)
     outside = rows[(rows < 0) | (rows >= graph.input_arcs)]
@@ -268,7 +268,7 @@ def as_rows(select: Any, graph: Graph) -> NDArray[Any]:
 
 
 class Loader:
-    """Loads one demand, or skims along its trips, on any version of a network.
+    """An object that loads one demand, or skims along its trips, on versions of a network.
 
     A prepared map is swept, for sums of values always on the CPU; all else goes by trees, a block
     of origins at a time. What does not depend on weights is prepared once.
@@ -319,11 +319,11 @@ class Loader:
 
     @cached_property
     def _swept(self) -> SweptFlows:
-        """Sweeps on the CPU, of a prepared map."""
+        """The `SweptFlows` that load and skim by sweeps of a prepared map on the CPU."""
         return SweptFlows(self.network._searched, self.demand, *self._limits, skips=self.skips)
 
     def load(self, version: Any) -> tuple[NDArray[np.float64], float]:
-        """Return the flow on every arc that is searched, and the volume that leads nowhere.
+        """Load the demand; return the flow on every searched arc, and the unreached volume.
 
         Parameters
         ----------
@@ -345,7 +345,7 @@ class Loader:
         return flow, left
 
     def skim(self, version: Any, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return sums of values (c, m) along every trip, shape (c, *entries); inf: unreached."""
+        """Return sums of c arc values along each trip, shape (c, *entries); inf: unreached."""
         searched, turns = version._searched, version.turns
         if turns is not None:
             values = np.stack([turns.expansion.values_of_arcs(own) for own in values])
@@ -361,7 +361,7 @@ class Loader:
         return found
 
     def select(self, version: Any, rows: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
-        """Return the volumes of the trips that use selected input rows, 0 for the others.
+        """Return trip volumes over selected input rows (else 0), and the unreached volume.
 
         And the volume that leads nowhere.
         """
@@ -371,7 +371,7 @@ class Loader:
         return np.where(sums > 0, kept, 0.0), lost
 
     def _trees(self, searched: Any) -> Iterator[tuple[int, int, ShortestPaths]]:
-        """Yield blocks of origins: first and last position, and their shortest-path trees."""
+        """Yield per block of origins: its first and end position, and shortest-path trees."""
         ends, low = self.demand.destinations, 0
         room = min(thresholds.ITERATED_BYTES, self._limits[1] // 4)
         asked = self.options | {"block_size": max(1, room // max(1, 8 * searched.n))}
@@ -382,7 +382,7 @@ class Loader:
             low += r.rows
 
     def leave_out(self, volumes: Any, reached: Any, first_row: int = 0) -> tuple[float, Any]:
-        """Return the sum of unreached volumes, and the volumes without them; or raise an error."""
+        """Return the sum of unreached volumes, and all volumes with these set to 0; or raise."""
         lost = ~reached & (volumes > 0)
         if not lost.any():
             return 0.0, volumes

@@ -139,7 +139,7 @@ def reduce(
 def _reduce_scenarios(
     scenarios: Scenarios[Hierarchy], plan_for: Callable[[Hierarchy], Plan[Request]], sources: Any
 ) -> NDArray[Any]:
-    """Reduce the rows of all scenarios that are left; a GPU works while the next batch is made."""
+    """Reduce the rows of all remaining scenarios; a GPU runs while the next batch is made."""
     values, single, under_way = [], False, None
     for versions in scenarios.batches():
         plan = plan_for(versions[0])
@@ -160,7 +160,7 @@ def _reduce_scenarios(
 
 
 def _reduce_together(plan: Plan[Request], versions: list[Hierarchy]) -> Any:
-    """Reduce the rows of several versions at once on a GPU, in steps; None: one by one only."""
+    """Return a generator that reduces several versions at once on a GPU; None if it cannot."""
     request = plan.request
     if kind_of(request.device) != "cuda" or request.devices:
         return None

@@ -215,7 +215,7 @@ def ends_of_trips(
     source_arcs: ArrayLike | None = None,
     target_arcs: ArrayLike | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64] | None]:
-    """Check the ends of trips; return them in pairs, and the arcs after which the trips start.
+    """Check the ends of trips; return sources, targets, and the arcs after which trips start.
 
     They are vertices of the graph that is searched; with `target_arcs` trips end at these arcs.
     """
@@ -315,7 +315,7 @@ class _Call:
         return groups
 
     def finds_paths(self) -> bool:
-        """Return whether A*, which does not see whole rows, finds the paths that were asked for."""
+        """Return True if A*, which searches no whole rows, finds the requested paths."""
         if not self.request.predecessors:
             return True
         graph, weights = self.graph, weights_of(self.graph, self.method)
@@ -324,7 +324,7 @@ class _Call:
         return longest <= untied_distance(graph, dtype)
 
     def consider_a_star(self) -> None:
-        """Choose A* if it is expected to be faster."""
+        """Choose A* for sources with few targets if it is expected to be faster."""
         request, graph = self.request, self.graph
         counts = np.diff(self.groups.offsets)
         self.by_a_star = (
@@ -340,7 +340,7 @@ class _Call:
         )
 
     def place(self, device: str | Sequence[str], memory_limit: float | None) -> None:
-        """Choose the device."""
+        """Choose the device of the call by its estimated cost and `memory_limit`."""
         request, graph, work = self.request, self.graph, None
         if "cuda" in self.method.solvers and graph._methods is None:
             rows, limited = self.groups.sources.size, request.limit is not None
@@ -425,7 +425,7 @@ class _Call:
 def _lengthen(
     walks: Walks, walk_of: NDArray[Any], ends: NDArray[np.int64], is_there: NDArray[np.bool_]
 ) -> Walks:
-    """Append one vertex to the path of each trip; unreached trips get empty paths."""
+    """Append the vertex `ends[i]` to the path of trip i; unreached trips get empty paths."""
     counts = np.where(is_there, np.diff(walks.firsts)[walk_of], 0)
     vertices = walks.vertices[spread(walks.firsts[walk_of], counts)]
     longer = np.insert(vertices, np.cumsum(counts)[is_there], ends[is_there])

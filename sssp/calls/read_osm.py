@@ -109,7 +109,7 @@ def read_osm(
 
 
 def _inside(box: Any, polygon: Any) -> Callable[[Array, Array], Array] | None:
-    """Return a function of longitudes and latitudes: which points lie in the area; or None."""
+    """Return a function that tells which points (lon, lat) lie in the area; None without area."""
     if box is not None and polygon is not None:
         raise ValueError("an area is a box or a polygon, not both")
     if box is not None:

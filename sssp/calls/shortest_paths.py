@@ -164,7 +164,7 @@ def shortest_paths(
 
 
 def solve_plan(plan: Plan[Request]) -> ShortestPaths:
-    """Run a plan, and return the result in the form of the caller's arguments.
+    """Run a plan; return its result in the form that the caller's arguments ask for.
 
     Raises
     ------
@@ -209,7 +209,7 @@ def run_plan(plan: Plan[Request]) -> Answer:
 
 
 def failure(plan: Plan[Request]) -> Exception:
-    """Return the error for a plan whose answer is None."""
+    """Return the error for a plan without an answer: negative cycle or distance overflow."""
     graph = plan.network._tree_graph.without_closed_arcs()
     if graph.least_weight < 0:
         from sssp.cpu.search.bellman_ford import negative_cycle_from

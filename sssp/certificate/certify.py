@@ -54,7 +54,7 @@ def _certify_kernel(
     indptr, indices, weights, sources, distances, predecessors, origin, missing,
     bounds, state, stack,
 ):  # fmt: skip
-    """Certify one row; return a status code, and the vertex or arc where it fails.
+    """Certify a row of distances; return a status code, and the vertex or arc that fails.
 
     `predecessors` and `origin` are empty where there are none. `bounds` holds the greatest
     distance that a vertex may have, the greatest that no unreached vertex may have, the
@@ -155,7 +155,7 @@ def certify_trees(g: Graph, result: ShortestPaths, rtol: float | None) -> None:
 
 
 class CheckedRow(NamedTuple):
-    """One search: all its sources, and arrays of shape (n,), or (t,) for distances to targets.
+    """A row to certify: its sources, distances, predecessors, origin, shape (n,) or (t,).
 
     Predecessors and origin are empty where there are none.
 
@@ -172,7 +172,7 @@ class CheckedRow(NamedTuple):
 
 
 class Certifier:
-    """Certifies rows of results on one graph, reusing its scratch."""
+    """A certifier of result rows on one graph, which reuses its scratch."""
 
     def __init__(self, asked: Graph, result: Any, rtol: float | None) -> None:
         self.asked = asked
@@ -190,7 +190,7 @@ class Certifier:
         self._stack = np.empty(asked.n, INDEX)
 
     def certify(self, row: CheckedRow, limit: float | None) -> float:
-        """Raise `VerificationError` unless `row` is right within `limit`; return the `rtol`."""
+        """Raise `VerificationError` unless `row` is right within `limit`; return `rtol` used."""
         rtol = self.rtol
         code, place = self._look(row, limit, rtol)
         if code != RIGHT and rtol < self.last_rtol:
@@ -204,7 +204,7 @@ class Certifier:
         return rtol
 
     def certify_targets(self, row: CheckedRow, targets: Vertices, limit: float | None) -> None:
-        """Search again up to the farthest target, certify that row, and compare with it."""
+        """Certify a row of targets by a new search up to the farthest one, itself certified."""
         found, limit = self._find_anew(row, targets, limit)
         rtol = self.certify(found, limit)
         right = found.distances[targets]
@@ -265,7 +265,7 @@ class Certifier:
     def bounds(
         self, distances: NDArray[Any], limit: float | None, rtol: float
     ) -> tuple[Any, Any, Any, Any]:
-        """Return the kernel's argument `bounds`."""
+        """Return the kernel's `bounds`: greatest distances, greatest sum, and tolerance."""
         number, tolerance = _arithmetic(distances.dtype), self.tolerance(distances, rtol)
         largest = largest_distance(number)
         # (as a Python number, for a limit may exceed it)
@@ -278,7 +278,7 @@ class Certifier:
     def _find_anew(
         self, row: CheckedRow, targets: Vertices, limit: float | None
     ) -> tuple[CheckedRow, float | None]:
-        """Search again; return the row as far as it is final, and the limit up to which it is.
+        """Search again for a row; return distances, and the limit up to which they are final.
 
         If all targets are reached, that is what lies no farther than the farthest of them; but
         with negative weights everything, for paths may pass through vertices farther away than
@@ -311,7 +311,7 @@ class Certifier:
         return found, limit
 
     def _relax(self, row: CheckedRow, weights: NDArray[Any], bound: Any) -> bool:
-        """Fill in distances over negative weights; return whether some sums were dropped."""
+        """Compute distances by Bellman-Ford; return True if sums above `bound` were dropped."""
         g, bounds = self.graph, (-largest_distance(weights.dtype), bound)
         tolerance = _rounding(weights.dtype, g.n)
         code, rounded = reference.bellman_ford_kernel(
@@ -328,7 +328,7 @@ class Certifier:
         return bool(code == reference.DROPPED)
 
     def _blank(self, row: CheckedRow, limit: float | None) -> tuple[CheckedRow, Array, Any]:
-        """Return an unreached row (int64 for integers), weights of its dtype, and its bound."""
+        """Return an unreached row (int64 for integers), weights in its dtype, and its bound."""
         number = _arithmetic(row.distances.dtype)
         nothing = np.full(self.graph.n, unreached(np.dtype(number)), number)
         distances, weights = self.operands(nothing)
@@ -340,7 +340,7 @@ class Certifier:
     def _certify_branches(
         self, row: CheckedRow, found: CheckedRow, targets: Vertices, rtol: float
     ) -> None:
-        """Compare the paths to the targets with the tree of a new search."""
+        """Certify the stored paths to targets by the tree of a new search."""
         assert row.branches is not None
         vertices, tails = row.branches
         distances, missing = found.distances, unreached(found.distances.dtype)
@@ -385,18 +385,18 @@ class Certifier:
         self._refuse(row, others, "has not the predecessor that the call promises")
 
     def _refuse(self, row: CheckedRow, vertices: NDArray[Any], what: str) -> None:
-        """Raise for the first of some wrong vertices, if there are any."""
+        """Raise `VerificationError` for the first of the wrong vertices, if there are any."""
         if vertices.size:
             raise VerificationError(f"{_name(row)}: vertex {vertices[0]} {what}")
 
 
 def _arithmetic(dtype: np.dtype[Any]) -> Any:
-    """Return the type in which the kernels add."""
+    """Return the number type in which the kernels add distances of a dtype."""
     return np.int64 if dtype.kind == "i" else dtype.type
 
 
 def _rounding(dtype: np.dtype[Any], n: int) -> float:
-    """Return the share of a sum over n arcs that may be rounding; 0 for integers."""
+    """Return the relative error that rounding may cause in a sum over n arcs; integers: 0."""
     return ROUNDING * float(np.finfo(dtype).eps) * n if dtype.kind == "f" else 0.0
 
 

@@ -52,7 +52,7 @@ def dijkstra_kernel(indptr, indices, weights, sources, wanted, bound, distances)
 
 @njit
 def _cycles_of(indptr, indices, weights, tails, tolerance):
-    """Return whether `tails` form a cycle, and whether one is negative beyond rounding."""
+    """Return whether `tails` form a cycle, and whether some cycle is negative beyond rounding."""
     closes = False
     seen = np.full(tails.size, -1, np.int32)
     for start in range(tails.size):
@@ -134,7 +134,7 @@ def bellman_ford_kernel(indptr, indices, weights, sources, bounds, tolerance, di
 def tree_kernel(
     indptr, indices, weights, sources, distances, origin, missing, fewest, arrivals, tails
 ):
-    """Write the tree that is documented for calls to `tails`, which is -1 on entry.
+    """Write the shortest-path tree with documented ties to `tails`, which is -1 on entry.
 
     Among tight arcs the smallest tail; where one joins two vertices at the same distance, or
     `fewest` says so, the whole row takes fewest arcs first; but not for heads below `arrivals` from

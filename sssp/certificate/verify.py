@@ -177,7 +177,7 @@ RIGHT, BAD_NUMBER, DISORDER, NOT_HERE, INCOMPLETE, UNREAL = range(6)
 def _certify_labels_kernel(
     indptr, indices, weights, facilities, distances, index, bounds, seen, stack
 ):
-    """Certify the labels of all vertices; return a status, and the vertex or arc that fails.
+    """Certify all vertices' labels (facility, distance); return a status, and where it fails.
 
     `distances` and `index` have shape (n, k), `index` -1 where there is no label; `bounds` are the
     greatest distance that a label may have, the greatest that a missing one may not have, and the
@@ -309,7 +309,7 @@ def certify_facilities(g: Graph, result: NearestFacilities, rtol: float | None) 
 def _compare_labels(
     certifier: Certifier, result: NearestFacilities, facilities: Vertices, end: Vertices
 ) -> Labels:
-    """Find the labels of all vertices of an expansion; raise unless those of a result are the same.
+    """Find nearest-facility labels on an expansion; raise unless the result has the same.
 
     Their order, and choices within the tolerance, may differ.
 
@@ -355,7 +355,7 @@ def _compare_labels(
 
 
 def certify_trips(g: Graph, result: Trips, rtol: float | None) -> None:
-    """Raise `VerificationError` unless every trip has its distance, and its path that length."""
+    """Raise `VerificationError` unless every trip's distance and path length are right."""
     shape = (len(result),)
     for name in ("sources", "targets"):
         vertices = getattr(result, name)
@@ -375,7 +375,7 @@ def certify_trips(g: Graph, result: Trips, rtol: float | None) -> None:
 
 @njit
 def _follow_kernel(indptr, arc_of, indices, weights, closed, begin, firsts, arcs, lengths):
-    """Add up paths over the expansion; return the first with a turn that is forbidden, or -1.
+    """Sum the weights of paths over the expansion; return the first forbidden path, or -1.
 
     Path i begins at vertex ``begin[i]`` of it.
     """
@@ -393,7 +393,7 @@ def _follow_kernel(indptr, arc_of, indices, weights, closed, begin, firsts, arcs
 
 
 def _certify_paths(asked: Graph, certifier: Certifier, result: Trips, sources: Vertices) -> None:
-    """Raise unless every path leads from its source to its target, at its distance."""
+    """Raise unless every path leads from source to target, and its length is the distance."""
     walks = result._require_walks()
     g = certifier.graph if asked.turns is None else asked
     reached, firsts = result.reached, walks.firsts[result._walk_of]

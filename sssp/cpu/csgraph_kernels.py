@@ -1,4 +1,4 @@
-"""Kernels of `sssp.csgraph`: SciPy matrices to arcs, small searches, results as SciPy has them."""
+"""Kernels of `sssp.csgraph`: convert SciPy matrices, search graphs, convert the results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOTHING = 1e-8
 
 @njit
 def both_ways_kernel(indptr, indices, firsts, heads, arcs):
-    """Add a reverse arc for every arc.
+    """Build CSR arrays that hold every given arc and its reverse arc.
 
     ``firsts`` int64, shape (n + 1,), is zero on entry; ``heads`` and ``arcs``, shape (2 m,), get
     the heads and which of the given arcs they belong to.
@@ -70,7 +70,7 @@ def rows_kernel(indptr, indices, weights, sources, bound, distances, predecessor
 
 @njit
 def rounds_kernel(indptr, indices, weights, sources, everywhere, bound, distances, predecessors):
-    """Search as `rows_kernel`, over weights of any sign; return False if that cannot be exact.
+    """Find distances of each source by Bellman-Ford; return False if they may be inexact.
 
     It is not if a cycle may be negative, or a sum is out of bounds. ``everywhere`` int64: where a
     search begins that comes before all others, to see of all cycles that none is negative.
@@ -101,7 +101,7 @@ def rounds_kernel(indptr, indices, weights, sources, everywhere, bound, distance
 
 @njit
 def dense_kernel(given, dense):
-    """Copy a dense matrix with infinity where there is no arc; both arrays may be the same."""
+    """Copy a dense matrix; entries that mean no arc become infinity. It may be in place."""
     for i in range(given.size):
         weight = given[i]
         dense[i] = weight if NOTHING < abs(weight) < np.inf else np.inf
@@ -109,7 +109,7 @@ def dense_kernel(given, dense):
 
 @njit
 def look_kernel(matrix):
-    """Return the least and greatest finite entry or 0, and whether all are numbers, and integers.
+    """Return min and max of 0 and all finite entries; whether all are numbers, all integers.
 
     Minus infinity does not count as a number.
     """

@@ -26,13 +26,13 @@ NAP = 50
 
 
 def intrinsic(function: Callable[..., Any]) -> Any:
-    """Mark a Numba intrinsic; its additional first argument is hidden from the type checker."""
+    """Decorate a Numba intrinsic so that type checkers ignore its extra first argument."""
     decorate: Any = _intrinsic
     return decorate(function)
 
 
 def _place(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Return the address of the array entry given by the first two arguments."""
+    """Generate code for the address of an array entry; arguments are array, index, and more."""
     array_type = signature.args[0]
     view = context.make_array(array_type)(context, builder, arguments[0])
     find: Any = cgutils.get_item_pointer

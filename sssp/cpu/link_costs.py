@@ -27,7 +27,7 @@ USUAL_BETA = 4.0
 
 @njit_inline
 def _cost_at(conical, free, capacity, alpha, beta, flow):
-    """Return cost, slope and integral of one row, without its fixed cost."""
+    """Return cost, slope and integral of one input row at a flow, without its fixed cost."""
     if not free < math.inf:
         return math.inf, 0.0, 0.0
     ratio = flow / capacity
@@ -51,7 +51,7 @@ def _cost_at(conical, free, capacity, alpha, beta, flow):
 
 @njit
 def _column_kernel(conical, free, capacity, alpha, beta, fixed, flow, what, out):
-    """Write the cost, slope or integral of every row at a flow, as `what` says.
+    """Write, as `what` says, the cost, slope or integral of every input row at its flow.
 
     ============================ ========================= =============================
     argument                     shape, dtype              written by
@@ -76,7 +76,7 @@ def _column_kernel(conical, free, capacity, alpha, beta, fixed, flow, what, out)
 
 @njit
 def _along_kernel(conical, free, capacity, alpha, beta, fixed, flow, direction, step):
-    """Return both derivatives of the objective along a direction, at a step from a flow."""
+    """Return first and second derivative of the objective along a direction, after a step."""
     first = second = 0.0
     for row in range(flow.size):
         way = direction[row]
@@ -90,14 +90,14 @@ def _along_kernel(conical, free, capacity, alpha, beta, fixed, flow, direction, 
 
 
 class _LinkCost:
-    """A volume-delay function with parameters for every row."""
+    """A volume-delay function with parameters for every input row; base class."""
 
     _conical: ClassVar[bool]
 
     __slots__ = ("alpha", "beta", "capacity", "fixed", "free")
 
     def _keep(self, **given: ArrayLike) -> None:
-        """Check parameters, and broadcast them to the same length."""
+        """Check the parameters, broadcast them to one length, and store them."""
         numbers = {name: number_array(value, name).astype(FLOAT64) for name, value in given.items()}
         shapes = {value.shape for value in numbers.values()} - {()}
         if len(shapes) != 1 or len(min(shapes)) != 1:
@@ -135,11 +135,11 @@ class _LinkCost:
         return self._column(flow, COST)
 
     def slope(self, flow: ArrayLike) -> Column:
-        """Return the derivatives of the costs: ndarray of float64, shape (rows,)."""
+        """Return the derivatives of the costs at a flow: ndarray of float64, shape (rows,)."""
         return self._column(flow, SLOPE)
 
     def integral(self, flow: ArrayLike) -> Column:
-        """Return the integrals of the costs from 0 on: ndarray of float64, shape (rows,)."""
+        """Return the integrals of the costs from 0 to a flow: float64 array of shape (rows,)."""
         return self._column(flow, INTEGRAL)
 
     def _along(self, flow: Column, direction: Column, step: float) -> tuple[float, float]:

@@ -25,7 +25,7 @@ ONE = np.uint64(1)
 
 @njit
 def _list_tight_arcs(indptr, tails, heads, weights, distances, unseen, firsts, tight, children):
-    """Write the tails of the tight arcs, by head, and the number of tight arcs out of every vertex.
+    """List the tails of tight arcs by head, and count the tight arcs out of every vertex.
 
     No branch depends on the numbers, for a processor could not guess it.
     """
@@ -48,7 +48,7 @@ def _list_tight_arcs(indptr, tails, heads, weights, distances, unseen, firsts, t
 def _dependencies_kernel(
     arcs, weights, distances, unseen, source, firsts, tight, children, order, paths, shares
 ):
-    """Sum, for every vertex, its shares of the shortest paths from the source.
+    """Compute the Brandes dependency of every vertex on the paths from one source.
 
     Return a status: `OVERFLOW` if there are more paths than a float64 counts, `NEGATIVE_CYCLE` if
     tight arcs close a cycle, so that there is no end to them.

@@ -89,7 +89,7 @@ def _bytes_per_vertex(scratch: Allocate) -> int:
 
 
 class Scratch:
-    """Memory of one worker; between rows all vertices are unreached and without predecessors."""
+    """Scratch of one worker for a row: distances, predecessors, reached vertices, counters."""
 
     def __init__(self, n: int, dtype: Number, extra: tuple[NDArray[Any], ...]) -> None:
         self.distances = np.full((1, n), unreached(dtype), dtype)
@@ -113,7 +113,7 @@ class _ScratchPool:
         self._kept = 0
 
     def take(self, key: Any) -> Scratch | None:
-        """Return free scratch, or None."""
+        """Return free scratch kept under `key`; None if there is none."""
         with self._lock:
             free = self._free.get(key)
             scratch = free.pop() if free else None
@@ -121,7 +121,7 @@ class _ScratchPool:
             return scratch
 
     def give_back(self, key: Any, scratch: Scratch) -> None:
-        """Keep scratch for later calls, up to a limit."""
+        """Keep scratch for later calls, unless the pool would exceed its limit of bytes."""
         with self._lock:
             if self._kept + scratch.nbytes <= thresholds.KEPT_SCRATCH:
                 self._kept += scratch.nbytes
@@ -131,7 +131,7 @@ class _ScratchPool:
 def solve_rows(
     graph: Graph, request: Request, method: Method, dtype: Number, search: Search
 ) -> Answer | None:
-    """Answer `request` in one dtype; None if a distance may be too long for it.
+    """Answer `request` by a search a row, in one dtype; None if a distance may be too long.
 
     Parameters
     ----------
@@ -153,13 +153,13 @@ def solve_rows(
 
 
 def ranges_of(rows: int, step: int) -> Iterator[range]:
-    """Cut the rows into ranges of at most `step`."""
+    """Return consecutive ranges of at most `step` rows that cover all rows."""
     return (range(first, min(first + step, rows)) for first in range(0, rows, step))
 
 
 @njit
 def _arrive_kernel(vertex_of, n, distances, unseen, reached, count):
-    """Give arrivals the least distance of their copies; return how many vertices are reached.
+    """Write the least distance of each vertex's copies to its arrival; count reached vertices.
 
     ========= =========== ====== ==================================
     argument  shape       dtype  written by
@@ -219,10 +219,10 @@ class Rows:
         raise NotImplementedError
 
     def give_back(self, scratch: Any) -> None:
-        """Take scratch back, in its initial state."""
+        """Take back a worker's scratch, which must be in its initial state again."""
 
     def solve(self, rows: range, scratch: Any) -> None:
-        """Find rows, and pass them to the output form."""
+        """Solve some rows, and pass them to the output form."""
         raise NotImplementedError
 
     def end(self, rows: range, error: Exception | None = None) -> None:
@@ -231,7 +231,7 @@ class Rows:
         self.stop = True
 
     def run(self) -> Answer | None:
-        """Find all rows; return the answer, or None after an overflow.
+        """Solve all rows in several threads; return the answer, or None after an overflow.
 
         Rows are begun in their order, and finished once begun. So if it ends at several rows, in
         several threads, the first of them is the row at which one thread would end.
@@ -268,7 +268,7 @@ class Rows:
         return answer
 
     def blocks(self, threads: int) -> Iterator[range]:
-        """Yield the ranges of rows that `solve` finds in one call."""
+        """Yield consecutive ranges of rows, one range for each call of `solve`."""
         return ranges_of(self.request.rows, self.together)
 
     def _plan_threads(self) -> int:
@@ -343,7 +343,7 @@ class SingleRows(Rows):
 
     @cached_property
     def is_target(self) -> NDArray[np.bool_]:
-        """Whether a vertex is one of the targets."""
+        """For every vertex whether it is a target: bool, shape (n,)."""
         assert self.request.targets is not None
         found = np.zeros(self.graph.n, np.bool_)
         found[self.request.targets] = True
@@ -366,7 +366,7 @@ class SingleRows(Rows):
     def finish(
         self, rows: range, distances: NDArray[Any], reached: NDArray[np.int32], scratch: Scratch
     ) -> None:
-        """Complete a row, given its reached vertices in any order, and pass it to its form."""
+        """Find the tree or paths of a searched row if requested; pass it to the output form."""
         request, sources = self.request, self.sources_of(rows.start)
         found = HostRows(rows, request.targets_of(rows.start), distances, [reached])
         if request.width is not None and request.reduction is not None:
@@ -385,7 +385,7 @@ class SingleRows(Rows):
             reset(scratch.predecessors[0], reached, -1)
 
     def _find_tree(self, found: HostRows, sources: NDArray[np.int64], scratch: Scratch) -> None:
-        """Find the origins and predecessors of a finished search."""
+        """Find the origins, and the predecessors (all, or on target paths), of a searched row."""
         distances, reached = found.distances[0], found.reached_vertices[0]
         final = self.bound
         targets = found.targets
@@ -439,11 +439,11 @@ class _SearchedRows(SingleRows):
 
     @cached_property
     def test(self) -> OverflowTest:
-        """The test that the dtype was wide enough."""
+        """The test whether a row's distances may be too long for the dtype."""
         return OverflowTest(self.request, self.graph.n, self.graph._weight_range, self.dtype)
 
     def solve(self, rows: range, scratch: Scratch) -> None:
-        """Search from the sources of one row, and complete the row."""
+        """Search from the sources of one row, and pass the row to the output form."""
         place = self.form.place(rows)
         distances = scratch.distances if place is None else place
         if place is not None:
@@ -486,7 +486,7 @@ class _SearchedRows(SingleRows):
 
 
 class _PathRows(_SearchedRows):
-    """Rows with the paths to targets, of a graph so small that several are completed in one call.
+    """Rows with paths to targets on a small graph: several rows are searched in one call.
 
     What a row takes in Python is much beside its search, and threads wait for each other in it.
     """
@@ -502,7 +502,7 @@ class _PathRows(_SearchedRows):
         self.worker_bytes += self.together * row_bytes
 
     def solve(self, rows: range, scratch: Scratch) -> None:
-        """Search for some rows, and walk back from their targets."""
+        """Search some rows, find the paths to their targets, and pass all to the output form."""
         distances = np.full((len(rows), self.graph.n), self.unseen, self.dtype)
         for row, own in zip(rows, distances, strict=True):
             if self.search_row(row, own, scratch) is None:

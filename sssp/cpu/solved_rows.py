@@ -22,7 +22,7 @@ MANY = 16
 
 @njit
 def _paths_kernel(targets, predecessors, vertices):
-    """Write each vertex on a path to a target once; return their number.
+    """List the vertices on the paths to some targets, each once; return their number.
 
     Its predecessor p becomes ``-3 - p``, so that it is not taken twice.
     """
@@ -40,7 +40,7 @@ def _paths_kernel(targets, predecessors, vertices):
 
 @njit
 def _reduce_kernel(distances, unseen, weights, vertices, greatest, halves):
-    """Return the number of reached ones among some vertices, and the greatest distance.
+    """Count the reached among some vertices, find their greatest distance, and sum values.
 
     That is `greatest` if none is reached. Sum integer distances, or columns of weights, in two
     halves that cannot overflow.
@@ -106,7 +106,7 @@ class HostRows:
             self.places, self.targets = np.searchsorted(self.targets, some), some
 
     def copy_distances(self, out: NDArray[Any]) -> None:
-        """Write the requested columns, unless they were computed in place."""
+        """Write the distances of the requested columns, unless they were computed in place."""
         if self.targets is not None:
             for distances, row in zip(self.distances, out, strict=True):
                 if distances.dtype == out.dtype:
@@ -118,7 +118,7 @@ class HostRows:
             convert_into(self.distances[:, : out.shape[1]], out)
 
     def copy_predecessors(self, out: NDArray[np.int32]) -> None:
-        """Write the predecessors, unless they were computed in place."""
+        """Write the predecessors to `out`, unless they were computed in place."""
         assert self.predecessors is not None
         if not np.may_share_memory(out, self.predecessors):
             out[...] = self.predecessors
@@ -154,7 +154,7 @@ class HostRows:
         return Entries(counts, _join(rows), None, _join(tails))
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
-        """Reduce each row by a step of a reduction, as `FinishedRows` says."""
+        """Return the result of a reduction step for each row, as `FinishedRows` defines it."""
         return np.array([self._reduce_row(i, step) for i in range(len(self.rows))])
 
     def _reduce_row(self, i: int, step: Step) -> Any:

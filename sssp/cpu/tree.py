@@ -47,7 +47,7 @@ FIRST_CAPACITY = 1024
 
 @njit
 def reset(row, vertices, value):
-    """Set the entries of `row` at `vertices` to `value`, which all others have already."""
+    """Set all entries of `row` to `value`; only those at `vertices` may differ from it."""
     if vertices.size * MANY > row.size:
         row[:] = value
         return
@@ -69,7 +69,7 @@ def grow(array):
 def _smallest_tails_kernel(
     indptr, indices, weights, distances, reached, final, origin, predecessors, arrivals
 ):
-    """Write the smallest tight tail of every final vertex; return True if ties forbid that.
+    """Write the smallest tight tail of final vertices; return True if a tie may form a cycle.
 
     Heads below `arrivals` from which nothing leads on cannot be on a cycle.
     """
@@ -142,7 +142,7 @@ def fewest_arcs_kernel(
 
 @njit
 def origins_kernel(indptr, indices, weights, sources, distances, final, tolerance, origin, queue):
-    """Assign vertices to sources along tight arcs, smallest source first; return how many."""
+    """Write each vertex's origin along tight arcs, smallest source first; return how many."""
     claimed = 0
     for source in sources:
         if distances[source] == 0:
@@ -184,7 +184,7 @@ def untied_distance(graph: Graph, dtype: Number) -> float:
 
 @njit
 def _cut_kernel(predecessors, vertices, tails):
-    """Sort the vertices with predecessors; copy these to `tails`, and reset them to -1."""
+    """Sort vertices that have predecessors; move the predecessors to `tails`, leaving -1."""
     if vertices.size * MANY <= predecessors.size:
         vertices.sort()
     else:
@@ -260,7 +260,7 @@ def find_branches(
 
 
 def cut_branches(vertices: NDArray[np.int32], predecessors: NDArray[np.int32]) -> Entries:
-    """Return the vertices that have predecessors, ascending, and these; reset the array to -1.
+    """Return the vertices on paths, ascending, and their predecessors; reset the latter to -1.
 
     The predecessor of the source is -2 on entry, and -1 in what is returned.
     """
@@ -295,7 +295,7 @@ class Tree:
     final: Any
 
     def _search_tight_arcs(self, search: Callable[[Any], int]) -> None:
-        """Search over tight arcs: exact ones, or rounded if those do not lead to all vertices.
+        """Search over exact tight arcs; again with a tolerance if some vertex is not reached.
 
         ``search(tolerance)`` returns how many vertices it came to.
         """
@@ -323,7 +323,7 @@ class Tree:
         predecessors: NDArray[np.int32],
         fewest_arcs: bool = False,
     ) -> None:
-        """Write the predecessors; the array is -1 everywhere on entry.
+        """Write the predecessor of every vertex; the array is -1 everywhere on entry.
 
         Parameters
         ----------

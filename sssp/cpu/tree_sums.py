@@ -45,7 +45,7 @@ BLOCKS, PLENTY = 64, 1 << 23
 
 @njit
 def add_at(sums, places, values):
-    """Add values at indices as ``numpy.add.at``, without warnings: callers check the sums."""
+    """Add `values` to `sums` at given positions, as ``numpy.add.at`` but without warnings."""
     for i in range(places.size):
         sums[places[i]] += values[i]
 
@@ -68,7 +68,7 @@ def _arc_into(indptr, tails, head, tail):
 
 @njit
 def _note_places(vertices, place_of):
-    """Write the position of every stored vertex of a sparse row."""
+    """Write for each vertex that a sparse row stores its position in the row."""
     if vertices is not None:
         for place in range(vertices.size):
             place_of[vertices[place]] = place
@@ -158,7 +158,7 @@ def _add_downward(up, order, size, total):
 def _skim_kernel(
     arcs, values, roots, first_roots, starts, vertices, tails, columns, missing, scratch, sums
 ):
-    """Sum values of the arcs from the root to every column's vertex, row by row.
+    """Sum values of the arcs from the root to every requested vertex, row by row.
 
     Return row and column of the first sum that is not finite, -1 where all are.
 
@@ -221,7 +221,7 @@ def _skim_kernel(
 
 @njit
 def _take_volumes(vertices, tails, columns, volumes, place_of, children, flows):
-    """Write the volumes of a row to their vertices; return whether all of them are reached."""
+    """Write a row's volumes to its vertices; return False if one is unreached or not finite."""
     nothing = flows.dtype.type(0)
     may_travel = True
     if vertices is None and columns is None:
@@ -318,7 +318,7 @@ def check_arc_values(graph: Graph, shape: tuple[int, ...]) -> None:
 
 
 def flow_on_input(graph: Graph, loads: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Return the flow on every row of the input, from the loads of the arcs (in parts).
+    """Return the flow on every input row, from loads of arcs (whole, or as 32-bit halves).
 
     Raises
     ------
@@ -385,13 +385,13 @@ class TreeSums:
         return seal(_lengthen(pick(values, self._order)))
 
     def by_tail(self, loads: NDArray[Any]) -> NDArray[Any]:
-        """Return the loads of `load` in the graph's order of arcs."""
+        """Return the sums of `load`, reordered to the graph's order of arcs."""
         ordered = np.empty(self.graph.m, loads.dtype)
         ordered[self._order] = loads
         return ordered
 
     def skim(self, rows: range, values: NDArray[Any], sums: NDArray[Any]) -> tuple[int, int] | None:
-        """Sum values of the arcs along the path to each column's vertex.
+        """Sum values of the arcs along the path to each requested vertex.
 
         Parameters
         ----------
@@ -412,7 +412,7 @@ class TreeSums:
         return None if row < 0 else (row, column)
 
     def load(self, rows: range, volumes: NDArray[Any], loads: NDArray[Any]) -> int | None:
-        """Send volumes along the path to each column's vertex, and add them to the loads of arcs.
+        """Send volumes along the path to each requested vertex; add them to the loads of arcs.
 
         Parameters
         ----------
@@ -460,7 +460,7 @@ class TreeSums:
 
 
 def _lengthen(of_arcs: NDArray[Any]) -> NDArray[Any]:
-    """Append entries that `_arc_into` may read and that match no tail."""
+    """Append padding to an array of arcs: `_arc_into` may read it, and it matches no tail."""
     return np.concatenate((of_arcs, np.full(BEYOND, -2, of_arcs.dtype)))
 
 

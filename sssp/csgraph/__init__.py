@@ -457,7 +457,7 @@ def _sources_of(indices: ArrayLike | None, n: int) -> tuple[NDArray[np.int64], t
 
 
 def _as_scipy_returns(found: rows.SearchResult, shape: tuple[int, ...]) -> Any:
-    """Return one array, or a tuple of all requested ones."""
+    """Return the arrays of a search as SciPy does: one array, or a tuple of several."""
     arrays = [array.reshape(shape) for array in found if array is not None]
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
@@ -471,7 +471,7 @@ def _by_scipy(name: str, csgraph: Any, *arguments: Any, **options: Any) -> Any:
 
 @contextmanager
 def _scipys_error(cycle: Sequence[int] = ()) -> Iterator[None]:
-    """Return a negative cycle's error that is both SciPy's and ours, with SciPy's cycle."""
+    """Turn negative cycle errors in the context into one that is both SciPy's and ours."""
     try:
         yield
     except (errors.NegativeCycleError, scipy_csgraph.NegativeCycleError) as error:

@@ -31,7 +31,7 @@ from sssp.methods import BellmanFord, FloydWarshall
 
 
 class _CountRequest(MatrixRequest):
-    """A request on a matrix of floats that are all integers; counts arcs to prefer fewer."""
+    """A request on a float matrix of integers; weights also count arcs, to prefer fewer arcs."""
 
     @property
     def positive(self) -> bool:
@@ -39,7 +39,7 @@ class _CountRequest(MatrixRequest):
         return True
 
     def fill(self, out: NDArray[Any], rows: range) -> None:
-        """Write rows of the initial matrix, in a working dtype."""
+        """Write rows of the initial matrix of weights to `out`, in its working dtype."""
         assert isinstance(self.source, np.ndarray)
         block, place = self.source[rows.start : rows.stop], np.arange(len(rows))
         out[...] = infinity(out.dtype)
@@ -48,7 +48,7 @@ class _CountRequest(MatrixRequest):
 
 
 class _CountGraph(MatrixGraph):
-    """The graph of such a matrix, for trees on a GPU."""
+    """The graph of a matrix whose weights count arcs (`_CountRequest`), for trees on a GPU."""
 
     __slots__ = ()
 

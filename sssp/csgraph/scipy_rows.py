@@ -69,7 +69,7 @@ class ScipyArcs(NamedTuple):
 
 
 def validate_csr(csgraph: Any, directed: bool) -> Any:
-    """Validate a graph as SciPy does.
+    """Validate a graph as SciPy does; return it as a CSR matrix.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def validate(csgraph: Any, directed: bool, **options: Any) -> Any:
 
 
 def refuse_graph(csgraph: Any) -> None:
-    """Raise an error for a graph of this package in place of a matrix."""
+    """Raise an error if a graph of this package is given in place of a matrix."""
     if hasattr(csgraph, "_tree_graph"):
         csgraph._tree_graph._refuse_turns("a function of SciPy's")
         raise TypeError(
@@ -109,7 +109,7 @@ def refuse_graph(csgraph: Any) -> None:
 
 
 def arcs_of(matrix: Any, directed: bool, unweighted: bool) -> ScipyArcs:
-    """Return the arcs of a validated graph.
+    """Return the arcs of a validated CSR matrix as `ScipyArcs`.
 
     Parameters
     ----------
@@ -138,12 +138,12 @@ def arcs_of(matrix: Any, directed: bool, unweighted: bool) -> ScipyArcs:
 
 
 def is_exact(n: int, least: Any, greatest: Any) -> bool:
-    """Return whether float64 holds every path length over such integers and n vertices exactly."""
+    """Return whether float64 holds all path lengths of n vertices and integer weights exactly."""
     return max(-int(least), int(greatest)) * max(n - 1, 1) <= EXACT
 
 
 def graph_of(arcs: ScipyArcs) -> Graph:
-    """Return a graph of the arcs, for use by solvers only.
+    """Return the arcs as a `Graph` for solvers only: it may have parallel arcs.
 
     Its weights are integers where that makes no difference. Parallel arcs are left in it, but for
     the sake of negative weights (a cycle is looked for by the ends of its arcs) the lightest of
@@ -200,13 +200,13 @@ class SearchResult(NamedTuple):
 
 
 def as_floats(values: NDArray[Any], out: NDArray[np.float64], unit: int = 1) -> None:
-    """Write distances as floats; integers are divided by `unit` and rounded down."""
+    """Write distances to `out` as floats; integers are divided by `unit` and rounded down."""
     out[...] = values if unit == 1 else values // unit
     out[values == unreached(values.dtype)] = np.inf
 
 
 def with_null(vertices: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Replace -1, which stands for no vertex, by SciPy's number for it."""
+    """Replace -1 (no vertex) in the array by SciPy's `NO_VERTEX`; return the array."""
     vertices[vertices < 0] = NO_VERTEX
     return vertices
 
@@ -220,7 +220,7 @@ def search_rows(
     limit: float = math.inf,
     negative: Method = ROUNDS,
 ) -> SearchResult | None:
-    """Search from every source.
+    """Search from every source; return distances and predecessors as SciPy has them.
 
     Parameters
     ----------
@@ -344,7 +344,7 @@ def _make_plan(
 
 
 def _translate_cycle(plan: Plan[Request], error: NegativeCycleError) -> NegativeCycleError:
-    """Return the error of a negative cycle in SciPy's words, which name a vertex.
+    """Return the error of a negative cycle in SciPy's wording, with the vertex that it names.
 
     Of Bellman-Ford it is the first source that reaches such a cycle; threads may have come to
     another first.

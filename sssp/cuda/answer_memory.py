@@ -26,7 +26,7 @@ LEAST, MOST = 256 << 10, 1 << 30
 
 
 class _Pages:
-    """Block of host memory, pinned from its second answer on.
+    """Block of whole host pages for answers; pinned once it serves a second answer.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class _Pages:
         self.array, self.answers = memory[first : first + size], 0
 
     def serve(self) -> int:
-        """Return the address of the block for another answer; pin it the second time."""
+        """Return the address of the block for another answer; at the second answer, pin it."""
         self.answers += 1
         start = self.array.ctypes.data
         if self.answers == 2 and pin(start, self.array.size):
@@ -53,13 +53,13 @@ class _Pages:
 
 
 def _unpin(array: NDArray[np.uint8], number: int) -> None:
-    """Unpin the memory of an array, which was pinned by a device."""
+    """Unpin the memory of a host array that a device has pinned."""
     with suppress(Exception), select(number):
         unpin(array.ctypes.data)
 
 
 class _Lease:
-    """Reserve a block as long as an array in it exists."""
+    """Owner of a block lent to one answer; returns it to the pool once no array uses it."""
 
     def __init__(self, block: Block, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         place = block.memory.serve(), False

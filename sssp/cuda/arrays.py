@@ -77,12 +77,12 @@ class DeviceArray:
 
     @property
     def device(self) -> str:
-        """Name of its device: ``"cuda:N"``."""
+        """Name of the array's device: ``"cuda:N"``."""
         return f"cuda:{self.number}"
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """Version 3 of the interface, with the stream to wait for."""
+        """CUDA array interface, version 3, with the stream that a reader has to wait for."""
         stream, itemsize = self._stream, self.dtype.itemsize
         return {
             "shape": self.shape,
@@ -94,7 +94,7 @@ class DeviceArray:
         }
 
     def reshape(self, shape: tuple[int, ...]) -> DeviceArray:
-        """Return a view of another shape; a transposed matrix has only its own."""
+        """Return a view in another shape; a transposed matrix allows only its present one."""
         if self.pitch is not None:
             if shape != self.shape:
                 raise ValueError(f"rows that stand side by side cannot be seen as {shape}")
@@ -102,17 +102,17 @@ class DeviceArray:
         return DeviceArray(self.flat, shape, self.number, self._stream)
 
     def cut(self, columns: int) -> DeviceArray:
-        """Return a view of the first columns of rows that stand side by side."""
+        """Return a view of the first `columns` columns of a matrix stored column by column."""
         assert self.pitch is not None
         flat = self.flat[: self.pitch * columns]
         return DeviceArray(flat, (self.shape[0], columns), self.number, self._stream, self.pitch)
 
     def like(self, flat: Any) -> DeviceArray:
-        """Return an array with this shape and these strides."""
+        """Return an array over other flat memory, with the shape and strides of this one."""
         return DeviceArray(flat, self.shape, self.number, self._stream, self.pitch)
 
     def for_kernels(self) -> Any:
-        """Return Numba's array of the same shape, C-contiguous."""
+        """Return a Numba view in the same shape: C-contiguous, or transposed if it has a pitch."""
         return self._shaped(self.flat)
 
     def _shaped(self, flat: Any) -> Any:

@@ -67,7 +67,7 @@ def device_number(device: str) -> int:
 
 
 def device_count() -> int:
-    """Return the number of GPUs, all of them usable.
+    """Return the number of usable GPUs; raise `DeviceError` if CUDA cannot be used.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def select(number: int) -> Iterator[None]:
 
 
 def _unusable() -> str | None:
-    """Return why kernels cannot run here, with the remedy; None if they can.
+    """Return why this process cannot run kernels, with the remedy; None if it can.
 
     That one can is asked once a process: it takes longer than a short search.
     """
@@ -142,7 +142,7 @@ def _leave_all_to_the_driver() -> None:
 
 
 def _trouble() -> str | None:
-    """Check driver and toolkit; return the problem that they report, or None."""
+    """Check the CUDA driver and toolkit; return the problem and its remedy, or None."""
     if SIMULATOR:
         return None
     driver = cuda.cudadrv.driver.driver

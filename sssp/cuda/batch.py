@@ -26,7 +26,7 @@ CLIPPED_ROW = 7
 
 
 def row_bytes(arrays: RowArrays) -> int:
-    """Return the bytes that a row takes in some arrays."""
+    """Return the bytes that one row takes in arrays of the given shapes and dtypes."""
     return sum(math.prod(shape) * np.dtype(kind).itemsize for shape, kind in arrays)
 
 
@@ -67,11 +67,11 @@ class Batch:
 
     @cached_property
     def replay_key(self) -> Any:
-        """The key of all fields but the stream, for launches may be replayed on any."""
+        """Key of all fields but the stream, as a recording may be replayed on any stream."""
         return key_of_fields(replace(self, stream=None))
 
     def fill(self, array: Any, value: Any) -> None:
-        """Set all entries of a device array, in stream order."""
+        """Set all entries of a device array to a value, in stream order."""
         fill(array, array.dtype.type(value), self.stream)
 
 
@@ -103,11 +103,11 @@ class Search(ABC):
     is_replayed = False
 
     def part(self, rows: range) -> Search:
-        """Return the search for some rows of a request: by default the same for all."""
+        """Return the search object for some rows of a request; by default this one for all."""
         return self
 
     def alike(self, rows: int, most: int) -> int:
-        """Return the rows of a batch, about `most`, so that the last batch is not small."""
+        """Return the number of rows per batch, about `most`, that makes batches equally large."""
         alike = -(-rows // max(1, -(-rows // most)))
         return -(-alike // self.together) * self.together
 
@@ -123,7 +123,7 @@ class Search(ABC):
 
     @property
     def kind(self) -> Any:
-        """The key of its scratch: all that it depends on, besides type and number of rows."""
+        """Key of the scratch: all that it depends on, besides search class and number of rows."""
         return self.row_arrays
 
     def allocate(self, rows: int) -> tuple[Any, ...]:

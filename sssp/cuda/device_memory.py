@@ -101,7 +101,7 @@ _PINNING = threading.Lock()
 
 
 def upload(array: NDArray[Any], streams: int = STREAMS, piece: int = PIECE, to: Any = None) -> Any:
-    """Copy an array to the current device over several streams, pinned in place.
+    """Copy a host array to the current device over several streams; pin its pages meanwhile.
 
     The driver copies pageable memory through a small pinned buffer of its own. Pinning the pages
     of the array takes less time than that, and while one piece travels the next is pinned. What
@@ -150,7 +150,7 @@ def upload(array: NDArray[Any], streams: int = STREAMS, piece: int = PIECE, to: 
 
 
 def download(on_device: Any, array: NDArray[Any], stream: Any) -> None:
-    """Copy a device array into a contiguous array of the same shape.
+    """Copy a device array into a contiguous host array, after the stream's queued work.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def on_host(array: Any, stream: Any) -> Any:
 
 
 def send(array: NDArray[Any], on_device: Any, stream: Any) -> None:
-    """Copy a pinned array to the device, in stream order."""
+    """Copy a pinned host array to a device array, in stream order."""
     if SIMULATOR:
         on_device.copy_to_device(array)
     else:
@@ -208,7 +208,7 @@ def fetch(on_device: Any, array: NDArray[Any], stream: Any) -> None:
 
 
 def move(there: Any, to: Any, stream: Any) -> None:
-    """Copy the beginning of a device array that fits into another one, in stream order.
+    """Copy as many first entries of a device array as fit into another one, in stream order.
 
     Both of one dtype, and row by row.
     """
@@ -252,7 +252,7 @@ def pinned_array(
 
 
 def available_bytes(memory_limit: int, held: int = 0) -> int:
-    """Return the bytes of the current device that a call may still take.
+    """Return the bytes of the current device that a call may still allocate.
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ class DeviceGraph:
 
     @cached_property
     def stream(self) -> Any:
-        """The stream for work between calls."""
+        """Stream for work outside of searches, such as checks of new weights."""
         return cuda.stream()
 
     @property
@@ -340,7 +340,7 @@ class DeviceGraph:
     def arcs_by_weight(
         self, graph: Graph, dtype: np.dtype[Any], *, reverse: bool = False
     ) -> tuple[Any, Any, Any]:
-        """Return the same, each vertex's arcs sorted by weight; of the reversed graph if asked."""
+        """Return the arrays of `arcs`, reversed if asked, each vertex's arcs sorted by weight."""
         side = "reverse " if reverse else ""
 
         def arcs() -> ArcsByWeight:

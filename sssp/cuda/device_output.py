@@ -33,7 +33,7 @@ def _magnitude_kernel(values, missing, greatest):
 
 @kernel
 def _narrow_kernel(values, missing, narrow, narrow_missing):
-    """Copy distances or weights to a narrower dtype, sentinels included."""
+    """Copy distances or weights to a narrower dtype; sentinels become its sentinel."""
     for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
         narrow[i] = narrow_missing if values[i] == missing else narrow.dtype.type(values[i])
 
@@ -129,7 +129,7 @@ class DeviceForm:
         self._origin: Any = None
 
     def reserve(self) -> None:
-        """Allocate the matrices, once."""
+        """Allocate the matrices of distances and predecessors, at the first call only."""
         if self.flat is not None:
             return
         self.flat = device_array(self.size, self.dtype)
@@ -137,7 +137,7 @@ class DeviceForm:
             self.flat_tree = device_array(self.tree_size, INDEX)
 
     def place(self, rows: range) -> Any:
-        """Return the rows of the matrix that a search writes distances to; None if it cannot."""
+        """Return the rows of the distance matrix that a search fills; None before `reserve`."""
         return self._part(self.flat, self.shape[1], rows)
 
     def tree_place(self, rows: range) -> Any:
@@ -145,7 +145,7 @@ class DeviceForm:
         return self._part(self.flat_tree, self.tree_shape[1], rows)
 
     def _part(self, flat: Any, columns: int, rows: range) -> Any:
-        """Return some rows of a matrix as a matrix; all rows for lanes side by side."""
+        """Return some rows of a matrix as a view; for lanes, a flat array from the first on."""
         if flat is None:
             return None
         whole = len(rows) == self.shape[0]  # (to cut an array takes longer than to launch a kernel)
@@ -156,13 +156,13 @@ class DeviceForm:
         return flat[rows.start * columns : rows.stop * columns].reshape(len(rows), columns)
 
     def take(self, found: DeviceRows) -> None:
-        """Gather the columns of targets; everything else was written in place."""
+        """Copy the targets' columns to the matrix; a search wrote all other results in place."""
         self._origin = found.on_device_origin
         if found.targeted and self.shape[1]:
             gather(found.batch, self.place(found.rows))
 
     def answer(self) -> Answer:
-        """Return the matrices, in the dtype of the call or in the narrowest that fits."""
+        """Return the matrices as an `Answer`, in the call's dtype or the narrowest that fits."""
 
         def wrap(flat: Any, shape: tuple[int, ...], pitch: int | None = None) -> DeviceArray | None:
             return None if flat is None else DeviceArray(flat, shape, self.number, stream, pitch)

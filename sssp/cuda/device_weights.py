@@ -59,7 +59,7 @@ def _make_stored_kernel(
 
     @inline
     def read(arc, weights, weights_before):
-        """Return the weight of an arc in the widest dtype."""
+        """Return an arc's weight in the widest dtype; the sentinel if the arc stays closed."""
         # (a zero more, and there is no -0.0)
         weight = number(number(weights[arc]) + zero)
         if keeps and weight == was_closed and weights_before[arc] == was_closed:
@@ -68,7 +68,7 @@ def _make_stored_kernel(
 
     @kernel
     def _stored_kernel(weights, weights_before, twins, stored, found):
-        """Convert weights; find the extremes of the open arcs.
+        """Convert weights to the stored dtype; find the extremes of the open arcs, and flags.
 
         ============== ======== ============= =======================================
         argument       shape    dtype         written by
@@ -117,7 +117,7 @@ def _make_stored_kernel(
 
 
 def _widest(given: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the widest dtype in which a graph stores such weights."""
+    """Return the widest dtype in which a graph stores weights of a dtype: int64 or float64."""
     return FLOAT64 if given.kind == "f" else INT64
 
 
@@ -165,7 +165,7 @@ def with_weights_there(graph: Graph, weights: Any) -> Graph:
 
 
 def _is_usual(graph: Graph, column: Any) -> bool:
-    """Return whether each arc has a weight, one after the other, and no self-loop exists.
+    """Return whether a device can check the weights: one per arc, contiguous, no self-loop.
 
     (The sign of its weight would matter.)
     """
@@ -177,7 +177,7 @@ def _is_usual(graph: Graph, column: Any) -> bool:
 
 
 class _Check:
-    """Memory of one check of weights after the other: in the same places it is replayed."""
+    """Memory for checks of weights, at fixed addresses, so that recorded launches stay valid."""
 
     def __init__(self, m: int, given: np.dtype[Any], kept: np.dtype[Any]) -> None:
         wide = _widest(given)
@@ -200,7 +200,7 @@ def _launch_check(stream: Any, check: _Check, before: Any, weights_before: Any, 
 
 
 def _reweight(graph: Graph, column: Any, number: int) -> Graph | None:
-    """Return the graph with weights of the current device; None if the host has to check some."""
+    """Return the graph with new weights on the device; None if the host has to check them."""
     own, wide, m = device_graph(graph, number), _widest(column.dtype), graph.m
     stream, before = own.stream, graph._weight_range.dtype if graph.closed_arcs else None
     weights_before = before and own.array(f"weights, {before}", lambda: graph.weights)

@@ -1,4 +1,4 @@
-"""Launch compiled kernels without what Numba does for every argument of every launch.
+"""Launch compiled kernels through the driver, without Numba's work for each argument.
 
 Numba finds the type of each argument anew, and makes a view of each array: 98 us for a kernel with
 17 arrays, where a launch from here takes 25 (a core beside an H200). The words of an array, as
@@ -22,7 +22,7 @@ NUMBERS = frozenset({int, float, bool, np.bool_, np.float32, np.float64}).union(
 
 
 class DirectLaunch:
-    """Launch one kernel: through Numba at first, for each set of types, then directly.
+    """Launcher of one kernel: by Numba at first for each set of argument types, then directly.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class DirectLaunch:
         self._compiled: dict[Any, Any] = {}
 
     def __call__(self, arguments: tuple[Any, ...], configuration: Any) -> None:
-        """Launch the kernel in a configuration, as `CUDADispatcher.call`, in whose place it is."""
+        """Launch the kernel in a launch configuration, in place of `CUDADispatcher.call`."""
         types: list[Any] = []
         words: list[Any] = []
         for argument in arguments:
@@ -68,7 +68,7 @@ class DirectLaunch:
 
 
 def pack_array(array: Any) -> tuple[int, ...]:
-    """Return the words that stand for an array among the arguments of a compiled kernel."""
+    """Return an array as argument words of a compiled kernel: sizes, address, strides."""
     known: tuple[int, ...] | None = array.__dict__.get("words")
     if known is None:
         start = int(array.device_ctypes_pointer.value or 0)

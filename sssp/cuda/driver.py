@@ -52,7 +52,7 @@ class Recording:
             self._check(driver.cuStreamDestroy(own))
 
     def replay(self, stream: Any) -> None:
-        """Queue the recorded launches."""
+        """Queue the recorded launches on a stream."""
         own = self._driver.CUstream(int(stream.handle))
         self._check(self._driver.cuGraphLaunch(self._graph, own))
 
@@ -68,14 +68,14 @@ class Recording:
 
 
 def address(array: Any) -> int:
-    """Address of the first entry of a device array."""
+    """Return the address of the first entry of a device array."""
     if SIMULATOR:
         return int(array._ary.ctypes.data)
     return int(array.device_ctypes_pointer.value or 0)
 
 
 def device_of(array: Any) -> int:
-    """Number of the device that holds an array of any library; 0 for an empty array."""
+    """Return the number of the device that holds any library's array; 0 if it is empty."""
     start = array.__cuda_array_interface__["data"][0]
     if SIMULATOR or not start:
         return 0
@@ -85,7 +85,7 @@ def device_of(array: Any) -> int:
 
 
 def copy_bytes(to: int, start: int, nbytes: int, stream: Any) -> None:
-    """Copy between addresses, on the device or in pinned memory, in stream order.
+    """Copy bytes between addresses, on the device or in pinned memory, in stream order.
 
     What Numba's arrays do, without the views of them that a piece would take.
     """
@@ -93,12 +93,12 @@ def copy_bytes(to: int, start: int, nbytes: int, stream: Any) -> None:
 
 
 def repeat_word(array: Any, word: int, times: int, stream: Any) -> None:
-    """Fill a device array with a 32-bit word from its first entry on, in stream order."""
+    """Write a 32-bit word `times` times from a device array's start on, in stream order."""
     cuda.cudadrv.driver.driver.cuMemsetD32Async(address(array), word, times, int(stream.handle))
 
 
 def is_pinned(start: int, nbytes: int) -> bool:
-    """Whether host memory, of one byte at least, is pinned, also by other libraries."""
+    """Return whether host memory (at least one byte) is pinned, also by another library."""
     if SIMULATOR:
         return False
     from cuda.bindings import driver
@@ -109,7 +109,7 @@ def is_pinned(start: int, nbytes: int) -> bool:
 
 
 def pin(start: int, nbytes: int) -> bool:
-    """Pin pages of the host in place; return False if that fails, or they are pinned already."""
+    """Pin host pages in place; return False if that fails or they are pinned already."""
     driver = cuda.cudadrv.driver
     try:
         driver.driver.cuMemHostRegister(start, nbytes, 0)
@@ -119,7 +119,7 @@ def pin(start: int, nbytes: int) -> bool:
 
 
 def unpin(start: int) -> None:
-    """Undo `pin`."""
+    """Unpin the host pages that `pin` has pinned at an address."""
     cuda.cudadrv.driver.driver.cuMemHostUnregister(start)
 
 

@@ -23,7 +23,7 @@ VALUES = frozenset({bool, int, float, str, NoneType})
 
 
 def key_of(argument: Any) -> Any:
-    """Return a key of an argument; it differs if a launch with it may behave differently.
+    """Return a replay key of an argument: it differs if a launch may behave differently.
 
     Arrays count by address, shape and dtype, since kernels read what they hold when they run;
     numbers by value; objects by their `replay_key`, tuples and other dataclasses by their entries.
@@ -45,12 +45,12 @@ def key_of(argument: Any) -> Any:
 
 
 def key_of_fields(record: Any) -> Any:
-    """Return a key of an object, from its type and all its fields."""
+    """Return a replay key of an object, from its type and all its fields."""
     return type(record), *map(key_of, vars(record).values())
 
 
 class Launches:
-    """Launches of one owner, such as a scratch: recorded the second time, then replayed.
+    """Launches of one owner: each equal call is recorded the second time, then replayed.
 
     A launch from Python takes as long as several kernels run. When too many are remembered, all are
     forgotten: addresses of answers, and limits, may never come again.

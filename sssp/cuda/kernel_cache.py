@@ -34,7 +34,7 @@ class DeviceCodeCache(CodeCache):
     array_functions = "numba.cuda.np"
 
     def target(self, context: Any) -> tuple[Any, ...]:
-        """Return the target of the code, and the versions of its compiler."""
+        """Return the device's compute capability and the versions of the compiler's tools."""
         return cuda.get_current_device().compute_capability, _toolkit()
 
     def is_portable(self, code: Any) -> bool:
@@ -42,7 +42,7 @@ class DeviceCodeCache(CodeCache):
         return not code.launch_config_sensitive
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """Return compiled code; None if there is none that can be used."""
+        """Return the cached code for a signature; None if no usable code is kept."""
         with numba_target_override():
             code = super().load_overload(signature, context)
         if code is not None:

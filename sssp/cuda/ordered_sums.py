@@ -39,7 +39,7 @@ factor = inline(factor_at.py_func)
 def make_groups_kernel(
     kind: int, *, weighs: bool, targeted: bool, by_vertex: bool, side_by_side: bool
 ) -> Any:
-    """Return the kernel that adds up groups of places.
+    """Return the kernel that sums a function of the distances over groups of vertices.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def make_groups_kernel(
         distances, rows, row_step, place_step, size, bound, places, weights, number, edges, values,
         sums,
     ):  # fmt: skip
-        """Add up the groups of each row, one thread for a group, a row and a column of weights.
+        """Sum each group of vertices in each row: a thread per group, row and weight column.
 
         ========== ================= ======= ===================================================
         argument   shape             dtype   written by
@@ -101,7 +101,7 @@ def make_groups_kernel(
 
 @kernel
 def _add_sums_kernel(sums, totals):
-    """Add the sums of groups, in order: one block for some rows and a column of weights.
+    """Add the group sums of each row, in order: a block for some rows and a weight column.
 
     ======== ================= ======= ====================
     argument shape             dtype   written by
@@ -137,7 +137,7 @@ def _add_sums_kernel(sums, totals):
 
 
 class OrderedSums:
-    """Sums of what a step of a reduction makes of the vertices, for many rows.
+    """Float sums over the vertices of each row, in fixed order, for a step of a reduction.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class OrderedSums:
 
     @cached_property
     def replay_key(self) -> Any:
-        """All that launches depend on; from then on nothing of it may change."""
+        """Key of all that the launches depend on; after its first use no field may change."""
         return key_of_fields(self)
 
     def launch(
@@ -205,7 +205,7 @@ class OrderedSums:
 
 
 class SumsMemory(namedtuple("SumsMemory", "sums totals")):
-    """Device memory for the sums of rows.
+    """Device memory for the sums over groups of vertices, and for their totals per row.
 
     Attributes
     ----------
@@ -216,7 +216,7 @@ class SumsMemory(namedtuple("SumsMemory", "sums totals")):
 
     @classmethod
     def allocate(cls, columns: int, size: int, rows: int) -> SumsMemory:
-        """Return memory for `rows` rows with so many places that count."""
+        """Return memory for `rows` rows, each with sums over `size` vertices."""
         groups = max(1, -(-size // GROUP))
         return cls(
             device_array((columns, groups, rows), FLOAT64), device_array((columns, rows), FLOAT64)
@@ -224,5 +224,5 @@ class SumsMemory(namedtuple("SumsMemory", "sums totals")):
 
 
 def sums_bytes(columns: int, size: int) -> int:
-    """Return the bytes of `SumsMemory` for a row."""
+    """Return the bytes of `SumsMemory` for one row with sums over `size` vertices."""
     return 8 * columns * (1 + max(1, -(-size // GROUP)))

@@ -36,7 +36,7 @@ def _dependencies_kernel(
     in_indptr, tails, in_weights, indptr, heads, weights, distances, unseen, sources, left, order,
     levels, paths, shares, status,
 ):  # fmt: skip
-    """Sum, for every vertex, its shares of the shortest paths from the source.
+    """Compute the dependency of a source on every vertex (Brandes), one block per row.
 
     ========== =========== ======= ==========================================================
     argument   shape       dtype   written by
@@ -124,7 +124,7 @@ def _dependencies_kernel(
 
 @kernel
 def _add_rows_kernel(shares, total):
-    """Add rows to a total, one after the other.
+    """Add the dependencies of all rows to the total, row after row.
 
     ====== ========= ======= ======================
     shares (rows, n) float64 `_dependencies_kernel`
@@ -189,7 +189,7 @@ class Dependencies:
             self._scratch = [device_array((self.rows, size), kind) for size, kind in arrays]
 
     def add(self, sources: NDArray[np.int64], distances: DeviceArray) -> NDArray[np.int64]:
-        """Add the dependencies of at most `rows` rows to the total; return a status a row."""
+        """Add the dependencies of at most `rows` rows to the total; return a status per row."""
         rows, n = distances.shape
         with select(self.number):
             scratch = [array[:rows] for array in self._scratch]
@@ -204,7 +204,7 @@ class Dependencies:
         return found
 
     def total(self) -> NDArray[np.float64]:
-        """Return the sum of all rows so far."""
+        """Return the sum of the dependencies of all rows added so far."""
         with select(self.number):
             total: NDArray[np.float64] = self._total.copy_to_host()
         return total

@@ -126,7 +126,7 @@ class MemoryPool:
             return self._waiting
 
     def take(self, nbytes: int) -> Block:
-        """Return a block of at least so many bytes that no queued work uses.
+        """Return a block of at least `nbytes` bytes that no queued work uses.
 
         Raises
         ------
@@ -149,13 +149,13 @@ class MemoryPool:
         return block
 
     def wait(self) -> None:
-        """Wait for the device; what was dropped before has a new owner without waiting again."""
+        """Wait for the device; blocks dropped before that can be reused without another wait."""
         now = next(self._clock)
         self._wait()
         self._waited = max(self._waited, now)
 
     def _take_idle(self, size: int) -> Block | None:
-        """Take the smallest idle block that a size fills well enough, the newest of several."""
+        """Take the smallest idle block that fits a size with little waste; the newest of equals."""
         found, at, least = None, 0, int(size / FILLED) + 1
         for place in range(len(self._idle) - 1, -1, -1):
             block = self._idle[place]
@@ -191,7 +191,7 @@ class MemoryPool:
         return None
 
     def leave_scratch(self, scratch: Scratch) -> None:
-        """Keep scratch that is not in use and that no queued work uses."""
+        """Keep scratch, which no queued work uses, in the pool for later calls."""
         with self._lock:
             self._idle.append(scratch)
             self._waiting += scratch.size
@@ -218,7 +218,7 @@ class MemoryPool:
             self._take_in(0)
 
     def _take_in(self, place: int) -> None:
-        """Insert a returned block before the block at a position."""
+        """Insert all returned blocks into the list of idle blocks, at a position."""
         while self._returned:
             block = self._returned.popleft()
             self._idle.insert(place, block)
@@ -227,7 +227,7 @@ class MemoryPool:
 
 
 class _Loan:
-    """The right to use a block: arrays in it and views of them share one, and the last ends it."""
+    """Owner of a block in use, shared by arrays and their views; the last returns the block."""
 
     __slots__ = ("_block", "_pool")
 
@@ -258,7 +258,7 @@ class Shelf:
         return self._pool.take_scratch(self, key)
 
     def leave(self, key: Any, nbytes: int, content: Any) -> None:
-        """Keep an object with so many bytes of device memory, which no queued work uses."""
+        """Keep scratch of `nbytes` device bytes, which no queued work uses, under a key."""
         self._pool.leave_scratch(Scratch(self, key, nbytes, content))
 
 
@@ -330,7 +330,7 @@ def current_pool() -> MemoryPool:
 
 
 def _from_driver(size: int) -> Any:
-    """Allocate bytes of the current device; return their owner.
+    """Allocate memory on the current device; return the object that owns it.
 
     Raises
     ------
@@ -354,7 +354,7 @@ def _fill_kernel(array, value):
 
 
 def blocks_for(size: int) -> int:
-    """Return a number of blocks for a pass over `size` entries; as kernels stride, any is right."""
+    """Return the number of blocks to launch for a grid-stride pass over `size` entries."""
     return 1 if SIMULATOR else max(1, min(4096, -(-size // THREADS)))
 
 

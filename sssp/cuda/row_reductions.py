@@ -1,4 +1,4 @@
-"""Reductions of finished rows on a GPU: counts, sums, with a decay too, and greatest distances.
+"""Reductions of finished rows on a GPU: counts, sums, sums with decay, greatest distances.
 
 What is exact in any order (counts, greatest distances, sums of integers) is folded: every block of
 a row folds its share of the vertices into two words, then one thread per row folds those of the
@@ -131,7 +131,7 @@ def _make_kernels(step: str, combine: str, integral: bool, targeted: bool) -> tu
 
 
 class Words(namedtuple("Words", "found totals ordered")):
-    """Device memory for the reduced numbers of a batch.
+    """Device memory for the results of a reduction of a batch.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class Words(namedtuple("Words", "found totals ordered")):
 
     @classmethod
     def allocate(cls, rows: int, reduction: Reduction, dtype: np.dtype[Any], size: int) -> Words:
-        """Return memory for at most `rows` rows with so many distances."""
+        """Return memory for at most `rows` rows of `size` distances each."""
         columns, size = reduction.columns, _ordered(reduction, dtype) * size
         return cls(
             device_array((rows, BLOCKS, 2), INT64),
@@ -153,13 +153,13 @@ class Words(namedtuple("Words", "found totals ordered")):
 
 
 def row_bytes(reduction: Reduction, dtype: np.dtype[Any], size: int) -> int:
-    """Return the bytes of `Words` for a row with so many distances."""
+    """Return the bytes of `Words` for one row of `size` distances."""
     columns, size = reduction.columns, _ordered(reduction, dtype) * size
     return 16 * (BLOCKS + columns) + sums_bytes(columns, size)
 
 
 def _ordered(reduction: Reduction, dtype: np.dtype[Any]) -> bool:
-    """Return whether sums depend on their order."""
+    """Return whether some sum of a reduction depends on the order of addition."""
     return not all(step.is_exact(dtype) for step in reduction.steps)
 
 
@@ -175,7 +175,7 @@ def on_device(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
 
 
 def reduce_rows(step: Step, batch: Batch, targeted: bool, weights: Any, words: Words) -> Any:
-    """Reduce the rows of a batch.
+    """Queue a step of a reduction of a batch's rows; return the results on the device.
 
     Parameters
     ----------

@@ -77,7 +77,7 @@ def solve_rows(
     dtype: np.dtype[Any],
     make_search: Callable[[DeviceGraph], Search],
 ) -> Answer | None:
-    """Answer `request` on its device in one dtype; None if a distance may be too long for it.
+    """Answer `request` on its device in one dtype; None if a distance may not fit the dtype.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ class _Worker:
 
 
 class Setup:
-    """The search of calls of one kind, and the sizes and the key of the memory that it works in.
+    """What calls of one kind share: the search, the sizes of its memory, and its memory's key.
 
     Such calls differ only in what stands in their arrays, in `out` and in the stream.
 
@@ -256,7 +256,7 @@ class Setup:
 
 
 class Rows(Setup):
-    """A pass over all rows of a request: a copy of its setup, with the request and its form.
+    """Solver of all rows of one request: a copy of the setup, with request and output form.
 
     Whoever starts it has to finish it or to wait, for else its memory may go under its kernels.
     """
@@ -280,7 +280,7 @@ class Rows(Setup):
             check_memory(needs, NO_LIMIT, "cpu", request.advice, physical_memory())
 
     def start(self) -> None:
-        """Launch the first batches."""
+        """Launch the first batches of the request, one in each `_Lane`."""
         request = self.request
         reduction, self.vertex_weights = request.reduction, None
         if reduction is not None and self.columns and reduction.vertex_weights is not None:
@@ -298,7 +298,7 @@ class Rows(Setup):
             self._start(worker, rows)
 
     def finish(self) -> Answer | None:
-        """Find all other rows; return the answer, or None after an overflow."""
+        """Solve the remaining batches; return the answer, or None after an overflow."""
         with progress_bar(self.request.rows, self.request.progress) as advance:
             # the workers take batches one after the other; in the end all are waited for
             for worker in cycle(self._workers):
@@ -322,7 +322,7 @@ class Rows(Setup):
         return answer
 
     def wait(self) -> None:
-        """Wait for what is under way: its memory may go then, or be used by others."""
+        """Wait for the batches under way; after that their memory can be freed or reused."""
         for worker in self._workers:
             if worker.batch is not None or self.targeted:
                 worker.stream.synchronize()
@@ -376,7 +376,7 @@ class Rows(Setup):
             worker.sent = targets if targets is known else None
 
     def _start(self, worker: _Worker, rows: range) -> None:
-        """Launch the search for some rows."""
+        """Launch the search for some rows in a `_Lane`; queue copies of its results if possible."""
         sources = self.request.sources
         if not self.request.nearest:
             sources = sources[rows.start : rows.stop]
@@ -522,12 +522,12 @@ def _whole_kernel(distances, targets, unseen, suspects):
 
 @cache
 def _make_leads_on_kernel(integral: bool) -> Any:
-    """Return the kernel that flags rows where an arc leads from a reached vertex to another."""
+    """Return the kernel that finds an arc from a reached to an unreached vertex."""
     wide = int64 if integral else float64
 
     @kernel
     def _leads_on_kernel(indptr, indices, weights, distances, unseen, limit, suspects, found):
-        """Flag rows in which an arc leads from a reached vertex to an unreached one.
+        """Set `found` if in some row an arc leads from a reached vertex to an unreached one.
 
         Sums are taken in the type of the limit, which none of them leaves.
 
@@ -565,7 +565,7 @@ def _make_leads_on_kernel(integral: bool) -> Any:
 def _solve_by_tables(
     solve: Callable[[Request], Answer | None], n: int, request: Request, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Find distances to each source's own targets, by tables; None if one may be too long.
+    """Find the distances of trips by tables, sources x targets; None if one may not fit.
 
     A block of sources is searched at once, all of them to the targets of any, and each keeps its
     own.

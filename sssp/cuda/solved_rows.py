@@ -39,7 +39,7 @@ ENTRIES = {"vertices", "numbers", "tails"}
 
 @kernel
 def _gather_kernel(distances, targets, columns):
-    """Copy the columns of the targets.
+    """Copy the distances of the targets from every row to a matrix of their columns.
 
     ========= ========= ====== ==========
     argument  shape     dtype  written by
@@ -191,7 +191,7 @@ class FormScratch:
     def allocate(
         cls, n: int, request: Request, dtype: np.dtype[Any], columns: int, rows: int
     ) -> FormScratch:
-        """Return memory for a batch of at most `rows` rows, of each of which `columns` are kept."""
+        """Return memory for a batch of at most `rows` rows, with `columns` distances each."""
         arrays = {
             # (an empty array cannot be cut)
             name: device_array((rows, size or 1), kind)
@@ -207,7 +207,7 @@ class FormScratch:
 def _row_arrays(
     n: int, request: Request, dtype: np.dtype[Any]
 ) -> dict[str, tuple[int, np.dtype[Any]]]:
-    """Return entries and dtype of the arrays of `FormScratch` that a row of a request needs."""
+    """Return entries per row and dtype of each `FormScratch` array that a request needs."""
     targeted = request.targets is not None
     sparse = request.output == "sparse" and request.reduction is None
     paths = targeted and request.predecessors
@@ -229,7 +229,7 @@ def _tiles(n: int) -> int:
 
 
 def form_bytes(n: int, request: Request, dtype: np.dtype[Any], columns: int) -> int:
-    """Return the device bytes that the output form takes for a row of so many columns."""
+    """Return the device bytes that the output form takes for a row of `columns` distances."""
     arrays = _row_arrays(n, request, dtype).values()
     size = sum(entries * kind.itemsize for entries, kind in arrays)
     if request.reduction is not None and columns:
@@ -265,14 +265,14 @@ class DeviceRows:
 
     @property
     def origin(self) -> NDArray[np.int32] | None:
-        """The nearest source of every vertex, in a nearest search."""
+        """Nearest source of every vertex, on the host; None if not a nearest search."""
         if self.on_device_origin is None:
             return None
         found: NDArray[np.int32] = on_host(self.on_device_origin, self.batch.stream)
         return found
 
     def copy_distances(self, out: NDArray[Any]) -> None:
-        """Write the requested columns to the host."""
+        """Copy the requested columns of the distances to a host array."""
         if not out.shape[1] or self.is_fetched:
             return
         found = self.batch.distances
@@ -282,7 +282,7 @@ class DeviceRows:
         _bring(found, out, self.batch.stream)
 
     def copy_predecessors(self, out: NDArray[np.int32]) -> None:
-        """Write the predecessors to the host."""
+        """Copy the predecessors to a host array."""
         _bring(self.predecessors, out, self.batch.stream)
 
     def list_reached(self, *, tails: bool) -> Entries:
@@ -304,7 +304,7 @@ class DeviceRows:
         return Entries(counts, columns[0], None, columns[2])
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
-        """Reduce each row by a step of a reduction, as `FinishedRows` says."""
+        """Return the result of a reduction's step for each row, as `FinishedRows` defines it."""
         batch = self.batch
         if step.summand.kind == FUNCTION:
             rows, some = on_host(batch.distances, batch.stream), None
@@ -327,7 +327,7 @@ class DeviceRows:
     def _compact(
         self, matrix: Any, absent: Any, *, tails: bool, numbers: bool
     ) -> tuple[NDArray[np.int64], list[Any]]:
-        """Return the number of entries of each row that are not `absent`, and their columns."""
+        """Return how many entries of each row are not `absent`, and their vertices and values."""
         batch, scratch = self.batch, self.scratch
         rows, n = batch.rows, matrix.shape[1]
         if n == 0:
@@ -350,7 +350,7 @@ class DeviceRows:
 
 
 def gather(batch: Batch, columns: Any) -> None:
-    """Copy the columns of the targets."""
+    """Queue the copy of the targets' distances to a matrix of their columns."""
     grid = blocks_for(columns.shape[1]), batch.rows
     _gather_kernel[grid, THREADS, batch.stream](batch.distances, batch.targets, columns)
 

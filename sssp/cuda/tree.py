@@ -40,7 +40,7 @@ NONE = np.int32(np.iinfo(np.int32).max)
 
 @kernel
 def _finals_kernel(distances, targets, whole, bound, unseen, finals):
-    """Write the distance of the farthest target of a row, one block per row.
+    """Write the distance up to which a row is final: that of its farthest target.
 
     Up to there the row is final; the bound if a target is unreached, or where there are none, or
     if the `whole` row is: over negative arcs a path may pass vertices farther away than its end.
@@ -74,7 +74,7 @@ def _finals_kernel(distances, targets, whole, bound, unseen, finals):
 def _smallest_tails_kernel(
     indptr, indices, weights, finals, distances, origin, has_origin, arrivals, predecessors, ties
 ):
-    """Write the smallest tight tail of every final vertex; flag rows with ties along tight arcs.
+    """Write each final vertex's smallest tight tail; flag rows with tight arcs of length 0.
 
     ============ ========= ======= ===============================================
     argument     shape     dtype   written by
@@ -122,7 +122,7 @@ def _fewest_arcs_kernel(
     indptr, indices, weights, sources, first_sources, finals, tolerances, distances, origin,
     has_origin, ties, every_row, predecessors, hops, queue,
 ):  # fmt: skip
-    """Search breadth-first over the tight arcs of a row, level by level, one block per row.
+    """Find the tree of fewest arcs of a row, breadth-first over tight arcs; a block per row.
 
     ============= =========== ======= ===============================================
     argument      shape       dtype   written by
@@ -197,7 +197,7 @@ def _root_kernel(sources, distances, origin):
 
 @kernel
 def _point_kernel(indptr, indices, weights, finals, tolerances, distances, origin):
-    """Point each vertex that is not a root to a tight tail nearer to the sources.
+    """Set each vertex's pointer to a tight tail nearer to the sources; roots keep theirs.
 
     ========== ======== ====== ==========================================================
     argument   shape    dtype  written by
@@ -225,7 +225,7 @@ def _point_kernel(indptr, indices, weights, finals, tolerances, distances, origi
 
 @kernel
 def _jump_kernel(origin):
-    """Jump pointers of every vertex a few times, until they point to a root or nowhere."""
+    """Replace every vertex's pointer by its pointer's pointer, a few times."""
     for vertex in range(cuda.grid(1), origin.size, cuda.gridsize(1)):
         found, hops = origin[vertex], 0
         while hops < HOPS and found != NONE and origin[found] != found:
@@ -236,7 +236,7 @@ def _jump_kernel(origin):
 
 @kernel
 def _spread_kernel(indptr, indices, weights, finals, tolerances, distances, origin, changed):
-    """Pass the smallest origin along tight arcs; a root, its own origin, keeps itself.
+    """Lower each vertex's origin to the smallest of its tight tails; roots keep their own.
 
     ========== ======== ====== ==================================
     argument   shape    dtype  written by
@@ -267,7 +267,7 @@ def _spread_kernel(indptr, indices, weights, finals, tolerances, distances, orig
 
 @kernel
 def _tolerances_kernel(distances, finals, found, hops, with_hops, unseen, share, tolerances):
-    """Set a tolerance for rows in which some final vertex has no tight tail, one block per row.
+    """Set a rounding tolerance for rows in which a final vertex has no tight tail, else 0.
 
     A root, of no hops, has no predecessor.
 
@@ -342,7 +342,7 @@ def tree_bytes(graph: Graph, request: Request) -> int:
 
 
 def allocate_tree(graph: Graph, request: Request, rows: int, dtype: np.dtype[Any]) -> Scratch:
-    """Return scratch for at most `rows` rows."""
+    """Return scratch for the trees of at most `rows` rows."""
 
     def words(*, wanted: bool) -> Any:
         return device_array((rows, graph.n) if wanted else (1, 1), INDEX)
@@ -360,7 +360,7 @@ def allocate_tree(graph: Graph, request: Request, rows: int, dtype: np.dtype[Any
 
 
 class Tree:
-    """Computes the trees of a batch.
+    """Shortest-path trees of a batch, found from its final distances.
 
     Parameters
     ----------
@@ -412,7 +412,7 @@ class Tree:
             passes = PASSES
 
     def _widen(self, found: Any, hops: Any | None) -> bool:
-        """Set a tolerance for rows that are incomplete; return False if there are none."""
+        """Set a rounding tolerance for rows with missing tails; return whether there are any."""
         batch, tolerances = self.batch, self.scratch.tolerances
         kind = np.dtype(batch.distances.dtype)
         _tolerances_kernel[batch.rows, THREADS, batch.stream](

@@ -42,7 +42,7 @@ TOGETHER = 32
 
 @inline
 def _place_of(entry, row_stride, vertex_stride, rows, n):
-    """Return the row and the vertex of an entry."""
+    """Return the row and the vertex to which an entry of the flat arrays belongs."""
     entry = uint64(entry)
     row = (entry // uint64(row_stride)) % uint64(rows)
     return row, (entry // uint64(vertex_stride)) % uint64(n)
@@ -60,7 +60,7 @@ def _arc_into(indptr, tails, head, tail):
 
 @kernel
 def _above_kernel(row_stride, vertex_stride, memory_rows, n, rows, predecessors, above):
-    """Write the predecessor of every entry; none for rows of padding.
+    """Copy every entry's predecessor as its first pointer; `NOTHING` for rows of padding.
 
     ============= ========== ====== ==========================================================
     argument      shape      dtype  written by
@@ -81,7 +81,7 @@ def _above_kernel(row_stride, vertex_stride, memory_rows, n, rows, predecessors,
 
 @kernel
 def _roots_kernel(sources, first_sources, row_stride, vertex_stride, above):
-    """Mark roots, to distinguish them from unreached entries, one thread per row.
+    """Mark sources as roots, to distinguish them from unreached entries; a thread per row.
 
     ============= =========== ====== =====================================================
     argument      shape       dtype  written by
@@ -106,7 +106,7 @@ def _roots_kernel(sources, first_sources, row_stride, vertex_stride, above):
 def _values_kernel(
     indptr, tails, values, row_stride, vertex_stride, rows, n, missing, above, sums
 ):  # fmt: skip
-    """Write the value of the arc to each vertex from its predecessor.
+    """Write for each vertex the value of the arc from its predecessor.
 
     ============= ========== ====== ==========================================================
     argument      shape      dtype  written by
@@ -137,7 +137,7 @@ def _values_kernel(
 def _add_kernel(
     row_stride, vertex_stride, rows, n, above, sums, further, longer, found
 ):  # fmt: skip
-    """Add to each entry the sum of its pointer's entry; then jump the pointer.
+    """Add to each entry's sum the sum at its pointer; then jump the pointer (one round).
 
     ============= ========== ====== ==========================================================
     argument      shape      dtype  written by
@@ -172,7 +172,7 @@ def _volumes_kernel(
     row_stride, vertex_stride, memory_rows, n, rows, volumes, volume_row, volume_vertex, above,
     flows, greatest, found,
 ):  # fmt: skip
-    """Write volumes to the entries of their targets; find the greatest.
+    """Write volumes to the entries of their targets; find the greatest volume.
 
     ============= ========== ====== ==========================================================
     argument      shape      dtype  written by
@@ -211,7 +211,7 @@ def _volumes_kernel(
 def _give_kernel(
     row_stride, vertex_stride, rows, n, above, flows, further, wider, found
 ):  # fmt: skip
-    """Add the flow of each entry to its pointer's entry; then jump the pointer.
+    """Add each entry's flow to the flow at its pointer; then jump the pointer (one round).
 
     ============= ========== ====== ==========================================================
     argument      shape      dtype  written by
@@ -275,7 +275,7 @@ def _spread_kernel(
 
 
 class TreeSumsThere:
-    """Computes sums along trees on the device that holds them.
+    """Sums along shortest-path trees, computed on the device that holds the trees.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ class TreeSumsThere:
         self.stream = cuda.default_stream()
 
     def skim(self, values: NDArray[Any]) -> DeviceArray | None:
-        """Sum values of the arcs along the path to every vertex.
+        """Return the sums of arc values along the path to every vertex; None if not finite.
 
         Parameters
         ----------
@@ -338,11 +338,11 @@ class TreeSumsThere:
         return DeviceArray(flat, sums.shape, number)
 
     def on_host(self, volumes: Any) -> NDArray[Any]:
-        """Return volumes as arrays on the host."""
+        """Return volumes from any library as an array on the host."""
         return volumes if isinstance(volumes, np.ndarray) else on_host(volumes)
 
     def load(self, volumes: Any) -> NDArray[np.int64] | None:
-        """Send volumes along the path to every vertex, and add them to the loads of arcs.
+        """Return the flow on every arc if each vertex's volume takes the path from its source.
 
         Parameters
         ----------
@@ -407,7 +407,7 @@ class TreeSumsThere:
         )
 
     def _check_memory(self, numbers: int) -> None:
-        """Refuse a call that does not fit: `numbers` bytes and two int32 ancestors an entry."""
+        """Raise if there is no room for `numbers` bytes and two int32 ancestors per entry."""
         needed = self.entries * (numbers + 2 * INDEX.itemsize)
         room = int(free_bytes() * SHARE)
         needs = {"sums along the trees": needed}
@@ -424,7 +424,7 @@ class TreeSumsThere:
         )
 
     def _above(self) -> Any:
-        """Return the predecessor of every entry, `ROOT` or `NOTHING`."""
+        """Return every entry's predecessor; `ROOT` at sources, `NOTHING` where unreached."""
         above = device_array(self.entries, INDEX)
         _above_kernel[blocks_for(self.entries), THREADS, self.stream](
             *self._layout, self.rows, self.predecessors.flat, above

@@ -174,14 +174,14 @@ def find(name: str) -> Path | None:
 
 
 def _locate(name: str) -> Path | None:
-    """Return the path of the first file that `name` stands for, unchecked."""
+    """Return the path of the first existing file for `name`, without checking the file."""
     paths = (folder / candidate for folder in _folders() for candidate in _file_names(name))
     # (isfile is False as well for what is too long, or not to be looked at)
     return next((path for path in paths if os.path.isfile(path)), None)
 
 
 def _checksum_of(path: Path) -> str | None:
-    """Return the expected SHA-256 of a file in the cache; None if there is none."""
+    """Return the expected SHA-256 of a file in the cache; None if no checksum is known."""
     if path.parent != _cache():
         return None
     if path.name in CHECKSUMS:

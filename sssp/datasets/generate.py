@@ -97,13 +97,13 @@ _GREATEST_N = 1 << 29
 
 @njit_inline
 def _spread(amount, share):
-    """Return a random number between -amount and amount."""
+    """Scale a random word `share` to an integer between -amount and amount."""
     return amount * (share - _HALF) >> _BITS - 1
 
 
 @njit_inline
 def _extent(tail, after, x, y, start):
-    """Return lower ends and widths of a block along both axes."""
+    """Return the bounding box of a block: lower ends and widths along x and y."""
     low_x = high_x = x[tail[start]]
     low_y = high_y = y[tail[start]]
     a = after[start]
@@ -141,7 +141,7 @@ def _divide(tail, twin, after, degree, a, v, onward):
 
 @njit_inline
 def _junction(tail, after, along, degree, start, middle, reach):
-    """Return the block's arc that ends at a junction from which a road goes on across it, or -1.
+    """Return the arc of a block that ends where a road can go on across the block, or -1.
 
     A junction (or bend) qualifies if the block's side goes on along the axis there, so that it
     is no corner of the block.
@@ -162,7 +162,7 @@ def _junction(tail, after, along, degree, start, middle, reach):
 
 @njit_inline
 def _site(tail, after, x, y, degree, start, bend):
-    """Return the longest arc of a block, for bends and side roads, and its middle."""
+    """Return a block's longest arc, to place a bend or a side road, and the block's middle."""
     site, greatest = start, np.int64(-1)
     sum_x = sum_y = vertices = 0
     a = start
@@ -288,7 +288,7 @@ def _build_kernel(tail, twin, after, x, y, degree, shares, starts, budgets):
 
 
 def _road_arrays(n: int, seed: int) -> tuple[NDArray[Any], ...]:
-    """Return tails, heads and weights, one row a road, and the coordinates of the vertices."""
+    """Return tails, heads and weights, one per road, and the coordinates of all vertices."""
     if n < 4:  # (a region needs four vertices) a road along the equator
         vertices = np.arange(n, dtype=INDEX)
         place = np.stack([vertices * math.isqrt(_AREA_PER_VERTEX), vertices * 0])

@@ -20,7 +20,7 @@ from sssp.kernels.dtypes import INT64, unreached
 
 
 class ArcEnds(NamedTuple):
-    """Arcs on which trips end.
+    """Arcs of the user's graph where trips end, with the searched arcs that represent them.
 
     Attributes
     ----------
@@ -71,13 +71,13 @@ class ArcEnds(NamedTuple):
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """Number of arcs of the searched graph for each of `arcs`."""
+        """Number of arcs of the searched graph that represent each of `arcs`."""
         return np.diff(self.firsts)
 
     def reach(
         self, distances: NDArray[Any], limit: float | None
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the distances of the arcs.
+        """Return the distances to the ends of the searched arcs, and the least for each arc.
 
         Parameters
         ----------
@@ -112,12 +112,12 @@ class ArcEnds(NamedTuple):
         return totals, np.minimum.reduceat(totals, self.firsts[:-1], axis=1)
 
     def choose(self, totals: NDArray[Any], least: NDArray[Any]) -> NDArray[np.int64]:
-        """Return for each arc the first of its `places` at the least distance, in one row."""
+        """Return for each arc its first searched arc at the least distance, in one row."""
         best = np.flatnonzero(totals == np.repeat(least, self.counts))
         return best[np.searchsorted(best, self.firsts[:-1])]
 
     def extend(self, searched: Graph) -> Graph:
-        """Return the searched graph with one more vertex for each of `arcs`, at its end."""
+        """Return the searched graph with a vertex for each of `arcs`, reached over that arc."""
         is_open = self.weights != closed_weight(self.weights.dtype)
         kept = searched.without_closed_arcs()
         own = np.repeat(np.arange(self.arcs.size), self.counts)

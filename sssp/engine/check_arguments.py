@@ -68,7 +68,7 @@ def as_network(value: Any) -> Graph:
 
 
 def as_vertices(value: Any, graph: Graph, what: str) -> tuple[NDArray[np.int64], bool]:
-    """Check sources or targets.
+    """Check sources or targets; return them as an array, and whether one vertex was given.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def as_vertices(value: Any, graph: Graph, what: str) -> tuple[NDArray[np.int64],
 def as_starts(
     user: Any, sources: Any, arcs: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None, bool]:
-    """Check where trips start.
+    """Check the sources of trips, vertices or arcs; return the vertices where searches start.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def as_starts(
 
 
 def refuse_both(what: str, vertices: Any, arcs: Any) -> None:
-    """Raise TypeError unless trips have either vertices or arcs at one of their ends."""
+    """Raise TypeError unless exactly one of vertices and arcs is given for an end of trips."""
     if (vertices is None) == (arcs is None):
         wrong = "None for both" if arcs is None else "both"
         raise TypeError(f"give either {what}s or {what}_arcs=, not {wrong}")
@@ -205,7 +205,7 @@ def _row_of_integers(value: Any, graph: Graph, what: str) -> NDArray[Any]:
 
 
 def as_count(value: Any, name: str, least: int = 1) -> int:
-    """Check an argument that is a count.
+    """Check that an argument is an integer of `least` or more, and return it.
 
     Raises
     ------
@@ -257,7 +257,7 @@ def as_memory_limit(memory_limit: Any) -> int:
 
 
 def as_stream(stream: Any, device: str) -> int:
-    """Return the handle of the caller's stream.
+    """Return the integer handle of the caller's CUDA stream.
 
     Raises
     ------
@@ -397,7 +397,7 @@ def _as_table(edges: Any, values: Any) -> Decay:
 
 
 def refuse_negative(graph: Graph, method: Method) -> None:
-    """Refuse a method that cannot take the weights.
+    """Raise NegativeWeightError if a weight is negative and the method needs weights >= 0.
 
     Raises
     ------
@@ -414,7 +414,7 @@ def refuse_negative(graph: Graph, method: Method) -> None:
 
 
 def refuse_unprepared(network: Graph, request: Request) -> None:
-    """Refuse, on a prepared map, a limit with negative weights, and floats from integer weights.
+    """Refuse on a prepared map limits with negative weights, and floats from integer weights.
 
     Raises
     ------

@@ -41,7 +41,7 @@ def has_cycle(predecessors, vertices, marks):
 
 @njit
 def _next_cycle_kernel(predecessors, marks, start, cycle):
-    """Find the next cycle from vertex `start` on; return its length, and where to continue.
+    """Find the next predecessor cycle from `start` on; return its length and the next `start`.
 
     ``marks`` int32 is -1 everywhere before the first call, ``cycle`` int32 receives the vertices
     in order. Predecessors from racing threads will do.
@@ -153,14 +153,14 @@ def negative_cycle_below(
 
 
 def rounding(distances: NDArray[Any], n: int) -> Any:
-    """Return the tolerance for sums over n arcs whose row was lowered by rounding on a cycle."""
+    """Return the tolerance for distances that rounding has lowered on a cycle of length zero."""
     kind = distances.dtype
     reached = distances[distances < np.inf]
     return kind.type(4 * n * np.finfo(kind).eps * np.abs(reached).max(initial=0))
 
 
 def settle_sources(distances: NDArray[Any], sources: NDArray[np.int64], n: int) -> None:
-    """Reset to 0 the sources that only rounding on a cycle has lowered.
+    """Reset the distances of sources to 0 where only rounding on a cycle has lowered them.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def settle_sources(distances: NDArray[Any], sources: NDArray[np.int64], n: int) 
 
 
 def error_of(source: int, cycle: NDArray[np.int32]) -> NegativeCycleError:
-    """Return the error of a source that reaches a negative cycle."""
+    """Return the `NegativeCycleError` for a source that reaches a negative cycle."""
     return NegativeCycleError(
         f"source {source} reaches {describe_cycle(cycle)}, so distances have no lower bound; "
         ".cycle holds it",

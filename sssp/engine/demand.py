@@ -62,7 +62,7 @@ class Demand:
 
     @property
     def entries(self) -> NDArray[np.float64]:
-        """The volumes; those of a sparse table as one row."""
+        """The volumes as an array: the table, or the stored entries of a sparse table."""
         return np.asarray(self.volumes.data if self.is_sparse else self.volumes)
 
     @property
@@ -79,7 +79,7 @@ class Demand:
         return replace(self, volumes=entries)
 
     def entries_of(self, low: int, high: int) -> tuple[slice, Any]:
-        """Return the entries of some origins, and their positions in dense rows."""
+        """Return the slice of the entries of some origins, and their positions in dense rows."""
         if not self.is_sparse:
             return slice(low, high), ...
         first, last = self.volumes.indptr[[low, high]].tolist()
@@ -100,7 +100,7 @@ class Demand:
         return csr_array((values, *pattern), shape=self.volumes.shape)
 
     def ends_of(self, entry: tuple[int, ...]) -> tuple[int, int]:
-        """Return the row and the column of an entry."""
+        """Return the row (origin) and the column (destination) of an entry."""
         if not self.is_sparse:
             return entry[0], entry[1]
         row = int(np.searchsorted(self.volumes.indptr, entry[0], side="right")) - 1
@@ -122,7 +122,7 @@ class Demand:
 
 
 def as_demand(demand: Any, graph: Graph, *, needs_volumes: bool = True) -> Demand:
-    """Check the demand on a graph.
+    """Check a caller's demand, and convert it to a `Demand` on the graph's vertices.
 
     Parameters
     ----------

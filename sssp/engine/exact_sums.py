@@ -24,7 +24,7 @@ SAFE = 1 << 62
 
 
 def as_numbers(values: ArrayLike, what: str) -> NDArray[Any]:
-    """Return numbers exactly, as int64 or float64.
+    """Convert values to an int64 or float64 array, without rounding integers.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def as_numbers(values: ArrayLike, what: str) -> NDArray[Any]:
 
 
 def sum_products(first: NDArray[Any], second: NDArray[Any]) -> float:
-    """Return the sum of first[i] * second[i], in float64 where one of them is.
+    """Return the sum of ``first[i] * second[i]`` as a float; integers are summed in int64.
 
     Without BLAS, whose threads spin for milliseconds after a product and slow the next search.
     """
@@ -60,12 +60,12 @@ def is_wide(greatest: int, count: int) -> bool:
 
 
 def parts_of(values: NDArray[Any], wide: bool) -> tuple[NDArray[Any], ...]:
-    """Return `values`; or, where sums are `wide`, their upper and lower 32 bits."""
+    """Return ``(values,)``, or if `wide` their upper and lower 32 bits, to be summed apart."""
     return (values >> HALF, values & LOWER) if wide else (values,)
 
 
 def carry(sums: Sequence[NDArray[Any]]) -> None:
-    """Carry the sums of lower halves into those of upper halves, if there are two."""
+    """Carry the overflow of lower 32-bit halves into the upper halves, if there are two parts."""
     if len(sums) == 2:
         upper, lower = sums
         upper += lower >> HALF

@@ -23,7 +23,7 @@ GROUP = 64
 
 @njit
 def _ordered_sums_kernel(distances, unseen, vertices, places, weights, decay, totals):
-    """Sum weight times decay over the reached vertices of a row, in groups of places.
+    """Sum weight times decay over the reached vertices of a row, in fixed groups of positions.
 
     ========= ======== ======= ==============================================================
     argument  shape    dtype   written by
@@ -65,7 +65,7 @@ def ordered_sums(
     decay: Decay | None,
     places: NDArray[Any] | None = None,
 ) -> NDArray[np.float64]:
-    """Return the sums of a row, added up in groups of places.
+    """Return sums of weight times decay over the reached vertices of a row, in a fixed order.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def ordered_sums(
 
 @njit
 def _ordered_lanes_kernel(block, start, places, bound, weights, decay, totals):
-    """Sum weight times decay over the reached vertices of every lane, in groups of places.
+    """Sum weight times decay over the reached vertices of each lane, in groups of positions.
 
     ======== ============= ======= ============================================
     argument shape         dtype   written by
@@ -144,7 +144,7 @@ def ordered_sums_of_lanes(
     weights: NDArray[np.float64] | None,
     decay: Decay | None,
 ) -> NDArray[np.float64]:
-    """Return the sums of rows swept side by side, rounded as those of `ordered_sums`.
+    """Return the sums of `ordered_sums` for rows swept in lanes, rounded in the same way.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class NegativeDiagonalError(Exception):
 
 
 def threshold(dtype: Number, least: Any) -> Any:
-    """Return T of the module's docstring: the least entry that means unreachable.
+    """Return the least matrix entry that means unreachable; None if the call overflowed.
 
     Parameters
     ----------
@@ -159,11 +159,11 @@ class MatrixRequest(Resources):
 
     @property
     def squarings(self) -> int:
-        """Number of squarings that find all paths; one more finds a negative cycle of n arcs."""
+        """Number of squarings that find all paths, and negative cycles if there may be one."""
         return squarings(self.n - 1) + (1 if self.negative and self.n > 1 else 0)
 
     def carries_tails(self, dtype: Number) -> bool:
-        """Return whether a solver updates tails too: in floats, where few arcs are tight."""
+        """Return whether a solver also updates tails: for floats, where few arcs are tight."""
         return self.predecessors and dtype.kind == "f"
 
     def bytes_of_matrices(self, dtype: Number, copies: int) -> int:
@@ -178,7 +178,7 @@ class MatrixRequest(Resources):
         return self.n * self.n * (dtype.itemsize + max((copies - 1) * dtype.itemsize, converted))
 
     def fill(self, out: NDArray[Any], rows: range) -> None:
-        """Write rows of the initial matrix.
+        """Write rows of the initial matrix: weights, and infinity where there is no arc.
 
         Parameters
         ----------
@@ -228,16 +228,16 @@ class ClosureRequest(Resources):
 
     @property
     def words(self) -> int:
-        """Number of words in a row."""
+        """Number of 64-bit words in a row of the packed matrix."""
         return -(-self.n // WORD)
 
     @property
     def squarings(self) -> int:
-        """Number of squarings that find all walks: n - 1 arcs, or n if cycles count."""
+        """Number of squarings that find walks of n - 1 arcs, or of n if not `reflexive`."""
         return squarings(self.n - 1 if self.reflexive else self.n)
 
     def fill(self, out: NDArray[np.uint64], rows: range) -> None:
-        """Write rows of the initial matrix.
+        """Write rows of the initial matrix: one bit for each arc, 64 bits to a word.
 
         Parameters
         ----------
@@ -269,7 +269,7 @@ WORD = 64
 
 
 def pack_bits(bits: NDArray[Any], out: NDArray[np.uint64]) -> None:
-    """Pack a matrix of booleans (or of 0 and 1).
+    """Pack a matrix of booleans (or of 0 and 1) into words of 64 bits.
 
     Parameters
     ----------
@@ -284,6 +284,6 @@ def pack_bits(bits: NDArray[Any], out: NDArray[np.uint64]) -> None:
 
 
 def unpack_bits(words: NDArray[np.uint64], columns: int) -> NDArray[np.uint8]:
-    """Return the matrix of 0 and 1, shape (rows, columns), uint8."""
+    """Unpack words of 64 bits to a matrix of 0 and 1, shape (rows, columns), uint8."""
     octets = words.astype("<u8", copy=False).view(np.uint8).reshape(len(words), 8 * words.shape[1])
     return np.unpackbits(octets, axis=1, count=columns, bitorder="little")

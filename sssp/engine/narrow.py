@@ -17,7 +17,7 @@ REMEDY = "use dtype='int64', or None to let the call choose"
 
 @njit
 def _convert_kernel(values, missing, converted, converted_missing):
-    """Copy rows of integers to another width; return the first that does not fit, or `missing`."""
+    """Convert rows of integers to another dtype; return the first misfit, or `missing`."""
     number = converted.dtype.type
     for row in range(values.shape[0]):
         for i in range(values.shape[1]):
@@ -32,7 +32,7 @@ def _convert_kernel(values, missing, converted, converted_missing):
 
 
 def _convert(values: NDArray[Any], converted: NDArray[Any]) -> Any:
-    """Copy integers to an array of another width; return the first that does not fit, or None."""
+    """Convert integers to the dtype of `converted`; return the first misfit, or None."""
     strided = values.ndim == 2 and not values.flags.c_contiguous  # (not to be copied for this)
     rows = values if strided else np.ascontiguousarray(values).reshape(1, -1)
     missing = unreached(values.dtype)
@@ -68,7 +68,7 @@ def convert_into(values: NDArray[Any], out: NDArray[Any]) -> None:
 
 
 def bytes_of_entry(dtype: np.dtype[Any], asked: np.dtype[Any] | None) -> int:
-    """Return the bytes of a distance in a dtype, and of its narrowed copy."""
+    """Return the bytes of a distance in a dtype, plus those of its int32 copy if one is made."""
     return dtype.itemsize + (INT32.itemsize if (dtype == INT64 and asked != INT64) else 0)
 
 

@@ -25,7 +25,7 @@ class Network(Protocol):
 
     @property
     def _is_on_device(self) -> bool:
-        """Whether a GPU holds more than a graph's arrays: the partition of a prepared map."""
+        """Whether a GPU holds the partition of this prepared map; False for a graph."""
 
     @property
     def _weight_range(self) -> WeightRange:
@@ -33,13 +33,13 @@ class Network(Protocol):
 
     @property
     def _tree_graph(self) -> Graph:
-        """The graph for shortest-path trees."""
+        """The graph whose arcs shortest-path trees consist of."""
 
     def _cached(self, key: str, build: Callable[[], T]) -> T:
-        """Return the result of ``build()``, computed once under this name, then kept."""
+        """Return the result of ``build()``, computed on the first call with `key`, then kept."""
 
     def free_device(self) -> None:
-        """Drop the copies on CUDA devices."""
+        """Drop the copies of this network on CUDA devices."""
 
 
 def reversed_graph(graph: Graph) -> Graph:

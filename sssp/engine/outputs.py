@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Entries(NamedTuple):
-    """Entries of finished rows, row by row, in order of vertex.
+    """The vertices of finished rows, row by row, with their distances and predecessors.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class FinishedRows(Protocol):
 
     @property
     def rows(self) -> range:
-        """The numbers of these rows in the request."""
+        """The range of these rows among the rows of the request."""
 
     @property
     def origin(self) -> NDArray[np.int32] | None:
@@ -62,7 +62,7 @@ class FinishedRows(Protocol):
         """The paths to each row's own targets, for trips."""
 
     def copy_distances(self, out: NDArray[Any]) -> None:
-        """Write the requested columns, shape (rows, n) or (rows, t)."""
+        """Write the distances of the requested columns, shape (rows, n) or (rows, t)."""
 
     def copy_predecessors(self, out: NDArray[np.int32]) -> None:
         """Write the predecessors, shape (rows, n)."""
@@ -74,7 +74,7 @@ class FinishedRows(Protocol):
         """Return the vertices on the paths to the targets with their predecessors."""
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
-        """Reduce each row by a step of a reduction, to the form that `Rule.finish` takes."""
+        """Return a reduction step's result for each row, in the form that `Rule.finish` takes."""
 
 
 class Form:
@@ -100,7 +100,7 @@ class Form:
         return None
 
     def take(self, found: FinishedRows) -> None:
-        """Keep the parts of finished rows that the answer consists of."""
+        """Store the parts of finished rows that the answer needs."""
         raise NotImplementedError
 
     def answer(self) -> Answer:
@@ -128,7 +128,7 @@ def make_form(
 
 
 class DenseForm(Form):
-    """A matrix of rows, over all vertices or over the targets."""
+    """Output form: a dense matrix of distances to all vertices, or to the targets."""
 
     def __init__(
         self, n: int, request: Request, dtype: np.dtype[Any], empty: Callable[..., NDArray[Any]]
@@ -165,22 +165,22 @@ class DenseForm(Form):
         return self._predecessors[rows.start : rows.stop]
 
     def part(self, rows: range) -> NDArray[Any] | None:
-        """Return rows of the matrix itself, if they have the dtype and order of the search."""
+        """Return a view of rows of the matrix; None if dtype or layout is not the search's."""
         part = self._rows(rows)
         fits = part.dtype == self.dtype and part.flags.c_contiguous and part.flags.aligned
         return part if fits else None
 
     def place(self, rows: range) -> NDArray[Any] | None:
-        """Return rows of the matrix itself, if it has all vertices and the search's dtype."""
+        """Return a view of rows of the matrix where a search can write whole rows, else None."""
         is_whole = self.request.targets is None and self._columns == self.n
         return self.part(rows) if is_whole else None
 
     def tree_place(self, rows: range) -> NDArray[np.int32] | None:
-        """Return rows of the matrix of predecessors."""
+        """Return a view of rows of the predecessor matrix; None if the request has targets."""
         return None if self.request.targets is not None else self._tree_rows(rows)
 
     def take(self, found: FinishedRows) -> None:
-        """Copy the rows that were not written in place."""
+        """Copy distances and predecessors of rows, unless they were written in place."""
         found.copy_distances(self._rows(found.rows))
         if self._paths is not None:
             held = {"the distances": self.nbytes, "the searches": self.reserved_bytes}
@@ -204,7 +204,7 @@ class DenseForm(Form):
 
 
 class SparseForm(Form):
-    """CSR matrices of the reached vertices, in order of vertex."""
+    """Output form: CSR matrices of the reached vertices, in order of vertex."""
 
     def __init__(self, n: int, request: Request, dtype: np.dtype[Any]) -> None:
         self.request, self.dtype, self.n = request, dtype, n
@@ -212,7 +212,7 @@ class SparseForm(Form):
         self._origin: NDArray[np.int32] | None = None
 
     def take(self, found: FinishedRows) -> None:
-        """Keep reached vertices, distances, and predecessors if requested."""
+        """Store reached vertices, distances, and predecessors if requested, of finished rows."""
         entries = found.list_reached(tails=self.request.predecessors)
         self._entries.keep(found.rows, entries, {"the searches": self.reserved_bytes})
         self._origin = found.origin
@@ -224,7 +224,7 @@ class SparseForm(Form):
 
 
 class _Collected:
-    """Parts of finished rows, each of some columns, until they are joined.
+    """A store of the arrays of finished rows, block by block, until they are joined.
 
     `known` says in messages what is held so far, `joined` what a column takes in one piece.
     """
@@ -243,7 +243,7 @@ class _Collected:
     def keep(
         self, rows: range, part: tuple[NDArray[Any] | None, ...], held: dict[str, int]
     ) -> None:
-        """Keep the part of some rows, if the memory limit allows.
+        """Store the arrays of some rows; raise DeviceError if they exceed the memory limit.
 
         Raises
         ------
@@ -264,7 +264,7 @@ class _Collected:
                 check_memory(parts, request.memory_limit, "cpu", request.advice)
 
     def release(self) -> list[Any]:
-        """Return all parts in order, and forget them."""
+        """Return all stored arrays in order of rows, and empty the store."""
         return [self._parts.pop(first) for first in sorted(self._parts)]
 
 
@@ -303,7 +303,7 @@ def _concatenate(parts: list[Any], size: int, dtype: np.dtype[Any]) -> NDArray[A
 
 
 class TripsForm(Form):
-    """For every source the distances to its own targets, and the paths if requested."""
+    """Output form: for every source the distances (and paths) to its own targets."""
 
     def __init__(self, request: Request, dtype: np.dtype[Any]) -> None:
         assert request.target_offsets is not None
@@ -314,7 +314,7 @@ class TripsForm(Form):
         self._walks = _Collected(request, "the paths so far", "their vertices in one piece")
 
     def take(self, found: FinishedRows) -> None:
-        """Keep the distances and paths of rows.
+        """Store the distances, and paths if requested, of finished rows.
 
         Raises
         ------
@@ -328,7 +328,7 @@ class TripsForm(Form):
             self._walks.keep(found.rows, found.walks, held)
 
     def answer(self) -> Answer:
-        """Return all trips, in the dtype of the call or in the narrowest that fits."""
+        """Return all trips; distances in the dtype of the call, or the narrowest that fits."""
         distances = narrow(self._distances, self.request.dtype)
         if not self.request.predecessors:
             return Answer(distances)
@@ -345,7 +345,7 @@ def join_walks(parts: list[Walks]) -> Walks:
 
 
 class ReducedForm(Form):
-    """One number for each row, or one for each column of vertex weights."""
+    """Output form: one number for each row, or one for each column of vertex weights."""
 
     def __init__(
         self, n: int, request: Request, reduction: Reduction, dtype: np.dtype[Any]
@@ -356,7 +356,7 @@ class ReducedForm(Form):
         self.nbytes = self._values.nbytes
 
     def take(self, found: FinishedRows) -> None:
-        """Reduce the rows."""
+        """Reduce finished rows to their numbers, and store these."""
         results = [found.reduce_by(step) for step in self.reduction.steps]
         rows = slice(found.rows.start, found.rows.stop)
         request, kept, sources = self.request, self._values[rows], self.request.sources[rows]
@@ -366,5 +366,5 @@ class ReducedForm(Form):
         kept[...] = self.reduction.rule.finish(block, *results).reshape(kept.shape)
 
     def answer(self) -> Answer:
-        """Return the numbers."""
+        """Return the numbers of all rows."""
         return Answer(self._values[:, 0] if self.reduction.one_column else self._values)

@@ -75,7 +75,7 @@ class OverflowTest:
             self.dropped_silently = float(weights.greatest) * max(n - 1, 0) > float(largest)
 
     def concerns(self, dropped: Any) -> Any:
-        """Return whether a row has to be tested.
+        """Return whether a row has to be tested, given whether its search dropped a candidate.
 
         Parameters
         ----------

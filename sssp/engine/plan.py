@@ -86,7 +86,7 @@ class Plan(NamedTuple, Generic[Q]):
         return self._answer(self.request)
 
     def solve_on_devices(self, answer: Callable[[Plan[Q]], Answer | None]) -> Answer | None:
-        """Answer on several devices; each takes the next part when it is idle.
+        """Answer the request on several devices; each idle device takes the next part.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class Plan(NamedTuple, Generic[Q]):
         return None
 
     def split(self, rows: int) -> list[Plan[Q]]:
-        """Return plans for at most so many rows each, in order.
+        """Split the plan into plans for at most `rows` rows each, in order.
 
         Without rows there is one part, which is empty as well.
         """
@@ -233,7 +233,7 @@ def merge_answers(answers: Sequence[Answer]) -> Answer:
 
 
 def _stack(parts: list[Any]) -> Any:
-    """Concatenate rows, sparse or dense."""
+    """Concatenate blocks of rows: dense arrays, or sparse matrices."""
     if is_sparse(parts[0]):
         from scipy.sparse import vstack
 
@@ -242,7 +242,7 @@ def _stack(parts: list[Any]) -> Any:
 
 
 def overflow_error(network: Network, request: Resources) -> DistanceOverflowError:
-    """Return the error for a plan that returned no answer."""
+    """Return the `DistanceOverflowError` for a plan that returned no answer."""
     dtype = network._weight_range.working_dtypes(getattr(request, "dtype", None))[-1]
     other = ", or weights in a larger unit" if dtype == np.float64 else f" (or {ROUNDED})"
     return DistanceOverflowError(
@@ -253,12 +253,12 @@ def overflow_error(network: Network, request: Resources) -> DistanceOverflowErro
 
 @cache
 def warn_once(text: str) -> None:
-    """Log a warning, the first time only."""
+    """Log a warning, once for each text."""
     logger.warning(text)
 
 
 def with_fixed_dtype(plan: Plan[Request]) -> Plan[Request]:
-    """Return the plan with a fixed dtype, so that all its parts have the same.
+    """Return the plan with the dtype of distances fixed, so that it is the same in all parts.
 
     The caller's; else int32 if a bound on every distance fits, else int64.
     """
@@ -279,7 +279,7 @@ def with_fixed_dtype(plan: Plan[Request]) -> Plan[Request]:
 
 
 def _over_zero(network: Network) -> float:
-    """Bound every distance by the greatest distances from and to vertex 0."""
+    """Return the greatest distance to vertex 0 plus the greatest from it: a bound on all."""
     total = 0.0
     for graph in (network._tree_graph, network._tree_graph.reverse()):
         answer = Plan(graph, Request(np.zeros(1, np.int64), dtype=INT64), DeltaStepping()).run()

@@ -21,7 +21,7 @@ DELAY = 2.0
 
 
 def check_progress(progress: Any) -> bool | None:
-    """Return whether a call shows a bar; for None, only on a terminal or in a notebook.
+    """Check `progress`: True, False, or None (a bar only on a terminal or in a notebook).
 
     Raises
     ------

@@ -28,7 +28,7 @@ EXACT = 53
 
 @dataclass(frozen=True)
 class Step:
-    """One fold of a reduction, over the reached vertices of a row.
+    """One sum or maximum over the reached vertices of a row: a step of a reduction.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Step:
 
     @property
     def columns(self) -> int:
-        """Numbers that the fold gives for a row."""
+        """Number of results of the step for a row: 1, or one a column of vertex weights."""
         return 1 if self.vertex_weights is None else int(self.vertex_weights.shape[1])
 
     @property
@@ -65,7 +65,7 @@ class Step:
         return INT64 if values.kind != "f" and self.decay is None else FLOAT64
 
     def is_exact(self, distances: np.dtype[Any]) -> bool:
-        """Return whether the result is independent of the order, for a dtype of distances."""
+        """Return whether the order of summation cannot change the result, for this dtype."""
         return self.combine == "max" or self.dtype_of(distances) == INT64
 
 
@@ -74,7 +74,7 @@ GREATEST = Step("distance", "max")
 
 
 class Block(NamedTuple):
-    """Rows that a rule finishes together.
+    """Sources, targets, size and dtype of a block of rows that a rule finishes together.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Block(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """The definition of a reduction: its steps, and the function that finishes their results.
+    """The definition of a reduction: its steps, and the function that combines their results.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ def _take_greatest(block: Block, greatest: Array) -> Array:
 
 
 def _join(what: str, block: Block, totals: Array) -> Array:
-    """Combine halves of integer sums; raise `DistanceOverflowError` beyond int64."""
+    """Combine 32-bit halves of integer sums; raise `DistanceOverflowError` beyond int64."""
     return totals if totals.ndim == 2 else join_parts([totals[..., 0], totals[..., 1]], what)
 
 
@@ -149,7 +149,7 @@ def _find_closeness(block: Block, totals: Array, counts: Array) -> Array:
 
 
 def _numbers(totals: Array, counts: Array) -> tuple[Array, Array]:
-    """Return sums and counts for an exact division: as Python integers if floats are too short.
+    """Return sums and counts for one exact division: Python integers if floats are too short.
 
     As NumPy divides them: integers of both kinds to floats, rounded once.
     """
@@ -202,7 +202,7 @@ class Reduction:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps of the rule, with these weights and this decay."""
+        """The steps of the rule, with the weights and the decay of this reduction."""
         if not self.rule.weighs:
             return self.rule.steps
         weighed = replace(WEIGHT, vertex_weights=self.vertex_weights, decay=self.decay)
@@ -210,7 +210,7 @@ class Reduction:
 
     @cached_property
     def key(self) -> Any:
-        """A key of it; None if it has vertex weights, or a function of the caller's."""
+        """A cache key of the reduction; None with vertex weights or a caller's function."""
         decay = self.decay or Decay(ONE)
         if self.vertex_weights is not None or decay.kind == FUNCTION:
             return None
@@ -218,7 +218,7 @@ class Reduction:
 
     @property
     def columns(self) -> int:
-        """Numbers that the reduction gives for a row."""
+        """Number of results of the reduction for a row."""
         return max(step.columns for step in self.steps)
 
     def dtype_of(self, distances: np.dtype[Any]) -> np.dtype[Any]:

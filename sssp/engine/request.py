@@ -59,7 +59,7 @@ class Resources:
     progress: bool | None = None
 
     def resources(self) -> dict[str, Any]:
-        """Return these fields by name, to pass to another request."""
+        """Return the fields of `Resources` by name, to pass them to another request."""
         return {one.name: getattr(self, one.name) for one in fields(Resources)}
 
 
@@ -150,7 +150,7 @@ class Request(Resources):
             self.wants_tree = self.predecessors and self.target_offsets is None
 
     def kind(self) -> Any:
-        """Return a key of all fields; of arrays the sizes alone count."""
+        """Return a cache key of all fields; of an array only the size counts."""
         named = vars(self)
         if self.reduction is not None:
             named = named | {"reduction": self.reduction.key}
@@ -170,7 +170,7 @@ class Request(Resources):
         return nbytes
 
     def part(self, rows: slice) -> Request:
-        """Return the request for some of the rows."""
+        """Return the request restricted to some of its rows."""
         part = replace(
             self, sources=self.sources[rows], out=None if self.out is None else self.out[rows]
         )
@@ -218,7 +218,7 @@ class Walks(NamedTuple):
 
 @dataclass
 class Answer:
-    """The raw answer of a solver.
+    """The raw answer of a solver: distances, predecessors, origins, paths, and counters.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ class Derived(dict[str, Any]):
         self._lock = make_lock()
 
     def get_or_build(self, key: str, build: Callable[[], T]) -> T:
-        """Return the object with a name; call `build` the first time."""
+        """Return the object kept under `key`; call `build` to make it the first time."""
         with self._lock:
             if key not in self:
                 self[key] = build()

@@ -21,7 +21,7 @@ AHEAD = 2
 
 
 def _do_now(work: Callable[P, R], *arguments: P.args, **options: P.kwargs) -> Future[R]:
-    """Run a function in this thread, and return what a pool would have returned."""
+    """Run a function in this thread, and return its outcome as a finished future."""
     future: Future[R] = Future()
     try:
         future.set_result(work(*arguments, **options))
@@ -40,7 +40,7 @@ class Pool(ThreadPoolExecutor):
         super().__init__(threads, thread_name_prefix=name)
 
     def submit(self, work: Callable[P, R], /, *arguments: P.args, **options: P.kwargs) -> Future[R]:
-        """Run a function in a thread of the pool, or at once in this thread."""
+        """Run a function in a thread of the pool, or in this thread if the pool has none."""
         future = super().submit(work, *arguments, **options)
         if not self._threads:
             with suppress(Empty):

@@ -1,4 +1,4 @@
-"""Arcs in the order that solvers need: unsigned, sorted by weight or by head; a typical weight."""
+"""Arcs as solvers need them: unsigned, sorted by weight or by head; a typical weight."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def arcs_by_weight(graph: Graph, dtype: np.dtype[Any], *, reverse: bool = False)
 
 
 def typical_weight(graph: Graph) -> float:
-    """Return the lower median of the positive weights in an even sample; 0 if there are none.
+    """Return the lower median of the positive weights in an evenly spaced sample; 0 for none.
 
     It is one of the weights, so it cannot overflow. Found on first use and kept.
     """
@@ -132,7 +132,7 @@ def arcs_without_arrivals(graph: Graph, expansion: Expansion, dtype: np.dtype[An
 
 
 def order_of_heads(graph: Graph) -> Arcs:
-    """Return the arcs sorted by head: offsets by vertex, tails, and their numbers in the graph.
+    """Return the arcs sorted by head: offsets by vertex, tails, and positions in the graph.
 
     Made on first use and kept, also for graphs that differ in weights alone. O(n + m) time.
     """

@@ -105,7 +105,7 @@ def number_array(values: Any, name: str) -> Array:
 
 
 def _as_given(array: Array, values: Any, name: str) -> Array:
-    """Return the integers or numbers that NumPy has turned into floats or objects.
+    """Restore numbers that NumPy turned into objects, and large integers turned into floats.
 
     It does so of large Python integers, of those beside a uint64, and of the columns of a
     DataFrame that may have missing entries.

@@ -34,7 +34,7 @@ def arc_position(indptr, indices, tail, head):
 
 @njit
 def _positions_kernel(indptr, indices, tails, heads, positions):
-    """Write the `arc_position` of every pair of a tail and a head."""
+    """Write the position of the arc of every pair of a tail and a head, -1 for none."""
     for i in range(positions.size):
         positions[i] = arc_position(indptr, indices, tails[i], heads[i])
 
@@ -61,7 +61,7 @@ def _pick_kernel(values, places, chosen):
 
 @njit
 def _lightest_rows_kernel(row_arc, values, lightest):
-    """Write the lightest row of every arc, the first among equals; `lightest` is -1 on entry."""
+    """Write each arc's lightest input row, the first in a tie; `lightest` is -1 on entry."""
     for row in range(row_arc.size):
         arc = row_arc[row]
         if arc >= 0:
@@ -72,7 +72,7 @@ def _lightest_rows_kernel(row_arc, values, lightest):
 
 @njit
 def _lightest_of_both_kernel(twins, values, lightest):
-    """Give both arcs of an undirected edge the lighter of their rows, the first among equals."""
+    """Give both arcs of an undirected edge the lighter of their input rows, first in a tie."""
     for arc in range(twins.size):
         twin = twins[arc]
         if twin > arc:
@@ -264,7 +264,7 @@ def seal(array: Array) -> Array:
 
 
 def lightest_rows(arcs: Array, values: Array, m: int, twins: Array | None) -> tuple[Array, Array]:
-    """Find the lightest row of every arc, as `build_csr` would.
+    """Find the lightest input row of every arc, as `build_csr` chooses it.
 
     Parameters
     ----------
@@ -308,7 +308,7 @@ def move(positions: Array, places: Array) -> Array:
 
 
 def rows_are_own(row_arc: Array, arc_origin: Array) -> bool:
-    """Return whether every arc belongs to a row of its own: no row stands for two arcs."""
+    """Return whether no input row stands for two arcs."""
     # (rows are within; to make sure of it takes NumPy half as long again)
     arcs = row_arc.take(arc_origin, mode="clip")
     return np.array_equal(arcs, np.arange(arcs.size, dtype=arcs.dtype))

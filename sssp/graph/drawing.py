@@ -129,7 +129,7 @@ def _drop(ink, x, y, red, green, blue, amount):
 
 @njit
 def _ink_kernel(points, tails, heads, shades, colors, widths, west, north, across, down, edge, ink):
-    """Draw lines, each as parallel strands no wider than a pixel.
+    """Add the ink of lines to pixels, each line as parallel strands no wider than a pixel.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ KM_PER_DEGREE = math.radians(EARTH_RADIUS) / 1000
 
 
 class Style(NamedTuple):
-    """The common arguments of `Graph.plot` and its relatives.
+    """The common arguments of `Graph.plot` and the other plotting methods.
 
     Attributes
     ----------
@@ -273,7 +273,7 @@ class Map:
 
     @property
     def _sides(self) -> tuple[float, float]:
-        """Width and height of the box, in degrees of latitude."""
+        """Width and height of the map's box, in degrees of latitude."""
         box = self.box
         return (box.east - box.west) / self.aspect, box.north - box.south
 
@@ -384,7 +384,7 @@ class Map:
 
 
 def street_arcs(graph: Any) -> tuple[Array, Array]:
-    """Return the arcs to draw, and their reverse arcs.
+    """Return the open arcs to draw, one of each opposite pair, and their reverse arcs.
 
     Returns
     -------
@@ -555,7 +555,7 @@ def check_limits(limits: ArrayLike, limit: float | None) -> Array:
 
 
 def _find_lines(drawn: Map, distances: Array) -> tuple[Array, Array]:
-    """Return the visible lines, and for each the distance of its farther end."""
+    """Return the visible streets, and for each the distance of its farther end."""
     streets = drawn.streets_in_view()
     # (what stands for unreached is the greatest number)
     return streets, np.maximum(*distances[streets])
@@ -594,7 +594,7 @@ def flows_on_arcs(graph: Any, flow: ArrayLike) -> Array:
 
 
 def grade_values(values: Array, least: float, greatest: float) -> NDArray[np.uint8]:
-    """Return the grade of each value on a scale from `least` to `greatest`."""
+    """Return each value's grade (0 to `GRADES` - 1) on a scale from `least` to `greatest`."""
     span = (greatest - least) or 1
     parts = np.clip((values.astype(np.float64) - least) / span, 0, 1)
     return np.rint(parts * (GRADES - 1)).astype(np.uint8)
@@ -672,7 +672,7 @@ def _image_of(ink: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def as_html(text: str, graph: Any, draw: Callable[[Axes], Any] | None) -> str:
-    """Return the HTML for a notebook.
+    """Return the HTML that a notebook shows: the text of an object, and a picture if possible.
 
     Parameters
     ----------

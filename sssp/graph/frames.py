@@ -57,7 +57,7 @@ def as_frame(value: Any, name: str, instead: str) -> Any:
 def arcs_of(
     edges: Any, tail: Hashable, head: Hashable, weight: Hashable, nodes: Any | None
 ) -> tuple[Array, Array, Array, Array]:
-    """Return the rows of `edges` as arcs.
+    """Return tails, heads, weights and vertex ids of the rows of a frame of edges.
 
     Vertices are numbered in order of the index of `nodes`, without `nodes` in order of first
     appearance, row by row, the tail before the head.
@@ -182,7 +182,7 @@ def node_coordinates(nodes: Any) -> Array | None:
 
 
 def points_in(places: Any) -> tuple[Array, Array]:
-    """Return longitude and latitude of points in a reference system that GeoPandas knows.
+    """Return longitude and latitude of the points of a GeoSeries in any reference system.
 
     Raises
     ------
@@ -241,7 +241,7 @@ def by_arc(values: Any, graph: Any) -> Any:
 
 
 def _has_own_index(values: Any, size: int) -> bool:
-    """Return whether values are of pandas, with an index other than ``range(size)``."""
+    """Return whether `values` is a Series or DataFrame whose index is not ``range(size)``."""
     pandas: Any = sys.modules.get("pandas")
     # (another thread may have begun to import it)
     kinds = [getattr(pandas, name, None) for name in ("Series", "DataFrame")]
@@ -251,7 +251,7 @@ def _has_own_index(values: Any, size: int) -> bool:
 
 
 def _spread(values: Any, places: Array, size: int, missing: Any) -> Array:
-    """Return an array with values at some places, and `missing` at all others."""
+    """Return an array with the values of a Series at given positions, and `missing` elsewhere."""
     twins = values.index.duplicated()
     if twins.any():
         name = values.index[twins][0]
@@ -396,12 +396,12 @@ def _numbers(column: Any, name: str) -> Array:
 
 
 def _show_id(ids: Any, row: int) -> str:
-    """Return an id as a Python object, without NumPy's type."""
+    """Return the id in a row as Python prints it, without NumPy's type."""
     return repr(ids[row : row + 1].tolist()[0])
 
 
 def _refuse(chosen: Any, show: Callable[[int], str] | None, where: str, complaint: str) -> None:
-    """Raise for the chosen rows, if there are any."""
+    """Raise `GraphFormatError` that lists the chosen rows, if any row is chosen."""
     if not np.any(chosen):
         return
     rows = excerpt(chosen, "rows", lambda row: f"{row}: {show(row)}" if show else str(row))

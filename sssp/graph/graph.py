@@ -174,7 +174,7 @@ class Graph:
         arrivals: int = 0,
         **fields: Any,
     ) -> Graph:
-        """Wrap arrays that are known to be correct; they become read-only.
+        """Make a graph of CSR arrays that are known to be correct; they become read-only.
 
         `structure` holds what is derived from the same arcs whatever they weigh. `weights` may be
         a function that makes them when they are first looked at; `change` says how they differ
@@ -198,7 +198,7 @@ class Graph:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Compute the weights on first use, because many graphs never need them."""
+            """Return `weights`, computed on first use; raise AttributeError for other names."""
             if name != "weights":
                 raise AttributeError(f"'Graph' object has no attribute {name!r}")
             return self._make_all_weights()
@@ -591,7 +591,7 @@ class Graph:
 
     @property
     def _extremes(self) -> Extremes:
-        """The least and the greatest weight, and the numbers of closed and idle arcs."""
+        """Least and greatest weight; numbers of closed arcs and of non-negative self-loops."""
         return self._cached("extremes", lambda: extremes_of(self.weights, self._loops))
 
     def _keep_extremes(self, extremes: Extremes, dtype: np.dtype[Any]) -> None:
@@ -606,12 +606,12 @@ class Graph:
 
     @property
     def least_weight(self) -> int | float:
-        """The least weight of an open arc, as a Python number; 0 without any."""
+        """The least weight of an open arc, as a Python number; 0 if there is none."""
         return self._extremes.least
 
     @property
     def greatest_weight(self) -> int | float:
-        """The greatest weight of an open arc, as a Python number; 0 without any."""
+        """The greatest weight of an open arc, as a Python number; 0 if there is none."""
         return self._extremes.greatest
 
     @property
@@ -650,18 +650,18 @@ class Graph:
         return self._cached("searched", build)
 
     def _searched_ends(self, begins: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the vertices where trips end in the expansion, for those where they begin."""
+        """Return, for vertices where trips begin, the vertices where trips to them end."""
         assert self.turns is not None
         expansion = self.turns.expansion
         return expansion.end[expansion.vertex_of[begins]]
 
     def _first_vertices(self, count: int) -> Array:
-        """Return the vertices below `count`: the same array for all versions of the graph."""
+        """Return the vertices 0 to `count` - 1, as one array that all versions share."""
         return self._shared(f"first {count}", lambda: csr.freeze(np.arange(count)))
 
     @property
     def _least_inner_weight(self) -> int | float:
-        """The least weight of an open arc, except arcs to ends of trips, which close no cycle."""
+        """The least weight of an open arc, except arcs into arrivals, which lie on no cycle."""
         if not self._arrivals:
             return self.least_weight
 
@@ -782,7 +782,7 @@ class Graph:
         distance: bool = False,
         max_distance: float | None = None,
     ) -> Any:
-        """Return the vertex nearest on the sphere, of one point or of many at once.
+        """Return the vertex nearest to a point on the sphere, or to each of many points.
 
         Parameters
         ----------
@@ -923,7 +923,7 @@ class Graph:
         return self._cached("open part", build)
 
     def _keep_arcs(self, stays: Array, **changes: Any) -> Graph:
-        """Return the graph of the arcs in a mask, with their turns and some fields replaced."""
+        """Return the graph with only the arcs of a mask and their turns; replace some fields."""
         before = np.zeros(self.m + 1, csr.row_dtype(self.m))
         np.cumsum(stays, out=before[1:])
         fields = {name: getattr(self, name)[stays] for name in ("indices", "weights", "arc_origin")}
@@ -961,7 +961,7 @@ class Graph:
         return self._replace(**fields)
 
     def largest_component(self, connection: Literal["strong", "weak"] = "strong") -> Graph:
-        """Return the largest connected part.
+        """Return the largest strongly (or weakly) connected part of the graph.
 
         Parameters
         ----------
@@ -1142,7 +1142,7 @@ class Graph:
         return self._reweight(changed, directed=self._becomes_directed(changed, places))
 
     def without_arcs(self, arcs: ArrayLike) -> Graph:
-        """Return the graph with some arcs closed; the next weights open them.
+        """Return the graph with some arcs closed, until other weights open them.
 
         Parameters
         ----------
@@ -1299,7 +1299,7 @@ class Graph:
         return made._reweight(self.weights, turns=turns)
 
     def _counting_streets(self) -> Graph:
-        """Return a graph with turns on which open arcs weigh 1, and turns nothing."""
+        """Return the graph with weight 1 on open arcs and no turn costs; prohibitions stay."""
         turns = self.turns
         assert turns is not None
 
@@ -1315,7 +1315,7 @@ class Graph:
         return self if self.turns is None else self._reweight(self.weights, turns=None)
 
     def with_turn_costs(self, costs: ArrayLike) -> Graph:
-        """Return the graph with other costs of the turns that were named.
+        """Return the graph with other costs of the turns that its table of turns names.
 
         Parameters
         ----------
@@ -1364,7 +1364,7 @@ class Graph:
     # -- out -----------------------------------------------------------------------------------
 
     def _refuse_turns(self, what: str) -> None:
-        """Raise for a call that does not support turns, if the graph has some."""
+        """Raise ValueError if the graph has turns, for a call that does not support them."""
         if self.turns is not None:
             raise ValueError(
                 f"{what} does not know turns, and would go as if all were free; if that is meant, "
@@ -1488,7 +1488,7 @@ class Graph:
         title: str = "",
         credit: str | None = None,
     ) -> Axes:
-        """Draw the network.
+        """Draw the arcs of the network as lines on Matplotlib axes.
 
         Parameters
         ----------

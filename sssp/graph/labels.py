@@ -133,7 +133,7 @@ def no_vertex(value: Any, graph: Any, what: str = "") -> VertexError:
 
 
 def are_plain(labels: range) -> bool:
-    """Return whether a range has step 1 and stays, end included, within int64."""
+    """Return whether a range has step 1 and lies within int64, its end included."""
     return labels.step == 1 and _INT64.min <= labels.start and labels.stop <= _INT64.max
 
 
@@ -227,7 +227,7 @@ class _IntegerLookup:
 
 
 class _HashLookup:
-    """Lookup of strings and objects, by a dict."""
+    """Lookup from labels to vertices by a dict, for labels that are strings or objects."""
 
     def __init__(self, labels: Array) -> None:
         self._labels = labels

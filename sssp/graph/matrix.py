@@ -21,7 +21,7 @@ BLOCK = 1 << 20
 
 
 def as_matrix(values: Any) -> NDArray[Any]:
-    """Check the form of a dense matrix, but not its entries; it is not copied.
+    """Check that a dense matrix is square and of numbers, but not its entries; do not copy it.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def weight_range(matrix: NDArray[Any]) -> WeightRange:
 
 
 def _blocks(matrix: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield blocks of rows, each with the number of its first row."""
+    """Yield blocks of rows of a matrix, each with the index of its first row."""
     step = max(1, BLOCK // max(1, len(matrix)))
     for first in range(0, len(matrix), step):
         yield first, matrix[first : first + step]
@@ -138,7 +138,7 @@ class MatrixGraph(Graph):
         return object.__getattribute__(self, name)
 
     def _build(self) -> Graph:
-        """Build the graph; a subclass for a matrix of counts builds another."""
+        """Build the graph of the matrix's entries; a subclass for counts builds another."""
         arcs = mark_arcs(self._matrix, self._zero_is_arc)
         tails, heads = np.nonzero(arcs)
         return Graph.from_arcs(tails, heads, self._matrix[arcs], n=self.n)

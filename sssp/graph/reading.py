@@ -1,4 +1,4 @@
-"""`read_graph`: from files to a graph."""
+"""`read_graph`: read a graph from files."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class Sphere:
         return vertices.reshape(lon.shape), metres.reshape(lon.shape)
 
     def warn_if_far(self, lon: Array, lat: Array, stacklevel: int) -> None:
-        """Warn if all points lie far outside, as with longitude and latitude swapped."""
+        """Warn if all points are far outside the graph, as with swapped longitude, latitude."""
         margin = max(self.box.extent, FAR)
         if lon.size == 0 or self.box.holds(lon, lat, margin).any():
             return
@@ -134,7 +134,7 @@ def points_of(lon: ArrayLike, lat: ArrayLike) -> tuple[Array, Array]:
 
 
 def mercator(degrees: Array) -> Array:
-    """Return longitudes and latitudes, shape (k, 2), on the map of Mercator's, in metres."""
+    """Project longitudes and latitudes, shape (k, 2), to Mercator coordinates in metres."""
     lon, lat = np.radians(degrees).T
     return EARTH_RADIUS * np.stack([lon, np.arcsinh(np.tan(lat))], axis=1)
 
@@ -187,7 +187,7 @@ def are_degrees(lon: Array, lat: Array) -> Any:
 
 
 def _on_unit_sphere(lon: Array, lat: Array) -> Array:
-    """Convert points in degrees to points in space, shape (k, 3)."""
+    """Convert points in degrees to points on the unit sphere, shape (k, 3)."""
     longitude, latitude = np.radians(lon), np.radians(lat)
     flat = np.cos(latitude)
     return np.stack([flat * np.cos(longitude), flat * np.sin(longitude), np.sin(latitude)], axis=-1)

@@ -40,7 +40,7 @@ NOTHING: Array = np.empty(0, INT64)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Expansion:
-    """The graph that is searched for a graph with turns: crossings with turns have copies per arc.
+    """The graph that is searched in place of one with turns: crossings are split into copies.
 
     Attributes
     ----------
@@ -86,22 +86,22 @@ class Expansion:
         return self.end.size
 
     def are_steps(self, vertices: Array) -> NDArray[np.bool_]:
-        """Return which vertices of a path are steps: an arrival only repeats the copy before it."""
+        """Return which vertices of a path are not arrivals, which repeat the copy before."""
         stays = vertices >= self.n
         stays[~stays] = ~self.split[vertices[~stays]]
         return stays
 
     def user_vertices(self, vertices: Array) -> Array:
-        """Return the user's vertices along a path."""
+        """Return the user's vertices along a path of the expansion."""
         return self.vertex_of[vertices[self.are_steps(vertices)]]
 
     @cached_property
     def priced(self) -> NDArray[np.int32]:
-        """List the arcs that stand for no arc of the user, or begin with a turn that has a cost."""
+        """List the arcs that represent no arc of the user, or begin with a turn that costs."""
         return np.flatnonzero((self.arc_of < 0) | (self.turn_of >= 0)).astype(INDEX)
 
     def values_of_arcs(self, values: Array) -> Array:
-        """Return for each arc of the expansion the value of its user's arc, 0 if it has none."""
+        """Return for each expansion arc the value of the user's arc it represents, or 0."""
         return np.append(values, values.dtype.type(0))[self.arc_of]
 
     def reverse(self, places: Array) -> Expansion:
@@ -152,12 +152,12 @@ class Turns:
 
     @property
     def rows(self) -> int:
-        """Number of rows of the table."""
+        """Number of rows of the table of turns that was given."""
         return self.row_turn.size
 
     @property
     def unmet(self) -> int:
-        """Number of rows of the table that name no arc of the graph.
+        """Number of rows of the table of turns that name no arc of the graph.
 
         They name a self-loop that was dropped, or an arc outside of this part of the graph.
         """
@@ -165,7 +165,7 @@ class Turns:
 
     @property
     def split(self) -> int:
-        """Number of crossings that the search splits."""
+        """Number of crossings that the expansion splits into copies."""
         return int(np.count_nonzero(self.expansion.split))
 
     def __repr__(self) -> str:
@@ -203,7 +203,7 @@ class Turns:
         raise DistanceOverflowError("a weight and the cost of a turn do not fit int64 together")
 
     def refuse_lighter(self, weights: Array) -> None:
-        """Raise if an arc weighs less than `lightest`: a U-turn may pay where it has no cost."""
+        """Raise ValueError if an arc weighs less than `lightest`, for then a U-turn may pay."""
         lighter = np.flatnonzero(weights[: self.lightest.size] < self.lightest)
         if lighter.size:
             arc = lighter[0]
@@ -225,7 +225,7 @@ class Turns:
         return float((np.where(loads > 0, costs, 0) * loads).sum())
 
     def convert_for(self, weights: np.dtype[Any]) -> Turns:
-        """Return the turns with costs as integers or floats, as weights of a dtype need."""
+        """Return the turns with costs converted to integers or floats, to match the weights."""
         if (weights.kind == "f") == (self.costs.dtype.kind == "f"):
             return self
         costs, floor = (as_costs(c, "turn", weights.kind != "f") for c in (self.costs, self.floor))
@@ -249,13 +249,13 @@ class Turns:
         return replace(self, costs=costs)
 
     def without_costs(self) -> Turns:
-        """Return the turns that are forbidden; all others are free."""
+        """Return the turns with all costs removed; forbidden turns stay forbidden."""
         never = closed_weight(self.costs.dtype)
         costs = np.where(self.costs == never, never, never.dtype.type(0))
         return replace(self, costs=costs, floor=np.zeros_like(self.floor), lightest=NOTHING)
 
     def forbid_at(self, indptr: Array, heads: Array, vertices: Array) -> Turns:
-        """Return the turns of a graph with these arcs where no path may pass some vertices."""
+        """Return the turns of a graph, with all turns at some vertices forbidden."""
         is_closed = np.zeros(indptr.size - 1, bool)
         is_closed[vertices] = True
         into = np.flatnonzero(is_closed[heads])
@@ -283,7 +283,7 @@ class Turns:
         return replace(self, costs=costs, floor=floor, lightest=lightest)
 
     def carry_over(self, indptr: Array, indices: Array, places: Array) -> Turns:
-        """Return the turns of a graph whose arc ``places[a]`` is arc a of this one, -1: none."""
+        """Return the turns after some arcs were dropped: a becomes ``places[a]``, -1: dropped."""
         into, out = places[self.into], places[self.out]
         kept = (into >= 0) & (out >= 0)
         ways = [tuple(places[list(way)].tolist()) for way in self.ways]
@@ -314,7 +314,7 @@ class Turns:
 def unpack_turns(
     path: Any, meta: dict[str, Any], arrays: dict[str, Array], indptr: Array, indices: Array
 ) -> Turns | None:
-    """Return the turns in a file, or None.
+    """Return the turns that `Turns.pack` put into a file; None if there are none.
 
     Raises
     ------
@@ -375,7 +375,7 @@ class Naming(NamedTuple):
 
     @property
     def called(self) -> str:
-        """Return the noun for names of arcs, for messages."""
+        """Return the noun for an arc's name in messages: ``input row`` or ``arc``."""
         return "input row" if self.by_row else "arc"
 
     def both_ways(self, names: Array) -> Array:
@@ -467,7 +467,7 @@ def _refuse_overflow(values: Array, weights: Array, rows: Array) -> None:
 
 
 def _raise_to_rows(floor: Array, values: Array, link_row: Array, link_turn: Array) -> Array:
-    """Return the costs of turns: the greatest of the usual cost and those of its rows."""
+    """Return each turn's cost: the greatest of its usual cost and the costs of its rows."""
     costs = floor.copy()
     np.maximum.at(costs, link_turn, values[link_row])
     return costs
@@ -565,7 +565,7 @@ def _arc_names(naming: Naming, names: Any, what: str) -> Array:
 
 
 def _find_arcs(naming: Naming, before: Array, after: Array) -> tuple[Array, Array, Array]:
-    """Return the two arcs of each turn, and which rows name existing arcs (0 for the others)."""
+    """Return the arcs before and after each turn (0 if absent), and which rows have both."""
     a, b, graph = naming.both_ways(before), naming.both_ways(after), naming.graph
     met = (a[0] >= 0) & (b[0] >= 0)
     into, out, found = np.zeros_like(before), np.zeros_like(after), np.zeros(before.size, INDEX)
@@ -612,7 +612,7 @@ def _read_ways(naming: Naming, ways: Sequence[Any] | None) -> tuple[tuple[int, .
 
 
 def _usual_costs(naming: Naming, cost: Any, u_turns: float | None) -> tuple[Array, Array]:
-    """Return sorted keys and costs of turns that no row names, from `cost` and `u_turns`."""
+    """Return keys (pairs of arcs, sorted) and usual costs of turns, from `cost` and `u_turns`."""
     dtype = INT64 if naming.integral else FLOAT64
     if cost is None and u_turns is None:
         return NOTHING, np.empty(0, dtype)
@@ -637,7 +637,7 @@ def _usual_costs(naming: Naming, cost: Any, u_turns: float | None) -> tuple[Arra
 
 
 def _lightest_weights(naming: Naming, share: float) -> Array:
-    """Return a share of the weight of every arc, 0 for closed ones; nothing if the share is 0."""
+    """Return ``weight * share`` for every arc, 0 for closed arcs; empty if the share is 0."""
     weights = naming.graph.weights
     if not (check_arrays.is_real(share) and 0 <= share <= 1):
         raise ValueError(f"lightest must be a number from 0 to 1, not {share!r}")
@@ -650,7 +650,7 @@ def _lightest_weights(naming: Naming, share: float) -> Array:
 
 
 def _keep_useful_u_turns(indptr: Array, heads: Array, fields: dict[str, Any]) -> dict[str, Any]:
-    """Return turns without costs of U-turns that cannot pay, if arcs weigh `lightest` or more.
+    """Drop U-turn costs that change no shortest path if arcs weigh `lightest` or more.
 
     Coming back to a crossing where all turns are free gains nothing. So a U-turn pays only beyond a
     crossing with turns, and pays most at the next crossing. At crossings farther away U-turns may
@@ -706,7 +706,7 @@ def _angles(graph: Any, into: Array, out: Array) -> Array:
 
 
 def _states_of(indptr: Array, heads: Array, fields: dict[str, Any]) -> tuple[Array, ...]:
-    """Return the states of a search with turns (Aho and Corasick 1975).
+    """Return states (last arc, begun forbidden sequence) and transitions (Aho, Corasick 1975).
 
     A state is the last arc, and the forbidden way that has begun.
 
@@ -748,7 +748,7 @@ def _states_of(indptr: Array, heads: Array, fields: dict[str, Any]) -> tuple[Arr
 
 @njit
 def _weigh_kernel(weights, costs, arc_of, turn_of, priced, closed_turn, closed, least, sums):
-    """Add the cost of its turn to the weight of each arc; return whether all sums fit the dtype.
+    """Write each expansion arc's weight plus turn cost; return whether all sums fit the dtype.
 
     `priced` are the arcs that are more than a copy of a weight: the others are copied first, in a
     loop that the compiler turns into vector operations.
@@ -818,7 +818,7 @@ def _group_kernel(state_at, states, turn_at, out, to, turn):
 
 
 def _expand_turns(indptr: Array, heads: Array, fields: dict[str, Any]) -> Turns:
-    """Return turns with these fields, and with their expansion of a graph."""
+    """Return `Turns` with these fields, and with the expansion of a graph for them."""
     kept = {name: fields[name] for name in Turns.__dataclass_fields__ if name != "expansion"}
     if kept["backward"]:
         there, tails, back = csr.transpose(indptr, heads)
@@ -834,7 +834,7 @@ def _expand_turns(indptr: Array, heads: Array, fields: dict[str, Any]) -> Turns:
 
 
 def _reverse(fields: dict[str, Any], places: Array) -> dict[str, Any]:
-    """Return the fields of turns that name arcs, in reverse, given the new positions of arcs."""
+    """Return the fields that hold arcs, for the reversed graph with its positions of arcs."""
     lightest = fields["lightest"].copy()
     lightest[places[: lightest.size]] = fields["lightest"]
     ways = tuple(tuple(places[list(way[::-1])].tolist()) for way in fields["ways"])

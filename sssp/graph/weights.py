@@ -49,7 +49,7 @@ def weight_column(values: ArrayLike) -> Array:
 
 
 def _exact_numbers(column: Array, values: Any) -> Array:
-    """Return Python numbers as integers if all finite ones are, else as floats or as they are."""
+    """Convert numbers to int64 if all finite ones are integers, else to floats if possible."""
     others = [value for value in values if not isinstance(value, Integral)]
     whole = all(isinstance(value, Real) and value == math.inf for value in others)
     try:
@@ -147,7 +147,7 @@ def converted(weights: Array, dtype: np.dtype[Any]) -> Array:
 
 
 class Extremes(NamedTuple):
-    """Extremes and counts of a column of weights.
+    """Extremes of weights, and the numbers of closed arcs and of non-negative self-loops.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ def _extremes_kernel(weights, closed, lowest):
 
 @njit
 def _copy_kernel(values, copies):
-    """Copy integers, which may not fit; return the least and the greatest of them."""
+    """Copy integers to int32 without a check; return the least and the greatest original."""
     least = greatest = values[0]
     for arc in range(values.size):
         value = values[arc]
@@ -201,7 +201,7 @@ def copy_open(column: Array) -> tuple[Array, Extremes] | None:
 
 
 def extremes_of(weights: Array, loops: Array) -> Extremes:
-    """Return extremes and counts of weights; `loops` are the positions of the self-loops."""
+    """Return the `Extremes` of weights; `loops` are the positions of the self-loops."""
     closed = closed_weight(weights.dtype)
     idle = loops[(weights[loops] >= 0) & (weights[loops] != closed)]
     if idle.size:  # (they count as little as closed arcs)
@@ -238,20 +238,20 @@ class Change(NamedTuple):
 
     @classmethod
     def of(cls, graph: Any, places: Array, values: Array) -> Change:
-        """Return the change of some weights; for a place given twice the last value counts."""
+        """Return the change of some weights; for a position given twice the last value counts."""
         if places.size == 1:
             return cls(graph, places.copy(), values.copy())
         places, last = np.unique(places[::-1], return_index=True)
         return cls(graph, places, values[::-1][last])
 
     def apply(self) -> Array:
-        """Return all weights."""
+        """Return the weights of all arcs after the change."""
         weights: Array = self.graph.weights.copy()
         weights[self.places] = self.values
         return weights
 
     def from_base(self) -> Change:
-        """Return the change relative to the graph that was changed first, or this change."""
+        """Return this change combined with earlier ones, relative to the graph changed first."""
         before = self.graph._change
         if before is None or before.values.dtype != self.values.dtype:
             return self
@@ -262,7 +262,7 @@ class Change(NamedTuple):
 def extremes_after(
     extremes: Extremes, before: Array, after: Array, arcs: int, weights: Callable[[], Array]
 ) -> Extremes | None:
-    """Return the extremes after a change of weights, if few have to be looked at; else None.
+    """Return the extremes after a change of weights; None if all weights must be scanned.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ class CodeCache:
             return ""
 
     def target(self, context: Any) -> tuple[Any, ...]:
-        """Return the target of the code, and the versions of its compiler."""
+        """Return the processor, compiler settings and versions that compiled code depends on."""
         settings = [str(getattr(config, name, None)) for name in SETTINGS]
         return (*context.codegen().magic_tuple(), settings, llvmlite.__version__)
 
@@ -83,7 +83,7 @@ class CodeCache:
         return not (code.library.has_dynamic_globals or any(code.lifted))
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """Return compiled code; None if there is none that can be used."""
+        """Load the compiled code for a signature; None if the cache has none that can be used."""
         load_array_functions(self.array_functions)
         context.refresh()
         try:
@@ -98,7 +98,7 @@ class CodeCache:
         return None
 
     def save_overload(self, signature: Any, code: Any) -> None:
-        """Write compiled code to the cache."""
+        """Write the compiled code for a signature to the cache."""
         COMPILING.end()
         COUNTS["compiled"] += 1
         if not self.is_portable(code):

@@ -115,13 +115,13 @@ def _folders() -> list[Path]:
 
 
 def names() -> Iterator[str]:
-    """Yield the names of all entries."""
+    """Yield the names of all cache entries of this installation."""
     with contextlib.suppress(OSError):
         yield from (name for name in os.listdir(_folders()[-1]) if not name.startswith(USED))
 
 
 def read(name: str) -> bytes | None:
-    """Return the content of an entry; None if it is absent, or its folder cannot be trusted.
+    """Return the content of a cache entry; None if absent, or its folder cannot be trusted.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def write(name: str, data: bytes) -> None:
 
 
 def _open_for_us(path: str, flags: int) -> int:
-    """Open a file that others can read at most."""
+    """Open a file that other users can at most read."""
     return os.open(path, flags, 0o644)
 
 

@@ -48,7 +48,7 @@ def njit_with(*, slp_vectorize: bool = False, **options: Any) -> Callable[[Any],
 
 
 def _switch_slp_on(compiler: Any) -> None:
-    """Turn on SLP vectorization while this compiler works, under Numba's lock."""
+    """Make a Numba compiler turn on SLP vectorization while it works, under Numba's lock."""
     compile_plainly = compiler.compile
 
     def compile_vectorized(*arguments: Any) -> Any:

@@ -67,7 +67,7 @@ COMPILING = Compiling()
 
 
 def warn_once(text: str, error: Exception) -> None:
-    """Log a kind of warning once a process."""
+    """Log a warning, once a process for each text."""
     if text not in _warned:
         _warned.add(text)
         logger.warning(text, error)

@@ -131,7 +131,7 @@ class Device:
         self.programs: dict[Any, Any] = {}
 
     def check(self, dtype: np.dtype[Any]) -> None:
-        """Refuse number types that the device does not support.
+        """Raise `DeviceError` if the device does not support a dtype.
 
         Raises
         ------
@@ -144,7 +144,7 @@ class Device:
             )
 
     def check_pieces(self, nbytes: int) -> None:
-        """Refuse a matrix that exceeds the device's largest allocation.
+        """Raise `DeviceError` if a matrix exceeds the device's largest allocation.
 
         Raises
         ------
@@ -188,12 +188,12 @@ class DeviceQueue:
         return lambda items, group, *arguments: kernel(self._queue, items, group, *arguments)
 
     def empty(self, entries: int, dtype: np.dtype[Any]) -> Buffer:
-        """Return an uninitialized buffer."""
+        """Return an uninitialized buffer for `entries` entries of a dtype."""
         nbytes = max(1, entries) * dtype.itemsize
         return cl.Buffer(self.device.context, cl.mem_flags.READ_WRITE, nbytes)
 
     def fill(self, buffer: Buffer, value: Any, dtype: np.dtype[Any]) -> None:
-        """Queue setting all of a buffer to a value."""
+        """Queue filling a whole buffer with a value."""
         cl.enqueue_fill_buffer(self._queue, buffer, np.array(value, dtype), 0, buffer.size)
 
     def copy(self, target: Any, source: Any, **options: Any) -> None:
@@ -206,7 +206,7 @@ class DeviceQueue:
     def differ(
         self, one: Buffer, other: Buffer, size: tuple[int, int], stride: int, number: str
     ) -> bool:
-        """Return whether two matrices of a number type differ in their first rows and columns."""
+        """Return whether two matrices differ in any of their first `size` rows and columns."""
         changed, found = self.empty(1, INT32), np.zeros(1, INT32)
         self.copy(changed, found)
         items = size[0], 1 if self.device.is_cpu else ACROSS
@@ -216,7 +216,7 @@ class DeviceQueue:
         return bool(found[0])
 
     def step_of(self, steps_each: int) -> int:
-        """Return how many work items, of so many steps each, to queue between two waits."""
+        """Return how many work items of `steps_each` steps to queue between two waits."""
         units: int = self.device.facts.max_compute_units
         return max(1, QUEUED * units // max(1, steps_each))
 
@@ -227,7 +227,7 @@ class DeviceQueue:
 
 @contextmanager
 def open_queue(named: str) -> Iterator[DeviceQueue]:
-    """Open a queue on a device; driver errors become `DeviceError`."""
+    """Open a queue on a device in a ``with`` block; driver errors become `DeviceError`."""
     try:
         yield DeviceQueue(named)
     except cl.Error as error:
@@ -235,7 +235,7 @@ def open_queue(named: str) -> Iterator[DeviceQueue]:
 
 
 def number_macros(dtype: np.dtype[Any], entries: int) -> dict[str, Any]:
-    """Return the macros for the number type of a kernel, and for its vectors.
+    """Return a kernel's C macros for its number type: vectors, infinity, addition.
 
     Sums of integers are those of unsigned ones, which wrap; those of signed ones must not.
     """

@@ -27,7 +27,7 @@ TRIALS = 3
 
 
 class ProductTile(NamedTuple):
-    """The part of a product that a work-group computes.
+    """The part of a min-plus product that one work-group computes, and its layout.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class ProductTile(NamedTuple):
 
     @property
     def sides(self) -> tuple[int, int]:
-        """Rows and columns of the tile."""
+        """Number of rows and of columns of the tile."""
         return self.height * self.rows, self.width * self.vectors * self.entries
 
 

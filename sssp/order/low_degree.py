@@ -1,4 +1,4 @@
-"""The first step of computing an elimination order: vertices of low degree, with few new arcs.
+"""First step of an elimination order: eliminate vertices of low degree, adding few arcs.
 
 Trees are peeled from their leaves; then vertices of degree 2, then 3, go in rounds of vertices that
 are no neighbours. `sssp.order.nested_dissection` says what for.
@@ -146,7 +146,7 @@ def _replace_kernel(vertex, gone, x, y, spare, vertices, heads, following):
 
 @njit_uncounted
 def _neighbours_kernel(v, vertices, heads, following):
-    """Return the last three neighbours of a vertex of low degree, or `NONE`; none next to a hub."""
+    """Return up to three neighbours of a low-degree vertex, else `NONE`; none next to a hub."""
     a = b = c = NONE
     record = vertices[v, START]
     while record != NONE:
@@ -159,7 +159,7 @@ def _neighbours_kernel(v, vertices, heads, following):
 
 @njit
 def rounds_kernel(first, last, vertices, heads, following, listed, eliminated, stop):
-    """Eliminate vertices of low degree from `first` to `last`; return their number.
+    """Eliminate vertices of low degree in the range `first` to `last`; return their number.
 
     That takes no memory: the records of an eliminated vertex are enough for the arcs that join its
     neighbours. A round passes over the neighbours of what it has eliminated, so that chains end up
@@ -215,7 +215,7 @@ def rounds_kernel(first, last, vertices, heads, following, listed, eliminated, s
 
 @njit
 def core_kernel(vertices, heads, following, core, starts, core_heads, stop):
-    """Build the core, numbered by breadth-first search; return its number of arcs.
+    """Build the core (remaining graph), numbered breadth-first; return its number of arcs.
 
     So vertices that lie together stand together, whatever the graph's numbering.
 

@@ -29,7 +29,7 @@ CLEARLY = 1 + 1e-9
 
 
 class FlowScratch(NamedTuple):
-    """Memory of a task for pieces of up to n vertices and m arcs, uint32.
+    """Scratch of a task for flows in pieces of up to n vertices and m arcs, uint32.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class FlowScratch(NamedTuple):
 
 
 def new_scratch(n: int, m: int) -> FlowScratch:
-    """Return memory for pieces of up to n vertices and m arcs."""
+    """Return scratch for flows in pieces of up to n vertices and m arcs."""
     shapes = (n, n + 1, (n, FLOW_COLUMNS), m, 2 * n + 2)
     return FlowScratch(*(np.empty(shape, VERTEX) for shape in shapes))
 
@@ -61,7 +61,7 @@ def new_scratch(n: int, m: int) -> FlowScratch:
 
 @njit
 def _hops_kernel(starts, heads, source, hops, queue, stop):
-    """Search breadth-first; return the number of reached vertices.
+    """Write hop distances from a source, breadth-first; return the number of reached vertices.
 
     - ``hops`` uint32, shape (n,): arcs from the source, `NONE` for vertices it does not come to.
     - ``queue`` uint32, shape (n + 1,): vertices by distance.
@@ -398,7 +398,7 @@ def _from_sinks_kernel(size, turn, flow, arcs, stack):
 
 @njit_uncounted
 def _side_by_sources(flow, row, turn):
-    """Return which side of the cut nearest to the sources a vertex of the band lies on."""
+    """Return a band vertex's side (near, far, between) of the cut nearest to the sources."""
     if flow[row, OUT] == turn:
         return NEAR
     return BETWEEN if flow[row, IN] == turn or flow[row, KIND] == SOURCE else FAR
@@ -406,7 +406,7 @@ def _side_by_sources(flow, row, turn):
 
 @njit_uncounted
 def _side_by_sinks(flow, row, turn):
-    """Return which side of the cut nearest to the sinks a vertex of the band lies on."""
+    """Return a band vertex's side (near, far, between) of the cut nearest to the sinks."""
     out = flow[row, OUT] == turn
     if flow[row, IN] == turn or (out and flow[row, BEFORE] == NONE):
         return FAR

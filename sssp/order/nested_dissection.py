@@ -439,7 +439,7 @@ class _Elimination:
         self.advance(count)
 
     def _dissect(self, first: int, last: int, row: int) -> Routine:
-        """Order a piece: in one task, or its parts side by side."""
+        """Order the vertices of a piece: a small one in one task, else its parts in parallel."""
         n = last - first
         if n <= GRAIN:
 

@@ -51,7 +51,7 @@ def solve_by_sweeps(
     method: Method,
     dtype: np.dtype[Any],
 ) -> Answer | None:
-    """Answer by sweeps; by a search for tight float arcs and sums beyond int64."""
+    """Answer a request by sweeps; by a search for float trees and for sums beyond int64."""
     if dtype.kind == "f" and (request.outward or request.predecessors or request.wants_tree):
         return search_graph(prepared, request, method, dtype)
     if not fits(prepared, request, dtype):
@@ -62,7 +62,7 @@ def solve_by_sweeps(
 def search_graph(
     prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer by a search on the graph, on the same device."""
+    """Answer a request by a search on the map's graph, on the same device."""
     graph = prepared.graph.without_closed_arcs()
     flat = WITH_NEGATIVE_WEIGHTS if graph.least_weight < 0 else FLAT
     answer: Answer | None = solver_of(flat, request.device).solve(graph, request, flat, dtype)
@@ -73,7 +73,7 @@ def search_graph(
 
 
 def ends_of_trips(prepared: PreparedMap, asked: Graph) -> NDArray[np.bool_]:
-    """Return at which ranks trips only end, and at which they only begin, shape (2, n).
+    """Return masks of the ranks that are arrivals, and of those that are departures.
 
     No arc leads on from the ones, and none into the others. `asked` is the graph with turns.
     """

@@ -161,7 +161,7 @@ class Tasks(NamedTuple):
 def make_tasks(
     parent: NDArray[np.int32], size: NDArray[np.int32], counts: NDArray[np.int64]
 ) -> Tasks:
-    """Cut an elimination tree into ranges of ranks.
+    """Cut an elimination tree into ranges of ranks: the tasks of parallel passes.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ class Structure(NamedTuple):
 
     @property
     def height(self) -> int:
-        """Greatest number of vertices on a path from a root."""
+        """Height of the elimination tree: greatest number of vertices on a path from a root."""
         return self.shared.get_or_build("height", lambda: int(self.depth.max(initial=-1)) + 1)
 
     def threads_for(self, threads: int) -> int:
@@ -270,7 +270,7 @@ class Structure(NamedTuple):
         return threads if self.triangles > thresholds.CUSTOMIZED_ALONE else 1
 
     def frozen(self) -> Structure:
-        """Return the structure with arrays that are read-only for good."""
+        """Return the structure with arrays that are permanently read-only."""
         parts: list[Any] = [freeze(p) if isinstance(p, np.ndarray) else p for p in self]
         return Structure(*parts)
 
@@ -325,7 +325,7 @@ def neighbours(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
 
 @njit
 def _elimination_tree_kernel(indptr, indices, order, rank, parent, ancestor):
-    """Find the elimination tree in places of the order (Liu's algorithm); `parent` comes as -1."""
+    """Find the elimination tree over positions in the order (Liu); `parent` is -1 on entry."""
     ancestor[:] = -1
     for r in range(order.size):
         v = order[r]
@@ -460,7 +460,7 @@ def _counts_kernel(first, heads, parent, size, counts, scratch):
 
 @njit
 def _sort(values):
-    """Sort in place (Shell 1959): lists are short, or consist of few sorted runs."""
+    """Sort a list in place by Shell sort (1959): it is short, or of few sorted runs."""
     gap = np.int64(1)
     while 9 * gap < values.size:
         gap = 3 * gap + 1

@@ -33,7 +33,7 @@ NO_TIER = -1
 
 
 class Bundles(NamedTuple):
-    """An elimination tree cut into a top, levels, and tiers of bundles, and the place of each rank.
+    """A partition of an elimination tree (top, levels, tiers of bundles), and rank positions.
 
     Places number the ranks anew: first the top, then the levels, then the tiers from above, bundle
     by bundle; whatever is above a vertex comes before it.
@@ -74,7 +74,7 @@ class Bundles(NamedTuple):
 
     @property
     def start(self) -> int:
-        """The first place in a bundle, after those of the top and the levels."""
+        """The first position that belongs to a bundle, after the top and the levels."""
         return int(self.levels[-1])
 
 
@@ -156,7 +156,7 @@ def _bundle_kernel(parent, first, upper, limit, number, tiers, bundles, rows, se
 def _boundary_kernel(
     bundle_first, rank, size, first, upper, seen, lowest, highest, boundary_first, boundary
 ):
-    """List the boundary of every bundle, and find the least and greatest rank of its subtrees.
+    """List each bundle's boundary (neighbours above it), and the rank range of its subtrees.
 
     Arguments: bundle_first, rank, of the bundles; size, first, upper, of the structure; seen, shape
     (n,), scratch, negative; lowest, highest, boundary_first, and boundary as far as there is room:
@@ -188,7 +188,7 @@ def _boundary_kernel(
 
 
 def make_bundles(structure: Structure, limits: tuple[int, ...], top: int) -> Bundles:
-    """Cut the elimination tree of a structure.
+    """Partition the elimination tree of a structure into a top, levels and tiers of bundles.
 
     Parameters
     ----------

@@ -130,7 +130,7 @@ class Hierarchy:
     if not TYPE_CHECKING:  # (type checkers would take every name to exist)
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Refer to the graph's attribute of the same name, in the error."""
+            """Raise AttributeError; the message names the graph's attribute of the same name."""
             theirs = not name.startswith("_") and hasattr(Graph, name)
             hint = f"; its graph has: h.graph.{name}" if theirs else ""
             raise AttributeError(f"a prepared map has no {name!r}{hint}", name=name, obj=self)
@@ -144,7 +144,7 @@ class Hierarchy:
 
     @property
     def _tree_graph(self) -> Graph:
-        """The graph for shortest-path trees."""
+        """The graph whose arcs shortest-path trees consist of."""
         return self.graph
 
     @property
@@ -369,7 +369,7 @@ class Hierarchy:
         return self.graph.with_changes(*change)
 
     def _is_light(self, change: Any) -> bool:
-        """Whether the version of a scenario only records which arcs change, or is on a GPU."""
+        """Return whether a scenario is cheap to build: changes of arcs, or weights on a GPU."""
         return is_on_device(change) or (isinstance(change, tuple) and self.least_weight >= 0)
 
     def _change(self, graph: Graph, arcs: ArrayLike, threads: int | None = None) -> Hierarchy:
@@ -406,7 +406,7 @@ class Hierarchy:
     def _change_opposite(
         self, graph: Graph, places: NDArray[np.int64], threads: int | None
     ) -> Hierarchy:
-        """Return the version whose reverse hierarchy has the same arcs changed."""
+        """Return the changed version of a reversed hierarchy, by changing the original one."""
         assert self._opposite is not None
         there = self._opposite.graph
         arcs = there.arcs(graph.indices[places], graph.tails[places])
@@ -421,7 +421,7 @@ class Hierarchy:
         return Hierarchy(graph, self._structure, None, version)
 
     def reverse(self) -> Hierarchy:
-        """Return the hierarchy of ``graph.reverse()``, with the same weights the other way."""
+        """Return the hierarchy of ``graph.reverse()``, which shares the customized weights."""
         if self._opposite is not None:
             return self._opposite
 
@@ -526,7 +526,7 @@ class Hierarchy:
 
 
 def topology_digest(graph: Graph) -> str:
-    """Return a digest of vertices and arcs, without weights."""
+    """Return a digest of a graph's vertices and arcs, without weights."""
     digest = hashlib.sha256(f"{graph.n} {graph.m}".encode())
     digest.update(graph.indptr.tobytes())
     digest.update(graph.indices.tobytes())
@@ -545,7 +545,7 @@ def _with_weights(graph: Graph, w: Any, rows: Any = None) -> Graph:
 
 
 def _is_usual(weights: WeightRange) -> bool:
-    """Return whether all weights are non-negative and small enough for calls."""
+    """Return whether no weight is negative, and none exceeds the greatest distance."""
     most = largest_distance(FLOAT64 if weights.dtype.kind == "f" else INT64)
     return weights.least >= 0 and weights.greatest <= most.item()
 

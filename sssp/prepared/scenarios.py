@@ -36,7 +36,7 @@ class Scenarios(Iterator[T]):
         return self._left.popleft()
 
     def batches(self) -> Iterator[list[T]]:
-        """Yield all that is left of one batch after the other."""
+        """Yield the scenarios that are left of each batch, one batch after the other."""
         for batch in chain([self._left], self._batches):
             if batch:
                 versions = list(batch)
@@ -72,7 +72,7 @@ def build_in_batches(
     """
 
     def take(change: Any) -> tuple[T | None, Any]:
-        """Return a light scenario, built at once, and None; of others None and a copy."""
+        """Return a scenario that is cheap to build, and None; else None and a copied change."""
         if is_light(change):
             return build(change if is_on_device(change) else _copy(change), threads), None
         return None, _copy(change)

@@ -82,7 +82,7 @@ def _check_question(g: Graph, result: ShortestPaths) -> None:
 def _check_array(
     name: str, array: Any, shapes: list[tuple[int, ...]], dtypes: list[np.dtype[Any]]
 ) -> None:
-    """Refuse another dtype or shape, and CSR rows whose columns are not distinct and ascending."""
+    """Refuse an array of another dtype or shape, or CSR rows without distinct sorted columns."""
     sparse = is_sparse(array)
     if not sparse and not isinstance(array, np.ndarray):
         raise VerificationError(f"{name} must be an array, not {type(array).__name__}")

@@ -64,11 +64,11 @@ class NearestFacilities:
 
     @property
     def reached(self) -> NDArray[np.bool_]:
-        """Whether there is a facility of each rank: bool, shape (n, k)."""
+        """Whether each vertex has a facility of each rank: bool, shape (n, k)."""
         return np.greater_equal(self.index, 0)
 
     def distance(self, vertex: SupportsIndex, rank: SupportsIndex = 0) -> int | float:
-        """Distance of a vertex and a facility as a Python number; `math.inf` for none.
+        """Distance of a vertex and its facility of a rank, a Python number; `math.inf`: none.
 
         Parameters
         ----------

@@ -50,7 +50,7 @@ LEAST_WIDTH, MOST_WIDTH = 1, 100_000
 
 @njit
 def _lower_kernel(lines, widths, first_column, first_row, squares):
-    """Lower each point's squared distance (in widths) in a tile to that of the nearest line.
+    """Lower squared distances (in widths) of a tile's points to those of the nearest line.
 
     Points of two tiles get the same numbers in both, to the bit.
 
@@ -94,7 +94,7 @@ def _part_inside(inside, outside):
 
 @njit
 def _contour_kernel(levels, first, stride, sides, places):
-    """Draw the boundary of negative levels, counterclockwise; return its number of pieces.
+    """Trace the contour of negative levels, counterclockwise; return its number of pieces.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def _rings_kernel(after, order, firsts):
 
 
 class Streets(NamedTuple):
-    """Streets, with the distances and weights at which both of their ends are entered.
+    """Streets, with the distance and the weight for entering each of them from either end.
 
     Attributes
     ----------
@@ -196,7 +196,7 @@ class Streets(NamedTuple):
         *,
         towards: bool = False,
     ) -> Streets:
-        """Return the streets of a graph.
+        """Return the streets of a graph, with distances and weights at both of their ends.
 
         Parameters
         ----------
@@ -272,7 +272,7 @@ class Streets(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Lines in Mercator coordinates.
+    """Lines in Mercator coordinates, each with a width and the mark of its area.
 
     Attributes
     ----------
@@ -289,7 +289,7 @@ class Lines(NamedTuple):
     marks: Array
 
     def take(self, chosen: Any) -> Lines:
-        """Return some of the lines."""
+        """Return the lines that an index array or a mask chooses."""
         return Lines(*(column[chosen] for column in self))
 
 
@@ -331,7 +331,7 @@ def make_lines(
 
 
 def draw_areas(lines: Lines, *, apart: bool = False) -> dict[int, Any]:
-    """Return the area of each mark, as a `shapely.MultiPolygon` in degrees.
+    """Return the area around each mark's lines, as a `shapely.MultiPolygon` in degrees.
 
     Boundaries are drawn on a grid around the lines, tile by tile, from the lines near a tile.
 
@@ -386,7 +386,7 @@ def draw_areas(lines: Lines, *, apart: bool = False) -> dict[int, Any]:
 
 
 def _nest(lines: Lines, marks: Array, corner: tuple[int, int]) -> Iterator[tuple[int, Array]]:
-    """Yield levels for each mark: negative near lines of this mark or of smaller ones."""
+    """Yield each mark and its grid levels: negative near lines of this or a smaller mark."""
     squares = np.full((TILE + 1, TILE + 1), REACH**2)
     cuts = [0, *np.searchsorted(lines.marks, marks, "right").tolist()]
     for mark, start, end in zip(marks.tolist(), cuts[:-1], cuts[1:], strict=True):
@@ -395,7 +395,7 @@ def _nest(lines: Lines, marks: Array, corner: tuple[int, int]) -> Iterator[tuple
 
 
 def _divide(lines: Lines, _: Array, corner: tuple[int, int]) -> Iterator[tuple[int, Array]]:
-    """Yield levels for each mark: negative where its lines are nearer than all others."""
+    """Yield each mark and its grid levels: negative near its lines if they are the nearest."""
     marks = np.unique(lines.marks)
     distances = np.full((marks.size, TILE + 1, TILE + 1), REACH**2)
     for mark, squares in zip(marks, distances, strict=True):
@@ -444,7 +444,7 @@ def _polygons(places: Array, firsts: Array) -> Any:
 
 
 def _within(counts: Array) -> tuple[Array, Array, Array]:
-    """Return for each member of consecutive groups its group, position there, and group size."""
+    """Return for each member of consecutive groups: its group, position in it, and group size."""
     sizes = counts.astype(INT64)
     group = np.repeat(np.arange(sizes.size), sizes)
     return group, np.arange(group.size) - (np.cumsum(sizes) - sizes)[group], sizes[group]

@@ -17,7 +17,7 @@ from sssp.kernels.dtypes import Array, unreached
 def long_table(
     graph: Graph, sources: Array, targets: Array, distances: Any, origin: Array | None
 ) -> Any:
-    """Return a row for every entry of the distances.
+    """Return a DataFrame with a row for every entry of the distances.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def long_table(
 
 
 def pair_table(sources: Any, targets: Any, distances: Array) -> Any:
-    """Return a row for every pair of labels; may write NaN to `distances`."""
+    """Return a DataFrame with a row per (source, target) pair; may write NaN to `distances`."""
     reached = distances != unreached(distances.dtype)
     table = {
         "source": sources,
@@ -55,7 +55,7 @@ def pair_table(sources: Any, targets: Any, distances: Array) -> Any:
 
 
 def facility_table(graph: Graph, facilities: Array, distances: Array, index: Array) -> Any:
-    """Return a row for every vertex and rank; `distances` and `index` have shape (n, k)."""
+    """Return a DataFrame with a row per vertex and rank, from arrays of shape (n, k)."""
     pandas = import_extra("pandas", "geo")
     n, k = index.shape
     places, found = index.ravel(), distances.flatten()
@@ -70,7 +70,7 @@ def facility_table(graph: Graph, facilities: Array, distances: Array, index: Arr
 
 
 def wide_table(graph: Graph, sources: Array, targets: Array, distances: Any) -> Any:
-    """Return a row for every source and a column for every target; arguments as `long_table`."""
+    """Return a DataFrame: a row per source, a column per target; arguments as `long_table`."""
     pandas = import_extra("pandas", "geo")
     missing = unreached(distances.dtype)
     if is_sparse(distances):

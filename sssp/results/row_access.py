@@ -32,7 +32,7 @@ def stored_row(matrix: Any, row: int) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def dense_row(matrix: Any, row: int, rows: int, missing: Any) -> NDArray[Any]:
-    """Return a row with all its columns, contiguous.
+    """Return a row of a dense or sparse matrix with all its columns, contiguous.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def dense_row(matrix: Any, row: int, rows: int, missing: Any) -> NDArray[Any]:
 
 
 def entries(matrix: Any, row: int, rows: int, missing: Any) -> Callable[[int], Any]:
-    """Return a function from a column to its entry in a row, as a Python number.
+    """Return a function that maps a column to its entry in a row, as a Python number.
 
     In O(log) time of what is stored.
     """
@@ -89,7 +89,7 @@ def require_turns(graph: Graph) -> Turns:
 
 
 def add_up(loads: NDArray[Any], places: NDArray[np.int32], size: int) -> NDArray[Any]:
-    """Sum loads by place, shape (size,); the place -1 stands for none."""
+    """Sum loads by their index in `places`, shape (size,); loads of index -1 are left out."""
     sums = np.zeros(size + 1, loads.dtype)
     add_at(sums, np.where(places < 0, size, places), loads)
     return sums[:size]

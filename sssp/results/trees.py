@@ -353,7 +353,7 @@ class ShortestPaths:
         return flow_on_input(self.graph, [found])
 
     def load_turns(self, volumes: ArrayLike) -> NDArray[Any]:
-        """Load flows onto the turns that were named.
+        """Load flows onto the turns that were given to `Graph.with_turns`.
 
         Parameters
         ----------
@@ -378,7 +378,7 @@ class ShortestPaths:
         return join_parts(loads, "volumes on a turn")[turns.row_turn]
 
     def _loads(self, volumes: ArrayLike) -> list[NDArray[Any]]:
-        """Return the loads of the trees' arcs; of large integers the upper and lower halves."""
+        """Load volumes onto the trees' arcs; return the loads, large integers in two halves."""
         flows = as_numbers(volumes, "volumes")
         self._check_volumes_shape(flows.shape)
         self._require_predecessors()
@@ -808,7 +808,7 @@ class ShortestPaths:
         return page.open_page(self, network, port=port, open_browser=open_browser, **asked)
 
     def _distances_to_all(self, row: SupportsIndex) -> tuple[int, NDArray[Any]]:
-        """Return the number of a row, and its distances to all vertices."""
+        """Return a row's index and its distances to all vertices; refuse a call with targets."""
         self._require_host()
         index = self._row(row)
         if self.targets is not None:
@@ -857,7 +857,7 @@ class ShortestPaths:
             raise ValueError("this needs predecessors: call shortest_paths(predecessors=True)")
 
     def _trees_there(self) -> Any:
-        """Return the object that sums along the trees on their device."""
+        """Return the `TreeSumsThere` that sums values along the trees on their device."""
         self._require_trees()
         from sssp.cuda.tree_sums import TreeSumsThere
 
@@ -870,11 +870,11 @@ class ShortestPaths:
 
     @property
     def _width(self) -> int:
-        """Number of columns."""
+        """Number of columns of the distances."""
         return self.graph.n if self.targets is None else int(self.targets.size)
 
     def _tree_sums(self, dtype: np.dtype[Any], ends: NDArray[np.int64] | None = None) -> TreeSums:
-        """Return the object that sums along the trees, to the targets or to other ends."""
+        """Return the `TreeSums` that sums along the trees, to the targets or to other ends."""
         trees, ends = self.predecessors, self.targets if ends is None else ends
         if not is_sparse(trees):
             trees = trees.reshape(self.rows, self.graph.n)
@@ -951,7 +951,7 @@ def _count(number: int, what: str) -> str:
 
 
 def _without_axes(matrix: Any, one_row: bool, one_column: bool) -> Any:
-    """Drop the axes that a call with single numbers does not have."""
+    """Drop the row axis of a single source, and the column axis of a single target."""
     if is_sparse(matrix):
         return matrix
     rows, columns = matrix.shape

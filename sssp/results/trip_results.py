@@ -296,7 +296,7 @@ class Trips:
     def _loads(
         self, volumes: ArrayLike, steps_of: Callable[[Walks], NDArray[np.int64]], size: int
     ) -> list[NDArray[Any]]:
-        """Return the loads of arcs or turns along the paths, in parts."""
+        """Return the loads of arcs or turns along the paths; of large integers in two halves."""
         flows = as_numbers(volumes, "volumes")
         if flows.shape != (len(self),):
             raise ValueError(
@@ -323,7 +323,7 @@ class Trips:
         return loads
 
     def load_turns(self, volumes: ArrayLike) -> NDArray[Any]:
-        """Load flows onto the turns that were named.
+        """Load flows onto the turns that were given to `Graph.with_turns`.
 
         Parameters
         ----------
@@ -349,7 +349,7 @@ class Trips:
         return flow[turns.row_turn]
 
     def _path_turns(self, walks: Walks) -> NDArray[np.int64]:
-        """Return for every vertex on the paths the turn before the arc that leads to it, or -1."""
+        """Return for every path vertex the turn before the arc that leads to it, or -1."""
         turns, arcs, m = self.graph.turns, self._path_arcs(walks), self.graph.m
         assert turns is not None
         driven = arcs
@@ -414,6 +414,6 @@ class Alternatives(Trips):
     sharing: NDArray[np.float64]
 
     def to_dataframe(self) -> Any:
-        """Return a row for every route, as `Trips` do, with its `pair`, `stretch` and `sharing`."""
+        """Return a DataFrame with a row per route, with its `pair`, `stretch` and `sharing`."""
         columns = {"pair": self.pair, "stretch": self.stretch, "sharing": self.sharing}
         return super().to_dataframe().assign(**columns)

@@ -29,7 +29,7 @@ exit codes:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command.
+    """Parse the command line, run the command that it names, and return the exit code.
 
     Parameters
     ----------
@@ -76,5 +76,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def console() -> NoReturn:
-    """Run the console script ``sssp``."""
+    """Run the console script ``sssp``, and end the process with its exit code."""
     leave(main)

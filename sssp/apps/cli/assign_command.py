@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the flow and the cost of every link, and print a summary."""
+    """Find the user equilibrium; write flow and cost of every link, and print a summary."""
     output = choose_output(options)
     costs = {"distance": options.distance, "toll": options.toll}
     problem = sssp.read_tntp(options.network, options.trips, **costs)

@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Make calls that use every kernel, and report the compiled functions."""
+    """Compile kernels by calls that use each of them; print the number of compiled functions."""
     from sssp.calls.choose_device import choose_device
     from sssp.engine.progress import progress_bar
     from sssp.kernels import cache, cache_files
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _some_of(known: Sequence[str], text: str) -> list[str]:
-    """Return the names in ``a,b`` or ``all``; refuse unknown ones."""
+    """Split ``a,b`` into a list of names (``all``: every known name); refuse unknown names."""
     names = list(known) if text == "all" else text.split(",")
     for name in names:
         if name not in known:
@@ -97,7 +97,7 @@ def _some_of(known: Sequence[str], text: str) -> list[str]:
 
 
 def _steps(methods: Sequence[Method], device: str, dtypes: Sequence[str]) -> Iterator[Step]:
-    """Yield calls that use every kernel of the methods, and on the CPU those of graphs."""
+    """Yield calls that use every kernel of the given methods; on the CPU also graph kernels."""
     import numpy as np
 
     def matrix(dtype: np.dtype[Any], size: int) -> NDArray[Any]:
@@ -135,7 +135,7 @@ def _steps(methods: Sequence[Method], device: str, dtypes: Sequence[str]) -> Ite
 
 
 def _sweep(g: sssp.Graph, device: str, dtype: np.dtype[Any]) -> None:
-    """Use every kernel of prepared maps, those for negative weights too."""
+    """Make calls on a prepared map that use all its kernels, also with negative weights."""
     import numpy as np
 
     h = sssp.prepare(g)
@@ -178,7 +178,7 @@ def _sweep(g: sssp.Graph, device: str, dtype: np.dtype[Any]) -> None:
 
 
 def _searches(g: sssp.Graph, method: Method, device: str, dtype: np.dtype[Any]) -> Iterator[Step]:
-    """Yield calls that use every kernel of a search, and every form of an answer."""
+    """Yield calls that use every kernel of a search method and of all its output forms."""
     import numpy as np
 
     ask = partial(sssp.shortest_paths, g, method=method, device=device, dtype=dtype)
@@ -202,7 +202,7 @@ def _searches(g: sssp.Graph, method: Method, device: str, dtype: np.dtype[Any]) 
 
 
 def _use_trees(ask: Callable[..., sssp.ShortestPaths], sources: NDArray[np.int64]) -> None:
-    """Use every kernel of shortest-path trees and of sums along them."""
+    """Run every kernel of shortest-path trees and of sums along them, to compile it."""
     import numpy as np
 
     result = ask(sources, predecessors=True)
@@ -212,7 +212,7 @@ def _use_trees(ask: Callable[..., sssp.ShortestPaths], sources: NDArray[np.int64
 
 
 def _use_graph(g: sssp.Graph) -> None:
-    """Use the kernels that read files, and those of graphs and results."""
+    """Run the kernels that read files, and those of graphs and results, to compile them."""
     with tempfile.TemporaryDirectory() as folder:
         graph, places = Path(folder, "small.gr"), Path(folder, "small.co")
         graph.write_text("p sp 2 2\na 1 2 3\na 2 1 3\n", encoding="ascii")

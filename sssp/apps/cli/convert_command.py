@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read and write the graph, and report the losses of the format."""
+    """Read a graph, write it in another format, and report what that format cannot hold."""
     import numpy as np
 
     if (options.to is None) == (options.output == NOWHERE):
@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _read_arcs(path: Path) -> sssp.Graph:
-    """Read a graph from a table with a row per arc: tail, head and weight, in any case.
+    """Read a graph from a table of arcs: columns tail, head and weight, upper or lower case.
 
     A line of a map has its ends for coordinates, and goes both ways unless its ``oneway`` is true.
 

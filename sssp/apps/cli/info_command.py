@@ -61,7 +61,7 @@ def _devices() -> Iterator[tuple[str, str]]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the facts, one a line."""
+    """Print the facts of a graph or of the devices, one fact per line."""
     facts = list(_devices() if options.devices else _facts(options))
     width = max(len(name) for name, _ in facts)
     for name, value in facts:

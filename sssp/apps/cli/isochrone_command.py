@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the reached vertices, and print a summary."""
+    """Find the isochrones; write reached vertices, streets or areas, and print a summary."""
     import numpy as np
 
     from sssp.graph.drawing import street_arcs

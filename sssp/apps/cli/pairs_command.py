@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write a row per trip, and print a summary."""
+    """Find the shortest path of every trip; write a row per trip, and print a summary."""
     import numpy as np
 
     output, unit = choose_output(options), arguments.take_unit(options)
@@ -107,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
 def _prepare(
     network: sssp.Graph | sssp.Hierarchy, table: FileTable, options: argparse.Namespace
 ) -> sssp.Graph | sssp.Hierarchy:
-    """Return the network; prepare it if asked to, or for many trips on a road network."""
+    """Return the network, prepared if an option says so, or for many trips on a road network."""
     if options.prepare is False or not isinstance(network, sssp.Graph):
         return network
     if options.prepare:

@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Draw, and write the picture."""
+    """Draw the network as the options say, and write the picture."""
     output = choose_output(options)
     for name in ("targets", "limits", "limit"):
         if getattr(options, name) is not None and not options.sources:

@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _reduction(text: str) -> str:
-    """Check the name of a reduction; refuse those that need weights of vertices."""
+    """Return the name of a reduction, checked; refuse one that needs vertex weights."""
     from sssp.engine.reductions import REDUCTIONS  # (no NumPy for the help)
 
     names = [name for name, rule in REDUCTIONS.items() if not rule.weighs]
@@ -79,7 +79,7 @@ def _reduction(text: str) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compute the table, and print its report."""
+    """Compute the table by a job, and print the report of the job."""
     import numpy as np
 
     if options.all_sources and options.sources:
@@ -122,7 +122,7 @@ def run(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _show_plan() -> Iterator[None]:
-    """Print on stderr the plan that the job logs."""
+    """Print the log messages of the job (its plan) on stderr, while the context is open."""
     logger, handler = logging.getLogger("sssp"), logging.Handler()
     handler.emit = lambda record: tell(record.getMessage())  # type: ignore[method-assign]
     level = logger.level

@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Solve, write the answer to a file if asked for, and print a summary."""
+    """Find the shortest paths, write them to a file if asked for, and print a summary."""
     require_vertices(options, "source")
     output, unit = choose_output(options), arguments.take_unit(options)
     g = graph_of(options)
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _describe(result: sssp.ShortestPaths, unit: arguments.Unit) -> Iterator[str]:
-    """Yield for every source the distance and path to each target; without, the farthest vertex."""
+    """Yield a text per source: distance and path to each target, or the farthest vertex."""
     import numpy as np
 
     g, targets = result.graph, result.targets
@@ -96,7 +96,7 @@ def _describe(result: sssp.ShortestPaths, unit: arguments.Unit) -> Iterator[str]
 def _columns(
     result: sssp.ShortestPaths, unit: arguments.Unit, predecessors: bool
 ) -> Iterator[dict[str, Any]]:
-    """Yield the columns of every source: a row per reached vertex, in the order of the graph."""
+    """Yield a block of table columns per source: a row per reached vertex, in result order."""
     import numpy as np
 
     g = result.graph

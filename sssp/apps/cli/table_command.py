@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the table, and print a summary."""
+    """Compute the distances, write them as a table, and print a summary."""
     import numpy as np
 
     vertices.require_vertices(options, "source", "target")
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     seen: list[tuple[str, int]] = []
 
     def list_columns(results: Iterable[sssp.ShortestPaths]) -> Iterator[dict[str, Any]]:
-        """Yield rows of source, target and distance, or with ``--wide`` a row per source."""
+        """Yield columns source, target, distance by blocks; ``--wide``: a column per target."""
         rows, columns = (
             arguments.label_vertices(g, end.vertices) if end.names is None else end.names
             for end in (sources, targets)

@@ -1,4 +1,4 @@
-"""Blocks of a job: the request of each, the functions that every worker runs, and its inputs.
+"""Blocks of a job: their common request and inputs, and the functions that workers run.
 
 The inputs that all blocks share go to threads of this process as they are, and to other processes
 as a `Ticket`, which says where they lie; they read them once, until another job comes.
@@ -92,7 +92,7 @@ def _give_back(buffers: weakref.ref[Buffers], memory: NDArray[np.uint8]) -> None
 
 @dataclass(frozen=True)
 class JobRequest:
-    """The request that all blocks of a job share, without their sources.
+    """The request that all blocks of a job share: everything but the sources.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class JobRequest:
     def plan(
         self, network: sssp.Graph, sources: Array, device: Any, threads: int | None
     ) -> Plan[Request]:
-        """Return the checked plan for some sources; raises as the calls do."""
+        """Check the request for some sources; return its plan. Raises as the public calls do."""
         asked = ("targets", "limit", "method", "memory_limit")
         options: dict[str, Any] = {name: getattr(self, name) for name in asked}
         options |= {"device": device, "threads": threads, "progress": False}
@@ -135,7 +135,7 @@ class JobRequest:
     def answer(
         self, plan: Plan[Request], buffers: Buffers
     ) -> tuple[dict[str, Array], sssp.ShortestPaths | None, str]:
-        """Return the rows of every field, the result that they come from, and the device used."""
+        """Run a plan; return the rows of each field, their `ShortestPaths`, and the device."""
         if self.what is not None:
             answer = run_plan(plan)
             return {self.what: answer.distances}, None, answer.device
@@ -148,7 +148,7 @@ class JobRequest:
         return {DISTANCES: result.distances, **fields}, result, result.device
 
     def certify(self, solved: Solved, rows: list[int]) -> None:
-        """Certify some rows of a block.
+        """Certify some rows of a block: distances by `verify`, reductions by a new search.
 
         Distances by `verify`; a reduction by that of a search on the graph itself, on the CPU.
         """
@@ -215,7 +215,7 @@ class GraphNotSeenError(JobError):
 
 
 class GraphFile(NamedTuple):
-    """A file that a worker reads the graph from.
+    """A file from which a worker reads the graph, with the identity of the graph.
 
     Attributes
     ----------
@@ -294,7 +294,7 @@ class Inputs:
     buffers: Buffers = field(default_factory=Buffers)
 
     def solve(self, blocks: Sequence[int], device: Any, threads: int | None) -> list[Solved]:
-        """Search for some blocks in one call; return the results of each, as views."""
+        """Run the searches of some blocks in one call; return each block's results, as views."""
         begun = perf_counter()
         searches = [self.layout.searches_of(block) for block in blocks]
         starts = np.concatenate([self.starts[own.start : own.stop] for own in searches])
@@ -316,14 +316,14 @@ class Inputs:
         return found
 
     def write(self, solved: Solved) -> list[Piece]:
-        """Write a block; return its files."""
+        """Write the results of a block into the table; return the files written."""
         values = solved.values
         if self.layout.by_columns:
             values = {name: table.T for name, table in values.items()}
         return self.sink.write(solved.block, values, self.temporary)
 
     def finish(self, solved: Solved) -> Done:
-        """Certify the searches of a block in the sample, write it; return its manifest entry."""
+        """Certify the sampled searches of a block, write the block; return its manifest entry."""
         start, own = perf_counter(), solved.searches
         first, end = np.searchsorted(self.sample, (own.start, own.stop))
         rows = (self.sample[first:end] - own.start).tolist()
@@ -406,7 +406,7 @@ def do_block(inputs: Inputs | Ticket, block: int, device: Any, threads: int | No
 
 
 def worker_name() -> str:
-    """Return a name for this process."""
+    """Return the name of this worker process: host name and process id."""
     return f"{platform.node()}:{os.getpid()}"
 
 

@@ -324,7 +324,7 @@ def run(
 
 @dataclass
 class _Job:
-    """A job with checked arguments."""
+    """A job with checked arguments, which plans its blocks and computes them."""
 
     network: sssp.Graph
     file: str | None
@@ -479,7 +479,7 @@ class _Job:
     def _run_blocks(
         self, inputs: blocks.Inputs, runner: Runner, manifest: Manifest, done: NDArray[np.bool_]
     ) -> Iterator[list[Done]]:
-        """Compute the blocks that are not `done`; other processes get their inputs as a file."""
+        """Compute and yield the blocks not yet `done`; other processes get inputs as a file."""
         if runner.in_process:
             yield from runner.run(inputs, np.flatnonzero(~done).tolist())
             return
@@ -598,7 +598,7 @@ def _measure(inputs: blocks.Inputs, report: Report, runner: Runner) -> None:
 
 
 def _estimate(seconds: float, searches: int, left: int, runner: Runner) -> float:
-    """Return the seconds for all searches that are left, from the seconds of some."""
+    """Estimate the seconds of all remaining searches from the measured seconds of some."""
     return seconds / searches * left / min(runner.slots, -(-left // searches))
 
 

@@ -60,7 +60,7 @@ _open: set[Any] = set()
 
 
 def _close_in_child() -> None:
-    """Close the manifests in a child process, so that locks end with the parent."""
+    """Close open manifests in a forked child, so that their locks end with the parent process."""
     for stream in _open:
         stream.raw.close()
     _open.clear()
@@ -97,7 +97,7 @@ class Manifest:
         self.job: dict[str, Any] | None = self._read_job()[0]
 
     def _read_job(self) -> tuple[dict[str, Any] | None, Names]:
-        """Return the recorded job if it has a finished block, and the names of its files."""
+        """Return the recorded job (None without a finished block), and its file name patterns."""
         try:
             with self.path.open("rb") as stream:
                 line = stream.readline()
@@ -132,7 +132,7 @@ class Manifest:
         return job if any_block else None, names
 
     def temporary(self, job: dict[str, Any]) -> Path:
-        """The folder for the unfinished files of a job.
+        """Return the folder for the unfinished files of a job.
 
         Each job has its own: what workers still find of one that another has taken the place of
         gets no name any more.
@@ -156,7 +156,7 @@ class Manifest:
 
     @contextmanager
     def open(self, job: dict[str, Any]) -> Iterator[None]:
-        """Open the manifest for `add`, for one process at a time, and record a new job.
+        """Lock and open the manifest for `add` by one process; record the job if it is new.
 
         A last line that is cut off is dropped, and of a job without a block on record everything.
 
@@ -205,7 +205,7 @@ class Manifest:
                 _open.discard(stream)
 
     def add(self, blocks: Iterable[tuple[int | None, list[Piece]]]) -> None:
-        """Append a line per finished block (`FRAME`: labels and metadata); flush to disk once."""
+        """Append a line per finished block or `FRAME` (labels, metadata); flush to disk once."""
         self._append(*({"block": block, "files": pieces} for block, pieces in blocks))
 
     def _append(self, *entries: Any) -> None:
@@ -256,7 +256,7 @@ class Manifest:
         )
 
     def finish(self) -> None:
-        """Remove files of inputs and unfinished files."""
+        """Remove the files of inputs and the unfinished files from the folder of the job."""
         for path in self.folder.iterdir():
             with suppress(OSError):
                 if re.fullmatch(INPUTS.format(TOKEN), path.name):
@@ -273,7 +273,7 @@ class Manifest:
         return self.folder / INPUTS.format(key)
 
     def find_done(self, blocks: int) -> tuple[bool, NDArray[np.bool_]]:
-        """Return whether the frame is complete, and which blocks are, judged by file sizes.
+        """Return whether the frame is complete, and a mask of complete blocks, by file sizes.
 
         Of what has a file that is gone it is said that it is not there.
 
@@ -302,7 +302,7 @@ class Manifest:
         return framed, done
 
     def check(self, blocks: int) -> int:
-        """Read labels and finished blocks, compare checksums; return the number of bytes.
+        """Read all recorded files, compare their checksums; return the total number of bytes.
 
         Parameters
         ----------
@@ -327,7 +327,7 @@ class Manifest:
         return total
 
     def _files(self, blocks: int) -> dict[int | None, list[Piece]]:
-        """Return the latest record of each file of the frame and of all recorded blocks."""
+        """Return the files of the frame and of every recorded block, as last recorded."""
         found: dict[int | None, list[Piece]] = {}
         with self.path.open("rb") as stream:
             stream.readline()
@@ -370,7 +370,7 @@ class Manifest:
 
 
 def _names(table: Path, job: dict[str, Any]) -> Names:
-    """Return patterns of the names of a table's files, in the form of `names_in_store`."""
+    """Return regular expressions for the names of a table's files, as `names_in_store` does."""
     if table.suffix != SUFFIX:
         return NAMES
     if job["reduce"] is None:
@@ -379,7 +379,7 @@ def _names(table: Path, job: dict[str, Any]) -> Names:
 
 
 def _find_files(folder: Path, names: Names) -> Iterator[tuple[Path, bool]]:
-    """Yield the paths below a folder with names of a table, and whether each is such a file.
+    """Yield paths in a folder whose names match a table's, and whether each is a file of it.
 
     It is not if it is a link or a folder, or if a folder should be there. Links are not followed.
     """
@@ -393,7 +393,7 @@ def _find_files(folder: Path, names: Names) -> Iterator[tuple[Path, bool]]:
 
 
 def _is_block(line: bytes) -> bool:
-    """Return whether a line of a manifest records a block, or is damaged and may do so."""
+    """Return True if a manifest line records a block, or is damaged and may record one."""
     try:
         return line.endswith(b"\n") and json.loads(line)["block"] is not FRAME
     except ODD:
@@ -401,7 +401,7 @@ def _is_block(line: bytes) -> bool:
 
 
 def _piece(name: str, size: int, checksum: int) -> Piece:
-    """Return the file of a block as a line records it; refuse a path outside the table's folder."""
+    """Return the file that a manifest line records; refuse a path outside the table's folder."""
     parts = PurePath(name).parts
     if not parts or PurePath(name).is_absolute() or ".." in parts or "\0" in name:
         raise ValueError

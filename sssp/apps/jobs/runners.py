@@ -195,7 +195,7 @@ class LocalRunner(Runner):
                 executor.shutdown(wait=False, cancel_futures=True)
 
     def _groups(self, blocks: list[int]) -> list[list[int]]:
-        """Divide blocks into groups that are searched in one call, enough groups for all devices.
+        """Divide blocks into groups, each searched in one call; enough groups for all devices.
 
         The first calls find no more than a block a writer: until they are back nothing is written.
         """
@@ -207,7 +207,7 @@ class LocalRunner(Runner):
         ]
 
     def _search(self, inputs: Inputs, group: list[int]) -> set[futures.Future[Done]]:
-        """Search for some blocks on the next idle device, and pass the results to the writers."""
+        """Search a group of blocks on the next idle device; return the futures of its writers."""
         device = self._idle.get()
         try:
             found = inputs.solve(group, device, self.threads)
@@ -224,7 +224,7 @@ class LocalRunner(Runner):
 def do_block_on_dask(
     inputs: Inputs | Ticket, block: int, device: Any, threads: int | None
 ) -> Done | tuple[str, str]:
-    """Compute a block on a Dask worker; without its device, return address and reason."""
+    """Compute a block on a Dask worker; if it lacks the device, return its address and why."""
     try:
         return do_block(inputs, block, device, threads)
     except DeviceError as error:
@@ -245,7 +245,7 @@ class DaskRunner(Runner):
         return max(1, sum(self._able().values()))
 
     def _able(self) -> dict[str, int]:
-        """Return the threads of each Dask worker, by address, without workers given up."""
+        """Return the threads of each Dask worker that is not given up, by worker address."""
         threads: dict[str, int] = self.on.nthreads()
         return {name: count for name, count in threads.items() if name not in self._without}
 

@@ -87,7 +87,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Layout:
-    """A table of one or several fields, and its blocks.
+    """The shape of a table: its fields, its rows, and its division into blocks.
 
     Attributes
     ----------
@@ -119,13 +119,13 @@ class Layout:
         return self.rows * sum(field.row_bytes for field in self.fields)
 
     def searches_of(self, block: int) -> range:
-        """Return the range of searches that a block makes."""
+        """Return the range of the job's searches that belong to a block."""
         first = block * self.block_size
         return range(first, min(first + self.block_size, self.searches))
 
 
 def block_size_of(searches: int, search_bytes: int, *, on_gpu: bool) -> int:
-    """Return the searches of a block: as many as fit in memory, but enough blocks for all workers.
+    """Return the searches per block: as many as memory allows, but enough blocks for workers.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def blocks_together(block_size: int, search_bytes: int) -> int:
 
 
 def distinct_rows(vertices: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], Any]:
-    """Return the distinct vertices in order of first appearance, and the row of each given vertex.
+    """Return distinct vertices in order of first appearance, and each vertex's index in them.
 
     The rows are None if all differ: then they are 0, 1, 2...
     """
@@ -236,7 +236,7 @@ class TalliedFile(io.RawIOBase):
         return self.size
 
     def close(self) -> None:
-        """Flush everything to the disk, unless it is closed."""
+        """Write all bytes to disk and close the file, unless it is closed already."""
         if not self.closed:
             try:
                 with self._stream as stream:
@@ -316,7 +316,7 @@ class ZarrStore:
     def prepare(
         self, labels: Mapping[str, Array], attributes: Mapping[str, Any], temporary: Path
     ) -> dict[Path, Piece]:
-        """Make the store's metadata and labels in a temporary folder.
+        """Make the store's metadata and labels as files in a temporary folder; return them.
 
         Parameters
         ----------
@@ -373,7 +373,7 @@ class ZarrStore:
         return pieces
 
     def _chunk_shape(self, field: Field) -> tuple[int, int]:
-        """Return the rows and columns of a chunk: those of a block, divided evenly if too many."""
+        """Return (rows, columns) of a chunk: a block, or an equal part of a too large block."""
         layout, columns = self.layout, max(1, field.columns)
         across, along = (layout.rows, columns) if layout.by_columns else (columns, layout.rows)
         block = max(1, min(layout.block_size, along))
@@ -382,7 +382,7 @@ class ZarrStore:
         return (piece, block) if layout.by_columns else (block, piece)
 
     def write(self, block: int, values: Mapping[str, Array], temporary: Path) -> list[Piece]:
-        """Write a block; return its files.
+        """Write the chunks of a block; return their files.
 
         Parameters
         ----------
@@ -484,7 +484,7 @@ class ParquetParts:
     def prepare(
         self, labels: Mapping[str, Array], attributes: Mapping[str, Any], temporary: Path
     ) -> dict[Path, Piece]:
-        """Create the folder; for a table without blocks also a part without rows.
+        """Create the folder; if the table has no blocks, also a Parquet file without rows.
 
         Parts need no other file to be read. Arguments, and what is returned, as those of
         `ZarrStore.prepare`.
@@ -553,7 +553,7 @@ class ParquetParts:
         yield columns
 
     def _names(self, field: Field) -> list[str]:
-        """Return the column names of a field: one per target of a wide table, else per number."""
+        """Return the column names of a field: one per target in a wide table, else per value."""
         if self.targets is None:
             if field.width is None:
                 return [field.column]

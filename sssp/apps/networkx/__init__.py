@@ -1,1 +1,1 @@
-"""The NetworkX backend ``sssp``: `info` is what NetworkX reads, `backend` what it calls."""
+"""The NetworkX backend ``sssp``: NetworkX reads `info` and calls functions of `backend`."""

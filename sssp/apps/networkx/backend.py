@@ -66,7 +66,7 @@ def _all_trees(row: SearchRow) -> tuple[dict[Any, list[Any]], Lengths]:
 
 
 def _refuse_negative_loops(row: SearchRow) -> None:
-    """Raise if any self-loop is negative, even an unreached one; searches by hops ignore it."""
+    """Raise if any self-loop is negative, even an unreached one; not for searches by hops."""
     graph = row.G.graph
     if row.kind.method != HOPS and (graph.weights[graph.indices == graph.tails] < 0).any():
         raise nx.NetworkXUnbounded("Negative cycle detected.")
@@ -133,7 +133,7 @@ def _make_function(name: str, algorithm: str) -> Callable[..., Any]:
 def _search(
     name: str, G: ConvertedGraph, kind: SearchKind, ends: Arguments, form: Form, given: Arguments
 ) -> Any:
-    """Search from the sources, to the target, or between them; with neither, from every node.
+    """Answer a NetworkX function: search from sources, to a target, both, or from all nodes.
 
     Where a node is missing, or not reached, NetworkX's function raises its error, of the arguments
     that are given.
@@ -172,7 +172,7 @@ def predecessor(
     cutoff: float | None = None,
     return_seen: bool | None = None,
 ) -> Any:
-    """Return all predecessors on shortest paths, of every node or of one."""
+    """Return all predecessors on shortest paths by hops, of every node or of the target."""
 
     def form(row: SearchRow) -> tuple[Any, Any]:
         return row.all_predecessors(), row.lengths() if return_seen else {}
@@ -186,7 +186,7 @@ def predecessor(
 
 
 def has_path(G: ConvertedGraph, source: Any, target: Any) -> bool:
-    """Return whether there is a path."""
+    """Return whether there is a path from the source to the target."""
     start, end = G.vertex(source), G.vertex(target)
     if start is None or end is None:  # (NetworkX takes None for all nodes)
         return bool(_ask_networkx("has_path", G, (source, target), source=source, target=target))
@@ -208,7 +208,7 @@ def negative_edge_cycle(G: ConvertedGraph, weight: Any = "weight", heuristic: bo
 
 
 def johnson(G: ConvertedGraph, weight: Any = "weight") -> dict[Any, Paths]:
-    """Return the paths from every node to all others."""
+    """Return the shortest paths from every node to all nodes that it reaches."""
     found = searches.find_matrix(G, weight, tree=True)
     columns = zip(G.nodes, found.distances, found.predecessors, strict=True)
     return {node: SearchRow(G, [v], *row).paths() for v, (node, *row) in enumerate(columns)}
@@ -224,7 +224,7 @@ def floyd_warshall(G: ConvertedGraph, weight: Any = "weight") -> Table:
 def floyd_warshall_predecessor_and_distance(
     G: ConvertedGraph, weight: Any = "weight"
 ) -> tuple[Table, Table]:
-    """Return for every node the predecessors on the paths to all others, and the distances."""
+    """Return all-pairs predecessors and distances, each as a dict of dicts by source node."""
     found = _matrix(G, weight, tree=True)
     columns = zip(_distances(G, weight, found), found.predecessors, strict=True)
     loops = set(G.loops.tolist())
@@ -258,7 +258,7 @@ def floyd_warshall_numpy(
 
 
 def _matrix(G: ConvertedGraph, weight: Any, *, tree: bool) -> ShortestPaths:
-    """Search from every node; refuse a negative cycle as this version of NetworkX does."""
+    """Solve all pairs; at a negative cycle raise NetworkX's error, or leave the call to it."""
     try:
         return searches.find_matrix(G, weight, tree=tree)
     except nx.NetworkXUnbounded as error:
@@ -268,7 +268,7 @@ def _matrix(G: ConvertedGraph, weight: Any, *, tree: bool) -> ShortestPaths:
 
 
 def _distances(G: ConvertedGraph, weight: Any, found: ShortestPaths) -> Any:
-    """Return the distance matrix, as floats if all weights are missing and NetworkX takes 1.0."""
+    """Return the distance matrix; as floats if no edge has a weight and NetworkX assumes 1.0."""
     defaulted = "all" if weight is None else G.defaulted
     if defaulted == "some" and not FLOYD_WARSHALL_KNOWS_CYCLES:
         raise NotImplementedError("some weights are missing, for which NetworkX takes 1.0, not 1")
@@ -291,7 +291,7 @@ def closeness_centrality(
     *,
     sp: None = None,
 ) -> Any:
-    """Return the closeness of every node, or of one, computed in the order of NetworkX.
+    """Return the closeness centrality of every node, or of one, summed as in NetworkX.
 
     `sp`, distances that NetworkX 3.7 takes, does not come here: `can_run` declines.
     """
@@ -308,7 +308,7 @@ def closeness_centrality(
 
 
 def eccentricity(G: ConvertedGraph, v: Any = None, sp: None = None, weight: Any = None) -> Any:
-    """Return the distance of the farthest node from every node, from some, or from one.
+    """Return the eccentricity (greatest distance) of every node, of some nodes, or of one.
 
     `sp`, distances, does not come here: `can_run` declines.
     """
@@ -345,7 +345,7 @@ def radius(G: ConvertedGraph, e: None = None, usebounds: bool = False, weight: A
 
 
 def _ask_networkx(name: str, G: ConvertedGraph, nodes: Iterable[Any], /, **arguments: Any) -> Any:
-    """Call NetworkX's own function on a graph that has no edges.
+    """Call NetworkX's own function on a graph of the given nodes without edges.
 
     Parameters
     ----------

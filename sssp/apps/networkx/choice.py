@@ -68,7 +68,7 @@ _TAKES: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
 
 
 def can_run(name: str, args: Collection[Any], kwargs: Mapping[str, Any]) -> bool | str:
-    """Tell NetworkX whether the backend takes a call; if not, why. O(1).
+    """Return True if the backend can run a call, else the reason or False. O(1).
 
     The weights are seen in the conversion, which may refuse them.
     """
@@ -83,7 +83,7 @@ def can_run(name: str, args: Collection[Any], kwargs: Mapping[str, Any]) -> bool
 
 
 def should_run(name: str, args: Collection[Any], kwargs: Mapping[str, Any]) -> bool | str:
-    """Tell NetworkX whether the backend was faster for such a call; if not, why. O(1)."""
+    """Return True if the backend is measured faster on such a call, else the reason. O(1)."""
     given = _bind(name, args, kwargs)
     G = given.get("G")
     if G is None:
@@ -111,7 +111,7 @@ _signature = cache(signature)
 
 
 def _bind(name: str, args: Collection[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments by name; none if they do not fit, so that NetworkX reports the error."""
+    """Return the call's arguments by name; an empty dict if they do not fit the signature."""
     try:
         bound = _signature(getattr(nx, name).orig_func).bind(*args, **kwargs)
     except TypeError:

@@ -27,7 +27,7 @@ _MISSING = _Default(1)
 
 @dataclass(eq=False)
 class ConvertedGraph:
-    """The arcs of a NetworkX graph as arrays, and its nodes in its own order.
+    """The arcs of a NetworkX graph as arrays, and its nodes in the order of NetworkX.
 
     It holds no reference to the NetworkX graph, whose cache holds it.
 
@@ -57,26 +57,26 @@ class ConvertedGraph:
     defaulted: str
 
     def is_directed(self) -> bool:
-        """Return `directed`; a method, because NetworkX calls it."""
+        """Return whether the NetworkX graph is directed (NetworkX calls this method)."""
         return self.directed
 
     @cached_property
     def index(self) -> dict[Any, int]:
-        """The vertex of each node."""
+        """The vertex (0 to n - 1) of each node of NetworkX, as a dict."""
         return dict(zip(self.nodes, range(len(self.nodes)), strict=True))
 
     @cached_property
     def names(self) -> NDArray[Any]:
-        """The node of each vertex, as an array of objects."""
+        """The NetworkX node of each vertex, as an array of objects."""
         return np.fromiter(self.nodes, object, len(self.nodes))
 
     @cached_property
     def backwards(self) -> Graph:
-        """The reversed graph; an undirected graph itself."""
+        """The graph with all arcs reversed; the same graph if it is undirected."""
         return self.graph.reverse() if self.directed else self.graph
 
     def vertex(self, node: Any) -> int | None:
-        """Return the vertex of a node; None for anything that is not a node."""
+        """Return the vertex of a NetworkX node; None if the graph has no such node."""
         try:
             return self.index.get(node)
         except TypeError:  # it has no hash
@@ -93,7 +93,7 @@ def convert_from_nx(
     preserve_edge_attrs: bool = False,
     **_: Any,
 ) -> ConvertedGraph:
-    """Convert a NetworkX graph with the one attribute that a function reads, or with none.
+    """Convert a NetworkX graph to arrays, with one edge attribute as weights, or with none.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def _lengths(rows: list[Any]) -> NDArray[np.int64]:
 
 
 def _weights(values: list[Any], name: Any, n: int) -> tuple[NDArray[Any], str]:
-    """Return weights as an array, and whether none, some or all of them were missing."""
+    """Return weights as an array, and "none", "some" or "all" as the part that was missing."""
     kinds = set(map(type, values))
     others = kinds - {_Default}
     defaulted = "none" if _Default not in kinds else "some" if others else "all"

@@ -50,7 +50,7 @@ FUNCTIONS = {
 
 
 def get_info() -> dict[str, Any]:
-    """Return the name of the backend and its functions, as NetworkX wants them."""
+    """Return the name of the backend and its functions, in the form that NetworkX reads."""
     return {
         "backend_name": "sssp",
         "project": "sssp",

@@ -196,7 +196,7 @@ class SearchRow:
 
     @property
     def source(self) -> Any:
-        """The first source."""
+        """The NetworkX node of the first source."""
         return self.G.nodes[self.starts[0]]
 
     @cached_property
@@ -218,22 +218,22 @@ class SearchRow:
         return int(np.count_nonzero(self.reached))
 
     def total(self) -> Any:
-        """Return the sum of the distances, added in their order as Python does."""
+        """Return the sum of the reached distances, added in ascending order by Python's `sum`."""
         return sum(np.sort(self.distances[self.reached]).tolist())
 
     def farthest(self) -> Any:
-        """Return the greatest distance; the int 0 if all are 0, also among floats."""
+        """Return the greatest distance of a reached node; the int 0 for 0, even among floats."""
         return self.distances[self.reached].max().item() or 0
 
     def lengths(self) -> dict[Any, Any]:
-        """Return the distance of every reached node."""
+        """Return the distance of every reached node, as a dict in order of distance."""
         values = self.distances[self._order].tolist()
         # an int, also among floats
         values[: len(self.starts)] = [0] * len(self.starts)
         return dict(zip(self.G.names[self._order].tolist(), values, strict=True))
 
     def paths(self) -> Paths:
-        """Return the path to every reached node, or from it if the search was backward."""
+        """Return every reached node's path from the source; to it if the search was backward."""
         kind = PathsTo if self.kind.backwards else Paths
         assert self.tails is not None
         return kind(self.G.names, self.G.index, self.tails, self._order)
@@ -272,7 +272,7 @@ class SearchRow:
 
 
 def _call(search: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Call a search without progress; turn `NegativeCycleError` into NetworkX's error."""
+    """Call a search without a progress bar; turn `NegativeCycleError` into NetworkX's error."""
     try:
         return search(*arguments, progress=False, **options)
     except sssp.NegativeCycleError as error:
@@ -282,7 +282,7 @@ def _call(search: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
 def _search(
     G: ConvertedGraph, kind: SearchKind, sources: Sequence[int], *, nearest: bool, **options: Any
 ) -> Any:
-    """Search from each source, or with `nearest` once: the distance is that of the nearest."""
+    """Search from each source; with `nearest` once, for the distance from the nearest source."""
     network = G.backwards if kind.backwards else G.graph
     options |= {"method": kind.method, "limit": kind.limit}
     starts = sources[0] if nearest and len(sources) == 1 else sources
@@ -293,7 +293,7 @@ def _search(
 def search_from(
     G: ConvertedGraph, kind: SearchKind, sources: Sequence[int], *, tree: bool
 ) -> SearchRow:
-    """Search once from distinct sources together; return the row."""
+    """Search once from all sources together (the nearest counts); return the row."""
     found = _search(G, kind, sources, nearest=True, predecessors=tree)
     return SearchRow(G, sources, found.distances, found.predecessors, kind)
 
@@ -301,7 +301,7 @@ def search_from(
 def search_each(
     G: ConvertedGraph, kind: SearchKind, sources: Sequence[int] | None = None, *, tree: bool
 ) -> Iterator[SearchRow]:
-    """Search from every source (by default all nodes), some at a time; yield the rows."""
+    """Search from every source (by default all nodes) in blocks; yield a row per source."""
     sources = range(len(G.nodes)) if sources is None else sources
     at_once = max(1, min(_BLOCK_ROWS, _BLOCK_ENTRIES // max(1, len(G.nodes))))
     for first in range(0, len(sources), at_once):
@@ -320,7 +320,7 @@ class PathBetween(NamedTuple):
     path: list[Any]
 
     def lengths(self) -> Any:
-        """Return the distance."""
+        """Return the distance between the two nodes."""
         return self.distance
 
     def paths(self) -> list[Any]:
@@ -331,7 +331,7 @@ class PathBetween(NamedTuple):
 def find_between(
     G: ConvertedGraph, kind: SearchKind, sources: Sequence[int], target: int | None, *, tree: bool
 ) -> PathBetween | None:
-    """Return the distance of a vertex and, with `tree`, the path to it.
+    """Return the target's distance from the nearest source and, with `tree`, the path.
 
     None if it is unreached, or None, which is not a vertex.
     """
@@ -355,7 +355,7 @@ def find_between(
 
 
 def find_matrix(G: ConvertedGraph, weight: Any, *, tree: bool) -> sssp.ShortestPaths:
-    """Compute all pairs as one matrix, by the fastest method for such a graph."""
+    """Solve all pairs as one matrix, by the method that is fastest for the graph."""
     method = HOPS if weight is None else "auto"  # (no edge has such an attribute)
     found: sssp.ShortestPaths = _call(sssp.all_pairs, G.graph, method=method, predecessors=tree)
     return found

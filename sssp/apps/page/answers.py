@@ -63,7 +63,7 @@ class MapRequest:
 
 
 def parse_fields(body: bytes) -> dict[str, Any]:
-    """Return the object in a JSON body; ValueError if it is not one."""
+    """Parse a JSON body as an object; raise ValueError if it is anything else."""
     try:
         fields = json.loads(body)
     except (ValueError, RecursionError):
@@ -74,7 +74,7 @@ def parse_fields(body: bytes) -> dict[str, Any]:
 
 
 def parse_request(fields: dict[str, Any], vertices: int, streets: int) -> MapRequest:
-    """Return the request in a JSON object; refuse unknown vertices and streets, and too many.
+    """Parse a `MapRequest` from JSON fields; refuse unknown or too many vertices or streets.
 
     There are so many vertices and streets to name.
     """
@@ -167,7 +167,7 @@ class MapAnswer(NamedTuple):
 
 
 class Answers:
-    """Answers requests about a map, also with closed streets and traffic.
+    """The solver behind the page: answers map requests, also with closed streets and traffic.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ class Answers:
     # -- answers -------------------------------------------------------------------------------
 
     def distances(self, question: MapRequest) -> MapAnswer:
-        """Return the distance of every vertex from its nearest source, or that source's number."""
+        """Return every vertex's distance from its nearest source, or that source's position."""
         start = perf_counter()
         result = self._search(self._version(question), question)
         facts = {
@@ -260,7 +260,7 @@ class Answers:
         }
 
     def areas(self, question: MapRequest) -> dict[str, Any]:
-        """Return the areas within the limits of a request, as GeoJSON."""
+        """Return the isochrone areas for the limits of a request, as GeoJSON."""
         if not question.limits:
             raise ValueError("limits must name a limit")
         limit = math.ceil(max(question.limits))
@@ -270,7 +270,7 @@ class Answers:
         return found
 
     def certificate(self, question: MapRequest) -> dict[str, Any]:
-        """Certify the tree of a request (`sssp.verify`); return the seconds it took."""
+        """Certify the tree of a request by `sssp.verify`; return counts and milliseconds."""
         network = self._version(question)
         result = self._search(network, question, predecessors=True)
         start = perf_counter()
@@ -282,7 +282,7 @@ class Answers:
         }
 
     def warm_up(self) -> Iterator[Callable[[], object]]:
-        """Yield one request of every kind, to compile its kernels before users ask."""
+        """Yield a function per kind of request; calling it compiles the kernels in advance."""
         if self.network.n == 0:
             return
         question = MapRequest((0,), self.network.n - 1)
@@ -295,7 +295,7 @@ class Answers:
         yield lambda: self.distances(replace(question, sources=(0, self.network.n - 1)))
 
     def vertex(self, label: str) -> int:
-        """Return the vertex of a label; a part of a name will do, in upper or lower case."""
+        """Return the vertex with a label, or whose name contains it in upper or lower case."""
         labels = self.graph.labels
         if labels is not None and labels.dtype.kind == "U":
             names = np.char.lower(labels)
@@ -345,7 +345,7 @@ class Answers:
 
 
 def encode(distances: Array) -> tuple[NDArray[np.uint16], dict[str, Any]]:
-    """Return distances in 16 bits, and the scale to decode them.
+    """Encode distances in 16 bits; return the codes and the scale to decode them.
 
     Returns
     -------

@@ -77,7 +77,7 @@ def open_page(
     open_browser: bool | None,
     **shown: Any,
 ) -> OpenPage:
-    """Serve a result from this process; arguments as of `ShortestPaths.explore`."""
+    """Serve a result as a page from this process; arguments as of `ShortestPaths.explore`."""
     if network is not None and getattr(network, "_tree_graph", None) is not result.graph:
         raise ValueError(
             "network= must be the prepared map of this result's graph: sssp.prepare(r.graph)"
@@ -174,7 +174,7 @@ class OpenPage:
             self.close()
 
     def close(self) -> None:
-        """Stop serving."""
+        """Stop serving the page; end the server and its thread."""
         if self._server is not None:
             self._server.shutdown()
             self._thread.join()

@@ -77,7 +77,7 @@ log = logging.getLogger(__name__)
 
 
 class Refusal(Exception):
-    """A refused request, with the reason."""
+    """The error of a refused request: HTTP status and reason."""
 
     def __init__(self, status: Status, message: str) -> None:
         super().__init__(message)
@@ -85,7 +85,7 @@ class Refusal(Exception):
 
 
 class RequestQueue:
-    """Admit one request at a time, for each uses all threads; bound the number that wait."""
+    """A queue: one request runs at a time (on all threads), and a limited number waits."""
 
     def __init__(self, most_waiting: int = MOST_WAITING) -> None:
         self._places = threading.BoundedSemaphore(most_waiting + 1)
@@ -104,7 +104,7 @@ class RequestQueue:
 
 
 class PageServer(ThreadingHTTPServer):
-    """Serves the page and answers its questions.
+    """The HTTP server that serves the page and answers the requests of the page.
 
     Parameters
     ----------
@@ -146,12 +146,12 @@ class PageServer(ThreadingHTTPServer):
         super().__init__((host, port), _Handler)
 
     def server_bind(self) -> None:
-        """Bind without a lookup of this machine's name."""
+        """Bind the socket without a DNS lookup of this machine's name."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]
 
     def warm_up(self) -> None:
-        """Answer a first question now, and one of each other kind in a background thread.
+        """Answer a request of each kind to load kernels: the first now, others in a thread.
 
         Kernels are loaded, and a device that does not work is told of, before anyone clicks.
         """
@@ -173,18 +173,18 @@ class PageServer(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """The address of the page."""
+        """The URL of the page."""
         # (no browser goes to "any address")
         host = "localhost" if self.host in ("", "0.0.0.0", "::") else self.host
         return f"http://{f'[{host}]' if ':' in host else host}:{self.server_port}/"
 
     @property
     def is_open(self) -> bool:
-        """Whether other machines can connect."""
+        """Whether other machines can connect to the server."""
         return not ipaddress.ip_address(str(self.server_address[0])).is_loopback
 
     def knows_host(self, name: str | None) -> bool:
-        """Return whether a request names this machine: by number, as localhost, or by its own name.
+        """Return True if a request's host is localhost, this server's host, or an IP address.
 
         Another name may have been made to point here by its owner.
         """
@@ -220,7 +220,7 @@ class PageServer(ThreadingHTTPServer):
             self._forget(request)
 
     def note(self, request: Any, *, waits_for_client: bool) -> None:
-        """Record whether the server waits for the client of a connection, or the client for it."""
+        """Record which side of a connection waits: the server for the client, or vice versa."""
         with self._registering:
             if request in self._connections:
                 self._connections[request] = self.clock() if waits_for_client else None
@@ -235,7 +235,7 @@ class PageServer(ThreadingHTTPServer):
 
 
 class _Incoming(io.RawIOBase):
-    """The bytes that a client sends.
+    """A raw stream of the bytes that a client sends, with time limits.
 
     Attributes
     ----------
@@ -269,7 +269,7 @@ class _Incoming(io.RawIOBase):
 
 
 class _Requests(io.BufferedReader):
-    """Reads requests line by line, up to a limit on the bytes of their heads."""
+    """A reader of requests by lines, with a limit on the bytes of a request's head."""
 
     def __init__(self, incoming: _Incoming) -> None:
         super().__init__(incoming)
@@ -288,7 +288,7 @@ class _Requests(io.BufferedReader):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers the requests of one connection."""
+    """The handler that answers the HTTP requests of one connection."""
 
     server: PageServer
     rfile: _Requests
@@ -299,7 +299,7 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def setup(self) -> None:
-        """Set up the handler with the clock of the server."""
+        """Set up the handler; read the connection with time limits by the server's clock."""
         super().setup()
         self.rfile.close()
         self.rfile = _Requests(_Incoming(self.connection, self.server.clock))
@@ -321,14 +321,14 @@ class _Handler(BaseHTTPRequestHandler):
         self._refuse(status, message or status.phrase)
 
     def do_GET(self) -> None:
-        """Send a file, or the map."""
+        """Answer GET: send a file of the page, or the packed arrays of the map."""
         # (a body that belongs to no question would be taken for the next request)
         if {"Content-Length", "Transfer-Encoding"} & {*self.headers}:
             self.close_connection = True
         self._answer(self._send_file)
 
     def do_POST(self) -> None:
-        """Answer a question."""
+        """Answer POST: a request for distances, a route, areas, a certificate or a vertex."""
         self._answer(self._reply)
 
     def version_string(self) -> str:
@@ -358,7 +358,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(Status.INTERNAL_SERVER_ERROR, "the map has no answer; see its log")
 
     def _check_head(self) -> None:
-        """Refuse what a proxy might parse in another way, a foreign host name or a foreign page."""
+        """Refuse a request head that is ambiguous, or of a foreign host or a foreign page."""
         twice = [n for n in ("Host", "Content-Length") if len(self.headers.get_all(n, [])) > 1]
         if twice or not self.path.startswith("/"):
             self.close_connection = True
@@ -407,7 +407,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(json.dumps(reply).encode(), "application/json")
 
     def _length(self) -> int | None:
-        """Return the length of the body; None if it is unknown."""
+        """Return the length of the request body in bytes; None if it is unknown."""
         length = self.headers.get("Content-Length", "")
         if "Transfer-Encoding" in self.headers or not (length.isascii() and length.isdigit()):
             return None
@@ -417,7 +417,7 @@ class _Handler(BaseHTTPRequestHandler):
     # -- replies -------------------------------------------------------------------------------
 
     def _refuse(self, status: Status, message: str) -> None:
-        """Answer with an error; read and discard the rest, so that the next request can be read.
+        """Answer with an error; read and discard the rest of the request, before the next.
 
         A connection that closes on what was not read may even take back what was answered: before
         it closes, what is left is read for a short time.
@@ -457,7 +457,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _ask(answers: Answers, name: str, fields: dict[str, Any]) -> Any:
-    """Return the answer to one of the `QUESTIONS`."""
+    """Return the answer to a POST request, given its name (one of `QUESTIONS`) and fields."""
     if name != "vertex":
         question = parse_request(fields, answers.network.n, len(answers.map.streets))
         return getattr(answers, name)(question)

@@ -27,7 +27,7 @@ ALIGNMENT = 8
 
 
 class StreetMap:
-    """The streets of a graph, in the page's order.
+    """The streets of a graph, in the order in which the page numbers them.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class StreetMap:
 
     @property
     def classes(self) -> list[dict[str, Any]]:
-        """Name, share of the arcs, and speeds of every class, empty ones included."""
+        """Name, share of arcs, and speed range of every street class, also of empty ones."""
         shares = np.bincount(self.arc_class, minlength=len(CLASSES)) / max(self.arc_class.size, 1)
         rows = zip(CLASSES, shares.tolist(), pairwise([*CLASSES.values(), None]), strict=True)
         return [
@@ -115,7 +115,7 @@ class StreetMap:
 
 
 def pack(head: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
-    """Return arrays in the form that the page unpacks.
+    """Pack metadata and arrays into the bytes that the page unpacks.
 
     Four bytes hold the length of a JSON text, little-endian as all numbers here; the text follows:
     `head`, and under ``arrays`` the name, dtype, length and offset of every array behind it.

@@ -1,4 +1,4 @@
-"""The parser of all programs, and the arguments that they share.
+"""The argument parser of all commands, and the arguments that they share.
 
 The parser complains in one line, and takes nothing twice in silence.
 """
@@ -50,7 +50,7 @@ GREATEST = (1 << 63) - 1
 
 
 def add_graph(parser: argparse.ArgumentParser) -> None:
-    """Declare the graph that a command reads, its ``--coordinates`` and its turns."""
+    """Declare the graph argument of a command, with ``--coordinates`` and options for turns."""
     parser.add_argument("graph", type=find_graph, metavar="FILE", help=GRAPH_HELP)
     add_coordinates(parser)
     add_turns(parser)
@@ -102,7 +102,7 @@ class NamedGraph:
 
     @property
     def is_table(self) -> bool:
-        """Whether it is a file with a row or a line per arc."""
+        """Whether the graph is a table file, with a row or a map line per arc."""
         return self.path is not None and self.path.suffix.lower() in ARC_TABLES
 
     def load(self, coordinates: Path | None = None) -> sssp.Graph:
@@ -168,7 +168,7 @@ def find_graph(text: str) -> NamedGraph:
 
 
 def find_file(text: str, hint: str = "") -> Path:
-    """Return the path of a file, or of one in the folder SSSP_DATA.
+    """Return the path of a file, given by its path or by its name in the folder SSSP_DATA.
 
     Raises
     ------
@@ -229,7 +229,7 @@ def one_method(text: str, known: Mapping[str, type[Method]] = METHODS) -> Method
 
 
 def read_number(text: str, *kinds: type[Any]) -> Any:
-    """Return a text as the first of some number types that can parse it; else None."""
+    """Parse a text by the first fitting of some number types; return None if none fits."""
     for kind in kinds:
         with suppress(ValueError):
             return kind(plain_digits(text))
@@ -280,7 +280,7 @@ def add_limit(parser: argparse.ArgumentParser, *, help: str) -> None:
 
 
 def add_limits(parser: argparse.ArgumentParser, *, required: bool = False, help: str) -> None:
-    """Declare ``--limits``, the limits of bands."""
+    """Declare ``--limits``, the distance limits of isochrone bands."""
     parser.add_argument("--limits", type=_limits, required=required, metavar="A,B,...", help=help)
 
 
@@ -291,7 +291,7 @@ def add_unit(parser: argparse.ArgumentParser) -> None:
 
 
 def unit(text: str) -> Unit:
-    """Turn ``NAME=N`` into a unit; ``NAME`` alone is that of the weights."""
+    """Turn ``NAME=N`` into a unit of size N; ``NAME`` alone names the unit of the weights."""
     from sssp.graph.drawing import Unit
 
     name, _, size = text.partition("=")
@@ -303,7 +303,7 @@ def unit(text: str) -> Unit:
 
 
 def take_unit(options: argparse.Namespace) -> Unit:
-    """Return the unit of a command, after bringing its limits into that of the weights."""
+    """Return the unit of a command; convert the limits in `options` to the unit of weights."""
     from sssp.graph.drawing import Unit
 
     shown: Unit = options.unit or Unit("", 1.0)
@@ -349,7 +349,7 @@ def whole_number(least: int) -> Callable[[str], int]:
 
 
 def positive_number(form: str) -> Callable[[str], float]:
-    """Return a function that parses a finite number above 0; `form` describes it."""
+    """Return a parser of finite numbers above 0; its errors describe the number by `form`."""
 
     def parse(text: str) -> float:
         number: float | None = read_number(text, float)
@@ -361,7 +361,7 @@ def positive_number(form: str) -> Callable[[str], float]:
 
 
 def numbers(count: int, form: str) -> Callable[[str], list[float]]:
-    """Return a function that parses ``a,b`` as `count` finite numbers, described by `form`."""
+    """Return a parser of `count` finite numbers like ``a,b``; errors describe them by `form`."""
 
     def parse(text: str) -> list[float]:
         found = [read_number(part, float) for part in text.split(",")]
@@ -430,7 +430,7 @@ def label_arcs(g: sssp.Graph, tails: NDArray[Any], heads: NDArray[Any]) -> dict[
 
 
 def require_coordinates(g: sssp.Graph) -> NDArray[Any]:
-    """Return the coordinates of a graph; ValueError if it has none, or none in degrees."""
+    """Return the coordinates of a graph; ValueError without coordinates in degrees."""
     from sssp.graph.sphere import require_degrees
 
     if g.coordinates is None:
@@ -463,7 +463,7 @@ class Parser(argparse.ArgumentParser):
         self._negative_number_matcher = re.compile(r"-[.\d]")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse the arguments; refuse unknown ones here, where their command is known."""
+        """Parse the arguments; refuse unknown ones, with a hint from their own command."""
         given = sys.argv[1:] if args is None else list(args)
         options, unknown = super().parse_known_args(given, namespace)
         if unknown:
@@ -489,7 +489,7 @@ class Parser(argparse.ArgumentParser):
             raise
 
     def error(self, message: str) -> NoReturn:
-        """Print an error in the arguments, and exit."""
+        """Print an error in the arguments on one line, and exit with `USAGE_ERROR`."""
         tell(f"{self.prog}: error: {message} ({self.prog} --help tells more)")
         raise SystemExit(USAGE_ERROR)
 
@@ -499,7 +499,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Prints descriptions unchanged, and does not break names of methods."""
+    """A help formatter that keeps descriptions unchanged and method names unbroken."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog)
@@ -511,10 +511,10 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 
 class _StoreOnce(argparse.Action):
-    """Stores the value of an argument, and refuses a second one."""
+    """An action that stores the value of an argument, and refuses a second value."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
-        """Store the value, as argparse does."""
+        """Store the value as argparse does; raise if the argument was given before."""
         given = vars(namespace).setdefault("given", set())
         if self.dest in given:
             raise argparse.ArgumentError(self, f"given twice{_in_one_piece(self)}")
@@ -523,7 +523,7 @@ class _StoreOnce(argparse.Action):
 
 
 def _in_one_piece(option: argparse.Action) -> str:
-    """Explain that an option takes its values with commas and no blanks between them."""
+    """Return the hint that an option takes comma-separated values without blanks, or ''."""
     name, form = option.option_strings[-1], str(option.metavar)
     return f"; {name} takes {form} in one piece, without blanks" if "," in form else ""
 

@@ -56,7 +56,7 @@ def end_on_sigterm() -> None:
 
 @contextmanager
 def raise_interrupts() -> Iterator[None]:
-    """Turn Ctrl-C into an exception for a while, so that the program can clean up."""
+    """Turn Ctrl-C into an exception while the context is open, so that code can clean up."""
     if signal.getsignal(signal.SIGINT) is not _end_at_once:
         yield
         return

@@ -53,7 +53,7 @@ class _Screen(io.BufferedIOBase):
         self._decoder = codecs.getincrementaldecoder(encoding)("surrogateescape")
 
     def write(self, content: Any, /) -> int:
-        """Write bytes in the terminal's encoding."""
+        """Write bytes to the terminal in its encoding, with unprintable characters escaped."""
         text = self._decoder.decode(bytes(content))
         self._buffer.write(_escape(text, "\n\t").encode(self._encoding, "backslashreplace"))
         return memoryview(content).nbytes
@@ -136,7 +136,7 @@ def report_errors(program: str, command: Callable[[], int], options: Collection[
 
 
 def in_options(message: str, options: Collection[str]) -> str:
-    """Reword a message of the library for the command line: names of options, not of parameters.
+    """Reword an error message for the command line: option names replace parameter names.
 
     What is wrong stands first and stays; what to do stands behind it, in clauses or parentheses,
     and goes where it needs Python.
@@ -176,7 +176,7 @@ def tell(line: str) -> None:
 
 @contextmanager
 def name_in_errors(name: object) -> Iterator[None]:
-    """Add the name of a file to `OSError`s without one, as for a disk that fills during writing."""
+    """Add a file's name to `OSError`s that have none, such as that of a full disk."""
     try:
         yield
     except OSError as error:
@@ -203,7 +203,7 @@ def _report(program: str, message: str) -> int:
 
 
 def _flush(program: str, code: int) -> int:
-    """Flush stdout; return the exit code, that of an error if it cannot be written."""
+    """Flush stdout; return `code`, or an error's exit code if stdout cannot be written."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:

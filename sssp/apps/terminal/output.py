@@ -43,7 +43,7 @@ EXTRAS = {
 
 @dataclass(frozen=True)
 class Output:
-    """A file to write, or stdout, or nowhere.
+    """The output of a command: a file to write, stdout, or nothing.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Output:
             write(self.path)
 
     def fill(self, write: Callable[[Path], object]) -> None:
-        """Write a temporary file with `write`, with the suffix of the format, and copy it.
+        """Write a temporary file by `write`, named for the format; copy it to the output.
 
         For what writes to paths only, or needs to move back and forth.
         """
@@ -143,7 +143,7 @@ def add_output(
     default: Path = NOWHERE,
     required: bool = False,
 ) -> None:
-    """Declare ``--output``, ``--format`` and ``--safe-csv``; `formats` begins with stdout's."""
+    """Declare ``--output``, ``--format``, ``--safe-csv``; `formats[0]` is that of stdout."""
     endings = _either(formats)
     parser.set_defaults(formats=formats)
     text = (

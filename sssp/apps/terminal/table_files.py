@@ -52,7 +52,7 @@ PROBLEMS = {".ss": ("read_ss", ("vertex",)), ".p2p": ("read_p2p", ("source", "ta
 
 @dataclass(frozen=True)
 class FileTable:
-    """Columns read from a file.
+    """A table read from a file: its columns, and the line number of every row.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class FileTable:
     lines: Sequence[int]
 
     def find(self, *names: str) -> str | None:
-        """Return the heading of the first of some columns that is there, by any of its names."""
+        """Return the heading of the first of `names` in the table, in any spelling, or None."""
         known = {heading.strip().lower(): heading for heading in self.columns}
         for name in names:
             # source_lon is origin_longitude, too
@@ -274,7 +274,7 @@ def _csv(lines: Iterable[Iterable[Any]]) -> bytes:
 def write_lines(
     output: Output, g: sssp.Graph, tails: NDArray[Any], heads: NDArray[Any], properties: Columns
 ) -> int:
-    """Write a straight line for every pair of a tail and a head; return their number.
+    """Write a straight GeoJSON line from each tail to its head; return the number of lines.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Chosen:
-    """Vertices, with notes on how they were found.
+    """Chosen vertices, with notes on the vertex found for each point.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Chosen:
 
 
 def add_vertices(parser: argparse.ArgumentParser, role: str, *, help: str) -> None:
-    """Declare options ``--ROLE V``, ``--ROLE-at LON,LAT``, ``--ROLEs FILE`` of a role.
+    """Declare the options of a role: ``--ROLE V``, ``--ROLE-at LON,LAT``, ``--ROLEs FILE``.
 
     All may be repeated and mixed; their order is kept.
     """
@@ -84,7 +84,7 @@ def add_vertices(parser: argparse.ArgumentParser, role: str, *, help: str) -> No
 
 
 def add_max_distance(parser: argparse.ArgumentParser) -> None:
-    """Declare the option for how far a point may be from the graph."""
+    """Declare ``--max-distance``: how far a point may be from its vertex, in metres."""
     text = f"refuse points that are farther from any vertex (default {MAX_DISTANCE:,.0f})"
     kind, default = arguments.positive_number("a number of metres, as 1000"), MAX_DISTANCE
     parser.add_argument("--max-distance", type=kind, default=default, metavar="METRES", help=text)
@@ -105,7 +105,7 @@ def find_vertices(
     *,
     allow_none: bool = False,
 ) -> Chosen:
-    """Return the vertices that a command names, in their order: labels, points, files of either.
+    """Return the vertices that a command names, in order: by labels, by points, or by files.
 
     Points lie at most ``--max-distance`` from theirs. With `id_column` those of files are called by
     that column, the others as they are typed. Files without rows may leave no source only with
@@ -160,7 +160,7 @@ def find_in_table(
     farthest: float,
     before: str = "",
 ) -> Chosen:
-    """Return the vertices in the first of some label columns that exists, or nearest to points.
+    """Return the vertices of a table: by its first known label column, else nearest to points.
 
     Points lie at most `farthest` metres from theirs; `before` stands before the names of their
     columns.
@@ -262,7 +262,7 @@ def with_turns(g: sssp.Graph, options: argparse.Namespace) -> sssp.Graph:
 
 
 def _find_arcs(g: sssp.Graph, table: FileTable, tails: Any, heads: Any) -> NDArray[np.int64]:
-    """Return the arcs between vertices of a table; the error names the row without one."""
+    """Return the arcs from tails to heads of a table; an error names the row without an arc."""
     import numpy as np
 
     try:

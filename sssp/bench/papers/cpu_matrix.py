@@ -42,7 +42,7 @@ def _plain_kernel(matrix, barrier, thread, threads):
 
 @njit
 def _update_tile(target, source, row, column, middle, side):
-    """Compute ``C = min(C, A (+) B)`` for tiles of two matrices or of one (then k is outermost)."""
+    """Relax a tile: ``C = min(C, A (+) B)`` for tiles of one matrix or two, k outermost."""
     number = target.dtype.type
     n = target.shape[0]
     left, right = column * side, min(n, (column + 1) * side)
@@ -105,7 +105,7 @@ def _run_team(kernel: Callable[..., None], arrays: tuple[Any, ...], threads: int
 def solve(
     graph: Graph, request: MatrixRequest, method: baselines.BaselineMatrix, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer `request` by a baseline; Ctrl-C waits for the end of a pass."""
+    """Solve all pairs by a baseline on the CPU; Ctrl-C waits for the end of a pass."""
     if request.carries_tails(dtype):
         raise ValueError(f"{method.name} finds no predecessors of float distances")
     if isinstance(method, baselines.BaselineSquaring):
@@ -135,7 +135,7 @@ def solve(
 
 
 def close(request: ClosureRequest, method: baselines.BaselineClosure) -> NDArray[np.uint64]:
-    """Return the packed closure."""
+    """Compute the transitive closure by a baseline; return it packed, 64 vertices to a word."""
     n = request.n
     parts = {"a boolean matrix, twice": 2 * n * n, "packed": 8 * n * request.words}
     check_memory(parts, request.memory_limit, request.device, request.advice)

@@ -124,7 +124,7 @@ def _index_arrays(count: int) -> Any:
 
 
 def solve(graph: Graph, request: Request, method: Method, dtype: np.dtype[Any]) -> Answer | None:
-    """Answer `request` by a serial baseline; None if a distance may not fit the dtype."""
+    """Search by a serial baseline; return None if a distance may not fit the dtype."""
     if isinstance(method, BaselineDijkstra):
         search = Search(_dijkstra_by_linear_search_kernel, (), _index_arrays(1))
     else:

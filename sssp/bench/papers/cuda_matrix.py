@@ -40,7 +40,7 @@ WIDE, HIGH = (4, 4) if SIMULATOR else (32, 8)
 
 @kernel
 def _step_kernel(matrix, n, k, flags):
-    """Relax every entry through vertex `k`."""
+    """Relax every matrix entry through vertex `k`, one thread per entry (Floyd-Warshall)."""
     column, row = cuda.grid(2)
     if flags[NEGATIVE] != 0 or row >= n or column >= n:
         return
@@ -55,7 +55,7 @@ def _step_kernel(matrix, n, k, flags):
 
 @cache
 def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
-    """Return the three kernels of a round: diagonal block, cross, all others."""
+    """Return the kernels of a blocked Floyd-Warshall round: diagonal, cross, other tiles."""
     number = from_dtype(dtype)
     unseen = infinity(dtype).item()
 
@@ -74,7 +74,7 @@ def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
 
     @kernel
     def _diagonal_kernel(matrix, n, first, flags):
-        """Close the diagonal block from vertex `first` on, one thread per entry."""
+        """Run Floyd-Warshall within the diagonal block at `first`, one thread per entry."""
         if flags[NEGATIVE] != 0:
             return
         tile = cuda.shared.array((SIDE, SIDE), number)
@@ -90,7 +90,7 @@ def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
 
     @kernel
     def _cross_kernel(matrix, n, first, flags):
-        """Relax the tiles in the block's rows and columns through the closed block."""
+        """Relax tiles in the rows and columns of the diagonal block through that block."""
         if flags[NEGATIVE] != 0:
             return
         closed = cuda.shared.array((SIDE, SIDE), number)
@@ -181,14 +181,14 @@ def _make_square_kernel(dtype: np.dtype[Any], side: int) -> Any:
 
 
 def launch_square(before: Any, after: Any, n: int, side: int, flags: Any, stream: Any) -> None:
-    """Queue a squaring of a matrix by tiles of a given side."""
+    """Launch the squaring of a matrix, by tiles of a given side."""
     grid = -(-n // side), -(-n // side)
     run = _make_square_kernel(np.dtype(before.dtype), side)
     run[grid, (side, side), stream](before, after, np.uint32(n), flags)
 
 
 def launch_steps(matrix: Matrix) -> tuple[Matrix, int]:
-    """Queue plain Floyd-Warshall; return the matrix and the number of steps."""
+    """Launch plain Floyd-Warshall; return the matrix and the number of steps."""
     grid = -(-matrix.n // WIDE), -(-matrix.n // HIGH)
     run = _step_kernel[grid, (WIDE, HIGH), matrix.stream]
     for k in range(matrix.n):
@@ -197,7 +197,7 @@ def launch_steps(matrix: Matrix) -> tuple[Matrix, int]:
 
 
 def launch_rounds(matrix: Matrix) -> tuple[Matrix, int]:
-    """Queue blocked Floyd-Warshall; return the matrix and the number of rounds."""
+    """Launch blocked Floyd-Warshall; return the matrix and the number of rounds."""
     blocks = -(-matrix.n // SIDE)
     grids = ((1, 1), (blocks - 1, 2), (blocks - 1, blocks - 1))
     kernels = _make_block_kernels(np.dtype(matrix.flat.dtype))
@@ -211,7 +211,7 @@ def launch_rounds(matrix: Matrix) -> tuple[Matrix, int]:
 
 
 def close(request: ClosureRequest, method: baselines.BaselineClosure) -> Any:
-    """Return the packed closure, as `sssp.cuda.matrix.transitive_closure` does."""
+    """Return the packed transitive closure, as `sssp.cuda.matrix.transitive_closure` does."""
     number = device_number(request.device)
     n, side = request.n, method.block
     with select(number):
@@ -235,7 +235,7 @@ def close(request: ClosureRequest, method: baselines.BaselineClosure) -> Any:
 def solve(
     graph: Graph, request: MatrixRequest, method: baselines.BaselineMatrix, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer `request` by the kernels of a paper."""
+    """Solve all pairs by the CUDA kernels of a paper's baseline."""
 
     def square(matrix: Matrix) -> tuple[Matrix, int]:
         other = matrix.room()

@@ -158,7 +158,7 @@ DENSE_TABLES: dict[str, Spec] = {
 
 
 def make_blocks_spec(side: int) -> Spec:
-    """Return one line of the blocks table: the baseline with tiles of one size, over several n."""
+    """Return the `Spec` of a line of the blocks table: tiles of one side, over several n."""
     method = baselines.BaselineSquaring(side)
     return Spec(
         "Xiao et al. 2023: repeated squaring by the side of its tiles, n = 5,000",
@@ -174,7 +174,7 @@ def make_blocks_spec(side: int) -> Spec:
 
 
 def _solve(contender: Column, matrix: Matrix, threads: int | None) -> Any:
-    """Return distances, or packed words of a closure, left on the device that computed them."""
+    """Run a contender on a matrix; return distances or a packed closure, on its device."""
     if contender.method is None:
         from scipy.sparse.csgraph import floyd_warshall
 
@@ -197,7 +197,7 @@ def _solve(contender: Column, matrix: Matrix, threads: int | None) -> Any:
 
 
 def _make_matrix(task: str, n: int, seed: int) -> Matrix:
-    """Make a complete graph with random whole weights.
+    """Make a random matrix: integer weights of a complete graph, or arcs for a closure.
 
     For a closure: a random boolean matrix with `DEGREE` arcs per vertex, less those drawn twice.
     """
@@ -212,7 +212,7 @@ def _make_matrix(task: str, n: int, seed: int) -> Matrix:
 
 
 def _is_right(task: str, matrix: Matrix, result: Any) -> bool:
-    """Certify rows: a closure by searches, distances by the best last arc of every path."""
+    """Return True if sampled rows are right: closures by search, distances by their last arcs."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
 
@@ -283,7 +283,7 @@ class _Series:
         return row
 
     def show(self, row: Measurement) -> Cell:
-        """Return the time of a row; if it was too large, of the largest that was not, marked."""
+        """Return the milliseconds of a row; if it was skipped, those of the largest n, marked."""
         shown = self.largest if row.skipped and not self.refusal else row
         if shown is None or shown.skipped:
             return None
@@ -307,7 +307,7 @@ class DenseTable(BenchTable):
         self.steps = sum(len(sizes) * len(spec.contenders) for _, spec, sizes in self.lines)
 
     def measure(self) -> None:
-        """Measure the lines in order of growing matrices."""
+        """Measure the lines of the table in order of growing matrices."""
         first, spec = "block" if self.name == "blocks" else "n", self.lines[0][1]
         published = PUBLISHED[self.name]
         headings = [first, *published, *(contender.heading for contender in spec.contenders)]

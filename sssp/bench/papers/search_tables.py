@@ -35,7 +35,7 @@ GREATEST_WEIGHT = 1000
 
 @dataclass(frozen=True)
 class RandomGraph:
-    """A row of table 5-2: vertices, arcs, and published times in milliseconds."""
+    """A random graph of table 5-2: vertices, arcs, and published times in milliseconds."""
 
     n: int
     m: int
@@ -75,7 +75,7 @@ def random_graph(n: int, m: int, seed: int = 0) -> Graph:
 
 
 class Thesis(BenchTable):
-    """Both tables of the thesis, each as a `Comparison`."""
+    """Benchmark table: figure 5-1 and table 5-2 of the thesis, each as a `Comparison`."""
 
     def __init__(self, plan: BenchPlan, options: Namespace, report: BenchReport) -> None:
         super().__init__(plan, options, report)
@@ -88,7 +88,7 @@ class Thesis(BenchTable):
         self.steps = roads + len(RANDOM_GRAPHS) * (self._bellman_ford.steps + 1)
 
     def measure(self) -> None:
-        """Measure the figure, then the table."""
+        """Measure figure 5-1 (Dijkstra), then table 5-2 (Bellman-Ford) of the thesis."""
         self._dijkstra.progress = self._bellman_ford.progress = self.progress
         comparison = self.compare(
             "Thesis, figure 5-1: Dijkstra with an open set against threshold-dijkstra, one source",
@@ -125,7 +125,7 @@ class Thesis(BenchTable):
     def _measure(
         self, harness: Harness, workload: Workload, headings: tuple[str, ...]
     ) -> tuple[dict[str, Cell], list[Measurement]]:
-        """Return the cells that a line has in both tables, and the measured rows behind them."""
+        """Measure a workload; return the cells common to both tables, and the measured rows."""
         rows = harness.measure(workload)
         self.report.rows += rows
         graph = workload.graph

@@ -64,7 +64,7 @@ def _cut_beside(side, strip, size, n, first, after):
 
 @njit
 def _relax_tile(matrix, tails, first, depth, strip, span, panel, panel_tails):
-    """Relax a tile through the block, except the block's own rows and columns.
+    """Relax a tile through the pivot block, leaving out the block's own rows and columns.
 
     A negative span stands for the block's rows, and a negative strip for its columns.
     """
@@ -88,7 +88,7 @@ def _relax_tile(matrix, tails, first, depth, strip, span, panel, panel_tails):
 def _floyd_warshall_kernel(
     matrix, tails, first_round, last_round, negative, taken, stop, barrier, thread
 ):
-    """Run the rounds as one thread of the team; stop at a negative diagonal.
+    """Run one thread's share of Floyd-Warshall rounds; stop at a negative diagonal entry.
 
     ``taken`` int64, zeros, shape (rounds, 2, threads): for `next_task` in its second and third
     step. ``stop`` int64, a zero: whether the first thread has seen a negative cycle.
@@ -133,7 +133,7 @@ def _floyd_warshall_kernel(
 def solve(
     graph: Graph, request: MatrixRequest, method: FloydWarshall, dtype: Number
 ) -> Answer | None:
-    """Answer `request` in ``ceil(n / 64)`` rounds of three steps.
+    """Answer `request` by blocked Floyd-Warshall: ``ceil(n / 64)`` rounds of three steps.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ def _settle_kernel(values, above, missing):
 
 @njit
 def _tight_tails_kernel(distances, weights, first, tails, row, end):
-    """Find tight arcs from ``first .. first + len(weights)``, and write their tails over others.
+    """For each distance, write the smallest tail of a tight arc from the vertices `first` on.
 
     From the last to the first, so that the smallest stays. ``weights`` are rows of the initial
     matrix, with no arc on the diagonal, and none is 0 or less: a sum that wraps, from a tail
@@ -88,7 +88,7 @@ def _tight_tails_kernel(distances, weights, first, tails, row, end):
 
 
 class Matrix:
-    """The matrix that a solver works in, and the matrix of tails if the solver updates them.
+    """A dense solver's matrix of distances, with a matrix of tails if the solver keeps one.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class Matrix:
 
     @classmethod
     def of(cls, request: MatrixRequest, dtype: Number) -> Matrix:
-        """Return the initial matrix of a request."""
+        """Return the matrix of a request's arc weights, and of their tails if needed."""
         n = request.n
         matrix = cls(n, dtype, request.carries_tails(dtype))
 
@@ -200,14 +200,14 @@ def solve_matrix(
 
 
 def _count_bytes(request: MatrixRequest, dtype: Number, copies: int) -> int:
-    """Return the bytes of distances and of tails."""
+    """Return the bytes of all matrices of distances and of predecessors that a call needs."""
     tails = copies if request.carries_tails(dtype) else int(request.predecessors)
     matrices = request.bytes_of_matrices(dtype, copies)
     return matrices + request.n * request.n * tails * INDEX.itemsize
 
 
 def tight_tails(graph: Graph, request: MatrixRequest, distances: NDArray[Any]) -> NDArray[np.int32]:
-    """Find the predecessors for final integer distances, from tight arcs.
+    """Find predecessors of final integer distances from tight arcs, for all pairs.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def tails_from_arcs(
     tails: NDArray[np.int32],
     threads: int,
 ) -> None:
-    """Find predecessors for rows of distances as searches do; `tails` is -1 on entry."""
+    """Find predecessors of some rows of distances by tight arcs; `tails` is -1 on entry."""
     dtype = distances.dtype
     arcs = unsigned_arcs(graph, dtype)
 
@@ -265,7 +265,7 @@ def tails_from_arcs(
 def _mend(
     graph: Graph, request: MatrixRequest, distances: NDArray[Any], tails: NDArray[np.int32]
 ) -> None:
-    """Replace rows of tails that are not trees, because of rounding on cycles of length zero.
+    """Search again for rows whose tails form no tree (rounding on cycles of length zero).
 
     They get the tree of a search from their source.
     """

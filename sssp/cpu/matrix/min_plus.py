@@ -44,7 +44,7 @@ def _relax_row_with_tails(row, row_tails, start, through, through_tails):
 
 @njit_inline
 def _relax_row_with_tails_deep(row, row_tails, starts, panel, panel_tails):
-    """Relax a row, and its tails, through `DEPTH` rows of a panel.
+    """Relax a row of C and its tails by a row of A times `DEPTH` rows of a panel (min-plus).
 
     Everything is loaded before it is compared, for else the compiler sees branches.
     """
@@ -71,7 +71,7 @@ def _relax_row_with_tails_deep(row, row_tails, starts, panel, panel_tails):
 
 @njit_inline
 def _relax_two_rows(upper, lower, upper_starts, lower_starts, panel):
-    """Relax two rows through `DEPTH` rows of a panel."""
+    """Relax two rows of C by two rows of A times `DEPTH` rows of a panel (min-plus)."""
     number = upper.dtype.type
     a0, a1, a2, a3 = upper_starts[0], upper_starts[1], upper_starts[2], upper_starts[3]
     b0, b1, b2, b3 = lower_starts[0], lower_starts[1], lower_starts[2], lower_starts[3]
@@ -87,14 +87,14 @@ def _relax_two_rows(upper, lower, upper_starts, lower_starts, panel):
 
 @njit
 def new_panels(matrix, tails):
-    """Return memory for a panel of rows of B, and for their tails."""
+    """Return memory for a panel (rows of B), and for the tails of these rows."""
     room = 0 if tails is None else BLOCK * TILE
     return np.empty(BLOCK * TILE, matrix.dtype), np.empty(room, np.int32)
 
 
 @njit
 def pack(matrix, tails, first, depth, column, width, panel, panel_tails):
-    """Copy ``matrix[first : first + depth, column : column + width]`` into a panel."""
+    """Copy ``matrix[first : first + depth, column : column + width]``, and tails, to a panel."""
     for k in range(depth):
         _copy(matrix[first + k, column : column + width], panel[k * TILE : k * TILE + width])
         if tails is not None:
@@ -104,7 +104,7 @@ def pack(matrix, tails, first, depth, column, width, panel, panel_tails):
 
 @njit
 def _copy(source, target):
-    """Copy one row of a panel."""
+    """Copy one row of a matrix to a row of a panel."""
     # (``target[:] = source`` would compile what raises if shapes differ: for seconds)
     for j in range(target.size):
         target[j] = source[j]

@@ -34,7 +34,7 @@ def _copy(after, before, row, end, left, right):
 
 @njit
 def _squaring_kernel(before, after, tails_before, tails_after, first_task, tasks, taken, thread):
-    """Compute `tasks` tiles of the product, shared among threads; return whether one changed."""
+    """Compute `tasks` tiles of the squared matrix with a team; return whether a tile changed."""
     n = before.shape[0]
     panel, panel_tails = new_panels(before, tails_before)
     strips = -(-n // TILE)
@@ -62,7 +62,7 @@ def _squaring_kernel(before, after, tails_before, tails_after, first_task, tasks
 def solve(
     graph: Graph, request: MatrixRequest, method: RepeatedSquaring, dtype: Number
 ) -> Answer | None:
-    """Answer `request` with at most ``request.squarings`` products.
+    """Answer `request` by repeated squaring with at most ``request.squarings`` products.
 
     Parameters
     ----------

@@ -38,14 +38,14 @@ Words = NDArray[np.uint64]
 
 @njit
 def _look_up(word, table):
-    """Return the row in `tables` for eight bits of `word`, those of one table."""
+    """Return the row in `tables` that holds the union for byte `table` of `word`."""
     bits = (word >> np.uint64(table * EIGHT)) & LOW
     return table * UNIONS + np.int64(bits)
 
 
 @njit
 def _close_words(words):
-    """Close a matrix of up to 64 x 64 bits by Warshall's algorithm."""
+    """Compute the transitive closure of up to 64 x 64 bits in place, by Warshall's algorithm."""
     for k in range(words.size):
         for i in range(words.size):
             if (words[i] >> np.uint64(k)) & ONE:
@@ -54,7 +54,7 @@ def _close_words(words):
 
 @njit
 def _fill_table(rows, table, tables):
-    """Write all 256 unions of eight rows to their table."""
+    """Write the unions of all 256 subsets of eight matrix rows to a table."""
     base = table * UNIONS
     tables[base] = 0
     for union in range(1, UNIONS):
@@ -71,7 +71,7 @@ def _fill_table(rows, table, tables):
 
 @njit
 def _unite(row, word, tables):
-    """Add to `row` everything that the vertices in `word` reach; return whether the row changed."""
+    """Add to `row` all vertices reached from those in `word`; return whether `row` changed."""
     t0, t1 = tables[_look_up(word, 0)], tables[_look_up(word, 1)]
     t2, t3 = tables[_look_up(word, 2)], tables[_look_up(word, 3)]
     t4, t5 = tables[_look_up(word, 4)], tables[_look_up(word, 5)]
@@ -87,7 +87,7 @@ def _unite(row, word, tables):
 
 @njit
 def _closure_kernel(source, target, first_word, last_word, sweep, tables, barrier, thread, threads):
-    """Extend rows through the pivots of some words; return whether a row of this thread changed.
+    """Add to this thread's rows what pivots reach; return whether one of the rows changed.
 
     In a sweep `source` is `target`; else this is a part of ``target |= target source``.
     ``tables`` uint64, shape (`TABLES` * `UNIONS`, words), is shared.
@@ -122,7 +122,7 @@ def _closure_kernel(source, target, first_word, last_word, sweep, tables, barrie
 
 
 def close(request: ClosureRequest, method: ClosureByWarshall | ClosureBySquaring) -> Words:
-    """Return the packed closure.
+    """Compute the transitive closure of a request as a matrix of bits, 64 vertices to a word.
 
     Parameters
     ----------

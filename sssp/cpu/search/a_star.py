@@ -61,7 +61,7 @@ FINER = 16
 
 @njit
 def _bound_distance(heights, vertex, goal):
-    """Return the best landmark bound on the distance from a vertex to the target."""
+    """Return the landmarks' best lower bound on the distance from a vertex to the target."""
     number = heights.dtype.type
     most = number(0)
     for i in range(BOUNDS):
@@ -74,7 +74,7 @@ def _a_star_kernel(
     indptr, indices, weights, sources, targets, bound, distances, reached, counters,
     scale, heights, limited, rounding, highest, links, keys,
 ):  # fmt: skip
-    """Search from one source to one target; a kernel as `sssp.cpu.search_driver` wants them.
+    """Find the distance of one source and target by A*; a kernel for `sssp.cpu.search_driver`.
 
     - ``scale`` float64: buckets for a unit of a key.
     - ``heights`` number, shape (n, BOUNDS): a column's difference between two vertices is no more
@@ -164,7 +164,7 @@ def _a_star_kernel(
 def _find_heights(
     graph: Graph, dtype: Number, starts: NDArray[np.int64]
 ) -> tuple[NDArray[Any], Any]:
-    """Choose landmarks; return the distances from and to the landmarks as bounds.
+    """Choose landmarks; return the distances to them and the negated distances from them.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def landmark_bytes(graph: Graph, dtype: Number) -> int:
 
 
 def solve(graph: Graph, request: Request, method: AStar, dtype: Number) -> Answer | None:
-    """Answer `request`, which has one target for each source, by one search each.
+    """Answer `request` by A* with landmarks, one search for each source and its one target.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ def bellman_ford_kernel(
     indptr, indices, weights, sources, unseen, bound, distances, reached, counters, negative,
     largest, predecessors, marks, first_frontier, second_frontier, round_of,
 ):  # fmt: skip
-    """Search until nothing changes, or until the predecessors may contain a negative cycle.
+    """Run Bellman-Ford until no distance falls, or predecessors may hold a negative cycle.
 
     ``counters`` int64 is zero before a search; after `SUSPECT` another call goes on with it.
     """
@@ -108,7 +108,7 @@ def bellman_ford_kernel(
 
 
 class CheckedKernel:
-    """A Bellman-Ford kernel with an exact test of the negative cycles that it suspects.
+    """A Bellman-Ford kernel, with an exact test of each negative cycle that it suspects.
 
     It is called as `sssp.cpu.search_driver` wants a kernel.
 
@@ -124,7 +124,7 @@ class CheckedKernel:
         self.kernel, self.graph, self.dtype = kernel, graph, dtype
 
     def __call__(self, *arguments: Any) -> tuple[int, int]:
-        """Search from one row's sources."""
+        """Search from the sources of one row; return the status and the number of vertices."""
         arcs, (sources, _, *row), scratch = arguments[:3], arguments[3:9], arguments[9:]
         (_, distances, reached, counters), dtype = row, self.dtype
         signs = self.graph.least_weight < 0, largest_distance(dtype)
@@ -147,7 +147,7 @@ class CheckedKernel:
 
 
 def negative_cycle_from(graph: Graph, sources: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Search for a negative cycle where distances may exceed int64, in floats if need be.
+    """Find a negative cycle that the sources reach, in float64 where int64 may overflow.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def _arrays(n: int) -> tuple[NDArray[Any], ...]:
 
 
 def solve(graph: Graph, request: Request, method: BellmanFord, dtype: Number) -> Answer | None:
-    """Answer `request` round by round, in one dtype.
+    """Answer `request` by Bellman-Ford with a frontier, in one dtype.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ LEAST_WIDTH = float(np.finfo(np.float64).tiny)
 
 @njit_inline
 def link(links, heads, bucket, vertex):
-    """Insert `vertex` at the front of a linked list.
+    """Insert `vertex` at the front of the linked list of a bucket.
 
     ``links``: `LINK`, one a vertex; ``heads`` int32, shape (BUCKETS + 1,): first vertex of every
     list. Vertices are unsigned where they index.
@@ -76,7 +76,7 @@ def link(links, heads, bucket, vertex):
 
 @njit_inline
 def unlink(links, heads, vertex):
-    """Remove `vertex` from its linked list."""
+    """Remove `vertex` from the linked list of its bucket."""
     bucket = links[vertex].bucket
     after, before = links[vertex].next, links[vertex].previous
     if after != NONE:
@@ -90,7 +90,7 @@ def unlink(links, heads, vertex):
 
 @njit_inline
 def rebase(links, heads, distances, scale):
-    """Move the window of buckets to the least bucket number beyond it, and return that number."""
+    """Refill the buckets from the far pile; return the number of the first bucket."""
     base = np.int64(NEVER)
     vertex = heads[BEYOND]
     while vertex != NONE:
@@ -111,7 +111,7 @@ def _search(
     indptr, indices, weights, sources, targets, bound, distances, reached, counters,
     scale, links, heads, tails, firsts, ends, lowered, candidates,
 ):  # fmt: skip
-    """Search as `delta_stepping_kernel` does, without allocating memory.
+    """Run delta-stepping with given scratch, which `delta_stepping_kernel` allocates.
 
     ``heads`` is full of `NONE`. The arrays after it hold a chunk: ``tails`` uint32, ``firsts`` and
     ``ends`` uint64, shape (STRIPS,), its strips; ``lowered`` uint32 and ``candidates`` number,
@@ -202,7 +202,7 @@ def delta_stepping_kernel(
     indptr, indices, weights, sources, targets, bound, distances, reached, counters,
     scale, links,
 ):  # fmt: skip
-    """Search with buckets; a kernel as `sssp.cpu.search_driver` wants them.
+    """Find distances by delta-stepping; a kernel for `sssp.cpu.search_driver`.
 
     ``scale`` float64: buckets for a unit of distance; ``links``: `LINK`, one a vertex.
     """
@@ -217,12 +217,12 @@ def delta_stepping_kernel(
 
 
 def make_links(n: int) -> tuple[NDArray[Any], ...]:
-    """Return the scratch of one worker."""
+    """Return the links of the bucket lists for n vertices: the scratch of one worker."""
     return (np.empty(n, LINK),)
 
 
 def finest_width(graph: Graph, dtype: Number) -> float:
-    """Return the least bucket width with which all bucket numbers of a graph fit."""
+    """Return the least bucket width with which all bucket numbers of a graph fit int64."""
     finest = 1.0 if graph.weights.dtype.kind == "i" else LEAST_WIDTH
     if dtype.kind == "f":  # (sums of integers, too, may be beyond int64 there)
         finest = max(finest, graph.greatest_weight * 2.0**-60 * graph.n)
@@ -250,7 +250,7 @@ def bucket_width(graph: Graph, method: DeltaStepping, dtype: Number) -> float:
 
 
 def solve(graph: Graph, request: Request, method: DeltaStepping, dtype: Number) -> Answer | None:
-    """Answer `request` with one bucket search a row.
+    """Answer `request` by delta-stepping, one search a row.
 
     Parameters
     ----------

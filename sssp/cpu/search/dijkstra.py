@@ -72,7 +72,7 @@ def sift_down(keys, vertices, size, key, vertex):
 def dijkstra_kernel(
     indptr, indices, weights, sources, targets, bound, distances, reached, counters
 ):
-    """Search with a heap; a kernel as `sssp.cpu.search_driver` wants them."""
+    """Find distances by Dijkstra with a heap; a kernel for `sssp.cpu.search_driver`."""
     number = distances.dtype.type
     unseen = distances[0]  # as every entry is still
     keys = np.empty(FIRST_CAPACITY, distances.dtype)
@@ -122,7 +122,7 @@ def dijkstra_kernel(
 
 
 def solve(graph: Graph, request: Request, method: Dijkstra, dtype: Number) -> Answer | None:
-    """Answer `request` with one heap search a row.
+    """Answer `request` by Dijkstra's algorithm, one search a row.
 
     Parameters
     ----------

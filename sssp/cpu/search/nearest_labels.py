@@ -70,7 +70,7 @@ def _take(distances, index, vertex, distance, place):
 
 @njit
 def _labels_kernel(indptr, indices, weights, facilities, bound, distances, index):
-    """Find the labels of all vertices; return the number of heap pops, and whether one was long.
+    """Find up to k labels a vertex; return how many are settled, and if `bound` dropped any.
 
     ``distances`` number and ``index`` int32, shape (n, k): unreached and -1 on entry. A label is
     long if it is above ``bound``.
@@ -114,7 +114,7 @@ def _labels_kernel(indptr, indices, weights, facilities, bound, distances, index
 
 @njit
 def _leads_on_kernel(indptr, indices, weights, distances, index, limit):
-    """Return whether an arc within the limit leads a facility to a head with fewer than k others.
+    """Return whether some arc adds a label within the limit to a head with fewer than k.
 
     ``limit`` has the type in which sums are taken: int64, which none of them leaves, or float64.
     """
@@ -137,7 +137,7 @@ def _leads_on_kernel(indptr, indices, weights, distances, index, limit):
 
 @njit
 def merge_kernel(rows, missing, first, distances, index):
-    """Merge rows of facilities into the sorted table of the k nearest.
+    """Merge the distance rows of some facilities into the sorted table of the k nearest.
 
     Of some vertices at a time, so that the cache holds them however the rows lie in memory.
     """
@@ -162,7 +162,7 @@ def merge_kernel(rows, missing, first, distances, index):
 
 
 def empty_table(n: int, k: int, dtype: Number) -> Table:
-    """Return a table without facilities."""
+    """Return an empty table of k facilities a vertex: distances unreached, positions -1."""
     return np.full((n, k), unreached(dtype), dtype), np.full((n, k), -1, INDEX)
 
 

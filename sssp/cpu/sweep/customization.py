@@ -1,4 +1,4 @@
-"""Customization: weights for a structure (Dibbelt, Strasser and Wagner 2016, section 4).
+"""Customization: weights of chordal arcs (Dibbelt, Strasser and Wagner 2016, section 4).
 
 Every chordal arc gets two weights, that of the shortest way up along it and that of the way down,
 in two passes over the triangles of chordal arcs. Say v is below x and x below y:
@@ -59,7 +59,7 @@ FEW, HELD_SHARE = 10_000, 12
 
 
 class PackedArcs(NamedTuple):
-    """The arcs that sweeps use, for every rank those to higher ranks.
+    """The chordal arcs that sweeps use: for every rank, the arcs to or from higher ranks.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class PackedArcs(NamedTuple):
 
 @dataclass(eq=False)
 class Whole:
-    """All weights of a full customization; a partial one changes them in place, and restores them.
+    """All weights of a full customization, which partial ones change in place and restore.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class Whole:
 
     @property
     def most_held(self) -> int:
-        """Most changed weights in a layer; with more, a full customization is soon cheaper."""
+        """Greatest number of weights in a layer; beyond it a full customization is cheaper."""
         return max(FEW, self.basic.size // HELD_SHARE)
 
     @cached_property
@@ -203,7 +203,7 @@ class Metric(NamedTuple):
 
     @property
     def up(self) -> tuple[NDArray[Any], ...]:
-        """Upward arcs for kernels: those of the base, the changed ranks, and the arcs of these."""
+        """Upward arcs for kernels: those of the base, then the changed ranks and their arcs."""
         return (*self.base_up, self.layer.ranks, *self.layer.up)
 
     @property
@@ -237,7 +237,7 @@ class _CycleBelowZeroError(Exception):
 
 @njit
 def _first_weights_kernel(low, high, slots, arc_weights, weights, inf):
-    """Give directed chordal arcs the weights of the graph's arcs from low to high-1.
+    """Copy the weights of the graph's arcs low..high-1 to their directed chordal arcs.
 
     `weights` comes with INF everywhere.
     """
@@ -250,7 +250,7 @@ def _first_weights_kernel(low, high, slots, arc_weights, weights, inf):
 
 @njit
 def _add_weights(one, other, inf):
-    """Return the sum of two weights, INF if one is INF; with `inf` None neither is negative."""
+    """Return the sum of two weights, INF if one is INF; a plain sum if `inf` is None."""
     if inf is None:
         return one + other
     return one + other if one < inf and other < inf else inf
@@ -260,7 +260,7 @@ def _add_weights(one, other, inf):
 def _basic_kernel(
     low, high, arc_low, arc_high, first, upper, lower_first, lower, rest, weights, above, inf=None
 ):
-    """Lower the arcs above the ranks low..high-1 by their lower triangles.
+    """Lower the weights of the arcs above ranks low..high-1 by their lower triangles.
 
     With `inf`, return whether a negative cycle was found; only valid if all of `lower` is looked
     at, for then the paths found so far are simple.
@@ -303,7 +303,7 @@ def _basic_kernel(
 
 @njit
 def _potentials_kernel(first, upper, weights, inf, potentials):
-    """Find distances from all ranks together as potentials, and reduce the weights by them.
+    """Compute potentials (distances from all ranks at once), and reduce the weights by them.
 
     `potentials` is 0 on entry. Negative weights, which rounding leaves, become 0.
     """
@@ -334,7 +334,7 @@ def _potentials_kernel(first, upper, weights, inf, potentials):
 def _perfect_kernel(
     low, high, arc_low, arc_high, first, upper, lower_first, lower, rest, weights, above
 ):
-    """Lower arcs by triangles whose middle rank is in low..high-1, downward (perfect pass).
+    """Lower arc weights by triangles of middle rank low..high-1, top down (perfect pass).
 
     Arguments as of `_basic_kernel`, without INF. The arcs above these ranks are final; those of
     lower vertices are read and written.
@@ -371,7 +371,7 @@ def _perfect_kernel(
 
 @njit
 def count_kernel(start, end, basic, weights, inf):
-    """Count the kept arcs among start..end-1, up and down; return the greatest basic weight too.
+    """Return how many arcs (up, down) of start..end-1 are kept, and the greatest basic weight.
 
     In loops that the compiler turns into vector operations.
     """
@@ -393,7 +393,7 @@ def pack_kernel(
     low, high, first, upper, basic, weights, inf, up_place, up_end, up_first, up_ends, up_weights,
     down_place, down_end, down_first, down_ends, down_weights,
 ):  # fmt: skip
-    """Pack the kept arcs of the ranks low..high-1, from ``up_place`` and ``down_place`` on.
+    """Copy the kept arcs of ranks low..high-1 to the packed arrays, from given positions on.
 
     What is not kept is written too, where the next arc will stand, so that no branch depends on the
     weights; but for what comes after the last, at ``up_end`` and ``down_end``.
@@ -438,7 +438,7 @@ def arcs_of(structure: Structure) -> tuple[NDArray[Any], ...]:
 
 
 def _measure_climbs(*arcs: PackedArcs) -> NDArray[np.float64]:
-    """Return the lengths of the longest upward path from each rank and of that down to it."""
+    """Return for each rank the lengths of the longest paths up from it and down to it."""
     found = np.empty((2, arcs[0].first.size - 1))
     for side, climbs in zip(arcs, found, strict=True):
         _climbs_kernel(*side, climbs)
@@ -534,7 +534,7 @@ class Customization:
         return np.empty(self.n, np.uint32)
 
     def find_basic(self, signed: bool) -> None:
-        """Run the basic pass; raise `_CycleBelowZeroError` at a cycle of negative length."""
+        """Run the basic customization; raise `_CycleBelowZeroError` at a negative cycle."""
         inf = [self.inf] if signed else []
 
         def find(low: int, high: int, above: NDArray[np.uint32]) -> None:
@@ -561,7 +561,7 @@ class Customization:
         self.basic[arcs] = self.weights[arcs]
 
     def _run(self, kernel: Any, start: Any, end: Any, low: int, high: int) -> None:
-        """Run a pass over some ranks, restricted to lower vertices with arcs from start to end."""
+        """Run a kernel over ranks low..high-1, for lower arcs from `start` to `end` only."""
         try:  # (another thread may take the last one)
             above = self._spare.pop()
         except IndexError:
@@ -570,14 +570,14 @@ class Customization:
         self._spare.append(above)
 
     def potentials(self) -> NDArray[Any]:
-        """Find potentials, and reduce the weights by them."""
+        """Reduce the weights by potentials of the ranks; return the potentials."""
         found = np.zeros(self.n, self.dtype)
         _potentials_kernel(self.first, self.upper, self.weights, self.inf, found)
         self._keep_basic(0, self.n)
         return found
 
     def find_perfect(self) -> None:
-        """Run the perfect pass."""
+        """Run the perfect customization: chordal arcs get the distances between their ends."""
 
         def find(low: int, high: int, above: NDArray[np.uint32]) -> None:
             _perfect_kernel(low, high, ZERO, ALL, *self.arcs, self.weights, above)
@@ -600,7 +600,7 @@ class Customization:
         run(find, self.threads, self._scratch, find_together, downward=True)
 
     def pack(self, potentials: NDArray[Any] | None) -> Metric:
-        """Pack the kept arcs."""
+        """Return the metric: the kept chordal arcs packed, with the given potentials."""
         pieces = self.pieces
 
         def count(piece: tuple[int, int]) -> Any:
@@ -640,7 +640,7 @@ class Customization:
         return metric._replace(potentials=potentials[self.structure.rank])
 
     def _cut(self) -> list[tuple[int, int]]:
-        """Divide the ranks into ranges with about equally many arcs."""
+        """Return consecutive ranges of ranks with about equally many chordal arcs."""
         arcs = self.upper.size
         pieces = max(self.parts, arcs // MOST_AT_ONCE)
         even = np.arange(1, pieces) * arcs // pieces

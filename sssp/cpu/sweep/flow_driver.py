@@ -67,7 +67,7 @@ class Block(NamedTuple):
 
 
 class _Packed(NamedTuple):
-    """The arcs of a version that a block needs, in the form of kernels, and their slots.
+    """The packed arcs of a version that a block needs, and their directed chordal arcs.
 
     `slots` has the directed chordal arc of every arc up, and of every arc down.
     """
@@ -141,11 +141,11 @@ class SweptFlows:
     # -- the demand, side by side --------------------------------------------------------------
 
     def _pieces(self, part: range) -> list[range]:
-        """Return the groups of a part that a kernel loads in one call."""
+        """Split a range of groups of lanes into one range for each kernel call."""
         return [part] if self.is_small else [range(i, i + 1) for i in part]
 
     def _block(self, part: range) -> Block:
-        """Return a block of groups; keep it if volumes are kept too."""
+        """Return the block of some groups of lanes, cached if volumes are cached too."""
         known = self._blocks.get(part)
         if known is not None:
             return known
@@ -250,7 +250,7 @@ class SweptFlows:
         return unpack(version, weighed.dtype, self.street_of, flow, self.threads), lost
 
     def skim(self, version: PreparedMap, values: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return sums of values (c, m) of the graph's arcs along all trips, shape (c, *entries).
+        """Return the sums of arc values (c, m) along every trip, shape (c, *entries).
 
         Infinity where nothing leads; None where sums may leave every dtype.
         """
@@ -291,7 +291,7 @@ class SweptFlows:
         return found
 
     def _weigh(self, version: PreparedMap) -> _Weighed | None:
-        """Customize a version; return None if sums may exceed every dtype."""
+        """Return the customized weights of a version; None if sums may exceed every dtype."""
         for dtype in version._weight_range.working_dtypes(None):
             metric = version._layered(dtype, self.threads)
             if metric.fits:
@@ -321,7 +321,7 @@ class SweptFlows:
 
 
 def _spread(flow: NDArray[np.float64], slots: Any, loads: Any) -> None:
-    """Add the flows of packed arcs to those of their slots."""
+    """Add the flows of packed arcs to the flows of their directed chordal arcs."""
     for own, load in zip(slots, loads, strict=True):
         add_at(flow, own, load)
 
@@ -335,7 +335,7 @@ class _Weighed:
         self._packed: _Packed | None = None
 
     def pack(self, block: Block) -> _Packed:
-        """Return the arcs that a block needs; those of a table are packed only once."""
+        """Return the packed arcs that a block needs; those of a table are packed only once."""
         if self._packed is not None and self.is_table:
             return self._packed
         s, sides = self.structure, []
@@ -356,7 +356,7 @@ class _Weighed:
         return packed
 
     def scratch(self, packed: _Packed) -> tuple[Any, ...]:
-        """Return scratch for a block, in the form of kernels."""
+        """Allocate the scratch arrays that kernels need for a block."""
         height, swept = self.structure.height, packed.downs[0].size
         climbs = tuple(np.empty((height, LANES), dtype) for dtype in (INDEX, self.dtype, INT64))
         block, is_open = lanes_memory(swept, LANES, self.dtype), np.zeros(swept, np.uint8)

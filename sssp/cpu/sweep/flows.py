@@ -41,7 +41,7 @@ def slots_kernel(ancestors, first, upper, depth, down, packed_first, ends, slots
 
 @njit
 def lanes_kernel(volumes, rows, positions, lanes):
-    """Gather the volumes of some rows side by side (lanes), each column at its given position."""
+    """Write the volumes of some rows to lanes, each column at its given position."""
     for column in range(positions.size):
         own = lanes[positions[column]]
         for lane in range(rows.size):
@@ -62,7 +62,7 @@ def lanes_kernel(volumes, rows, positions, lanes):
 
 @njit
 def _climb_kernel(sources, ups, inf, scratch):
-    """Find the climb of every source; `distances` is INF on entry, and again on return.
+    """Search upward from every source of a group; record its climb and the arcs of the climb.
 
     Opens the rows of the block that are on a climb, like `climb_lanes_kernel`.
     """
@@ -96,7 +96,7 @@ def _climb_kernel(sources, ups, inf, scratch):
 
 @njit
 def _keep_reached(target, more, at, inf, lost, which, kept):
-    """Return volumes to a target, 0 where it is unreached; count those as lost.
+    """Return the volumes to a target, 0 in lanes that do not reach it; count those as lost.
 
     `kept`, shape (LANES,), is scratch.
     """
@@ -112,7 +112,7 @@ def _keep_reached(target, more, at, inf, lost, which, kept):
 
 @njit
 def _greatest(row):
-    """Return the greatest entry of a row of lanes, by pairs: the compiler makes vectors of them."""
+    """Return the greatest entry over all lanes of a row, in a form that LLVM vectorizes."""
     a0, a1, a2, a3 = row[0], row[1], row[2], row[3]
     a4, a5, a6, a7 = row[4], row[5], row[6], row[7]
     a8, a9, a10, a11 = row[8], row[9], row[10], row[11]
@@ -125,7 +125,7 @@ def _greatest(row):
 
 @njit
 def _turn_down(at, depth, rank, climbs, flow, down_flow):
-    """Move flow of a vertex to the climb, in lanes where the climb alone gives its distance."""
+    """Move the flow at a vertex to the climb, in lanes where the climb gives its distance."""
     on_climb, climbed, _ = climbs
     for lane in range(LANES):
         if on_climb[depth, lane] == rank and climbed[depth, lane] == at[lane]:
@@ -135,7 +135,7 @@ def _turn_down(at, depth, rank, climbs, flow, down_flow):
 
 @njit_vectorized
 def _gather_kernel(low, high, targets, volumes, downs, inf, scratch, on_arc, lost, which):
-    """Pass flows from the lowest rank up along tight arcs: the sweep in reverse.
+    """Pass flows from targets back along tight downward arcs, the lowest rank first.
 
     Arguments
     ---------
@@ -221,7 +221,7 @@ def _gather_kernel(low, high, targets, volumes, downs, inf, scratch, on_arc, los
 
 @njit
 def _descend_kernel(ups, climbs, down_flow, on_arc):
-    """Pass flows back along each climb to its source, adding them to arcs; zeros `down_flow`."""
+    """Pass flows down each climb back to its source, adding them to arcs; clear `down_flow`."""
     tail_depths, via = ups[-1], climbs[2]
     if on_arc.size == 0:  # (all climbs end where they begin)
         down_flow[:] = 0.0
@@ -239,7 +239,7 @@ def _descend_kernel(ups, climbs, down_flow, on_arc):
 
 @njit
 def _sweep_group(sources, ups, downs, inf, scratch):
-    """Climb from some sources and sweep, one lane per source."""
+    """Find the distances of a group of sources by climbs and a sweep, one lane per source."""
     _climb_kernel(sources, ups, inf, scratch)
     order, (_, _, is_open, block, _, _) = np.arange(np.int32(downs[0].size)), scratch
     sweep_lanes_kernel(downs[2], order, is_open, block, ONE, ONE, inf)
@@ -247,7 +247,7 @@ def _sweep_group(sources, ups, downs, inf, scratch):
 
 @njit
 def load_kernel(lanes, volumes, ups, downs, inf, scratch, on_up, on_down, lost, which):
-    """Load groups of lanes one after the other; arguments as of the kernels above.
+    """Load the volumes of groups of sources onto packed arcs, one group after the other.
 
     ``lanes``: the places of the sources, and where those of every group begin; where its targets
     begin, and these.
@@ -264,7 +264,7 @@ def load_kernel(lanes, volumes, ups, downs, inf, scratch, on_up, on_down, lost, 
 
 @njit
 def _carry_kernel(lanes, ups, climbs, values, carried):
-    """Sum arc values along the upward search of every lane, to each ancestor, by depth."""
+    """Sum arc values along the climb of every lane, from its source to each ancestor."""
     tail_depths, (on_climb, _, via) = ups[-1], climbs
     for lane in range(lanes):
         for depth in range(on_climb.shape[0] - 1, -1, -1):
@@ -277,7 +277,7 @@ def _carry_kernel(lanes, ups, climbs, values, carried):
 
 @njit_vectorized
 def _sum_kernel(low, high, targets, downs, values, inf, scratch, found):
-    """Sum values along the path to each vertex, from the highest rank down, on tight arcs.
+    """Sum arc values along the path to each target, in a sweep over tight arcs.
 
     Arguments as of `_gather_kernel`, and
     values : of every arc down
@@ -341,7 +341,7 @@ def _sum_kernel(low, high, targets, downs, values, inf, scratch, found):
 
 @njit
 def skim_kernel(lanes, ups, downs, inf, scratch, up_values, down_values, found):
-    """Sum values along the paths of groups of lanes; arguments as of the kernels above.
+    """Sum arc values along the paths of trips, for one group of sources after the other.
 
     Shapes: values (c, arcs), found (c, targets, LANES).
     """

@@ -63,7 +63,7 @@ NOTES, HELD, LOOKED = 0, 1, 2
 
 @njit
 def _wait_for(rank, number, structure, both, scratch, waiting, log):
-    """Queue a rank, its old weights saved in the log; return whether there is room."""
+    """Queue a rank after saving its old weights in the log; return False if the log is full."""
     first, (basic, perfect) = structure[1], both
     _, states, places, _ = scratch
     ranks, begins, held, counts = log
@@ -134,7 +134,7 @@ def _differs(arc, place, before, now):
 
 @njit
 def _basic_pass(arcs, slots, structure, graph, inf, both, scratch, waiting, log, most):
-    """Write new weights of the graph's arcs, and process the ranks below them in ascending order.
+    """Update basic weights after arcs changed, rank by rank upward; False if over a limit.
 
     Return False if there is no room, or the work limit is exceeded.
     """
@@ -220,7 +220,7 @@ def _make_perfect(v, structure, both, counts):
 
 @njit
 def _concerns(one, other, arc, place, before, perfect):
-    """Return whether a changed arc was, or is, on a shortest path between ends of two others.
+    """Return whether a changed arc supported, or now supports, another arc of its triangle.
 
     These lead up from one rank, to the lower and to the upper end of the arc.
     """
@@ -238,7 +238,7 @@ def _concerns(one, other, arc, place, before, perfect):
 
 @njit
 def _perfect_pass(structure, both, scratch, waiting, log, most, exact):
-    """Redo the perfect pass where logged changes reach, top down; False if that is too much."""
+    """Update perfect weights after logged changes, rank by rank downward; False if too many."""
     order, first, upper, lower_first, lower, rest = structure
     _, states, places, marks = scratch
     ranks, begins, held, counts = log
@@ -281,7 +281,7 @@ def _perfect_pass(structure, both, scratch, waiting, log, most, exact):
 
 @njit
 def _is_much_above(slots, first, parent, states, most):
-    """Return whether the ranks from some arcs up to the root have more than `most` weights."""
+    """Return whether the ranks of some arcs and their ancestors hold more than `most` weights."""
     held = 0
     for is_clearing in range(2):
         for slot in slots:
@@ -300,7 +300,7 @@ def _change_kernel(
     arcs, slots, structure, graph, inf, both, scratch, log, layer_ranks, layer_begins, layer_held,
     parent, above, most, exact,
 ):  # fmt: skip
-    """Change some arcs of a version; return the number of changed ranks, -1 if too many.
+    """Customize partially after arcs changed; return how many ranks changed, -1 if too many.
 
     Arguments
     ---------
@@ -344,7 +344,7 @@ def _merge_kernel(
     new_ranks, new_begins, new_weights, ranks, begins, weights, first, upper, both, merged,
     merged_weights, merged_first, merged_upper,
 ):  # fmt: skip
-    """Merge new weights above some ranks with a layer; return the numbers of ranks and weights.
+    """Merge changed ranks into a layer; return its number of ranks and number of weights.
 
     Both lists of ranks are ascending; new ones count before old ones, and what is as in the base is
     left out.
@@ -383,7 +383,7 @@ def _merge_kernel(
 
 @njit
 def _rise_kernel(ranks, first, ends, weights, climbs):
-    """Return a bound on how much longer upward paths became; `climbs` are lengths in the base."""
+    """Return an upper bound on how much a layer lengthens the longest upward path."""
     rise = 0.0
     for i in range(ranks.size):
         climb = 0.0
@@ -401,7 +401,7 @@ def change_arcs(
     arcs: NDArray[np.int64],
     slots: NDArray[np.uint32],
 ) -> Metric | None:
-    """Customize a version partially, after a change of some arcs.
+    """Customize a version partially after some arcs changed; None if a full one is faster.
 
     Parameters
     ----------

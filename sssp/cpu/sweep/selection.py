@@ -40,7 +40,7 @@ class Selection(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory."""
+        """Bytes of memory of the selection's arrays."""
         return sum([array.nbytes for array in (self.places, self.order, *self.arcs)])
 
 
@@ -61,7 +61,7 @@ def ancestors_of(structure: Structure, ranks: NDArray[np.int32]) -> Ancestors:
 
 @njit
 def _select_kernel(chosen_ranks, places, arcs_of_all, chosen_first, chosen_ends, chosen):
-    """Copy the arcs of selected ranks, with ends renumbered; only count without output arrays."""
+    """Copy the arcs of selected ranks, ends renumbered; only count them if outputs are empty."""
     first, ends, weights, ranks, own_first, own_ends, own_weights = arcs_of_all
     changes = 0
     arcs = np.uint64(0)
@@ -84,7 +84,7 @@ def _select_kernel(chosen_ranks, places, arcs_of_all, chosen_first, chosen_ends,
 def select_arcs(
     arcs: Arcs, ancestors: Ancestors, check: Callable[[int], object] = lambda nbytes: None
 ) -> Selection:
-    """Return the selection for given ranks: these, their ancestors, and the arcs between them.
+    """Return the selection of given ranks, all their ancestors, and the arcs between them.
 
     O(s) time and that of copying their arcs. `check` gets the bytes of the selection before they
     are allocated, and may raise.

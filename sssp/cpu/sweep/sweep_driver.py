@@ -53,7 +53,7 @@ MORE = 1.25
 
 
 def solve(prepared: PreparedMap, request: Request, method: Method, dtype: Number) -> Answer | None:
-    """Answer `request` in one dtype; None if a distance may be too long for it."""
+    """Answer `request` by sweeps in one dtype; None if a distance may be too long for it."""
     graph = prepared.graph
     finds_paths = request.target_offsets is not None and request.predecessors
     may_walk = finds_paths and not request.outward and graph._least_inner_weight > 0
@@ -73,7 +73,7 @@ def _fits(prepared: PreparedMap, request: Request, dtype: Number) -> bool:
 
 
 def _solve(prepared: PreparedMap, request: Request, method: Method, dtype: Number) -> Answer | None:
-    """Choose a strategy by the request and the thresholds, and answer with it."""
+    """Choose climbs, single sweeps or sweeps in lanes for a request, and answer it."""
     question = prepared, request, method, dtype
     targets, few = request.targets, request.rows <= thresholds.SINGLE_ROWS
     if request.target_offsets is not None and not request.predecessors:
@@ -135,7 +135,7 @@ class _SweptRows(SingleRows):
         self.goes_back, self.back = backward, arcs_by_head(graph, dtype) if backward else None
 
     def solve(self, rows: range, scratch: Scratch) -> None:
-        """Sweep for one row."""
+        """Find the distances of one row by climb and sweep; pass it to the output form."""
         up, down, structure = self.metric.up, self.metric.down, self.structure
         climbed, visited, known = scratch.extra
         place = self.form.place(rows)
@@ -184,12 +184,12 @@ class _TripRows(_SweptRows):
     """Trips with their paths, several sources in one kernel call."""
 
     def blocks(self, threads: int) -> Iterator[range]:
-        """Yield the sources of each call."""
+        """Yield ranges of sources, one range for each kernel call."""
         step = max(1, min(thresholds.TRIPS_TOGETHER, -(-self.request.rows // threads)))
         return ranges_of(self.request.rows, step)
 
     def solve(self, rows: range, scratch: Scratch) -> None:
-        """Find the trips of some sources."""
+        """Find distances and paths of the trips from some sources; pass them to the form."""
         request, structure = self.request, self.structure
         assert request.target_offsets is not None
         assert request.targets is not None
@@ -211,7 +211,7 @@ class _TripRows(_SweptRows):
 
 @cache
 def _climb_scratch(dtype: Number, backward: bool) -> Allocate:
-    """Return the function that allocates scratch of climbs; always the same object, as a key."""
+    """Return a function that allocates a worker's climb scratch; the same object each time."""
     return lambda n: (
         np.full(n, infinity(dtype), dtype), np.empty(n, INDEX), np.zeros(n * backward, np.bool_),
     )  # fmt: skip
@@ -310,7 +310,7 @@ class _LaneRows(Rows):
         return prepared._cached(key, lambda: Selection(order, order, down(order)))
 
     def _is_joined(self, prepared: PreparedMap) -> bool:
-        """Return whether every vertex that a user knows reaches every other."""
+        """Return whether every vertex of the user's graph reaches every other."""
         metric, asked = self.metric, self.request.asked
         if metric.joined or asked is None or asked.turns is None or metric.layer.ranks.size:
             return bool(metric.joined)
@@ -344,7 +344,7 @@ class _LaneRows(Rows):
         return climbed, np.zeros(self.places, np.uint8), block
 
     def solve(self, rows: range, scratch: tuple[NDArray[Any], ...]) -> None:
-        """Sweep for some rows."""
+        """Sweep some rows, and pass them to the output form or copy them to the answer."""
         start, block = self.sweep(rows, *scratch), scratch[-1]
         if self.answer is None:
             self.form.take(SweptLanes(rows, block, start, self.bound, self.columns))
@@ -355,7 +355,7 @@ class _LaneRows(Rows):
     def sweep(
         self, rows: range, distances: NDArray[Any], is_open: NDArray[Any], block: NDArray[Any]
     ) -> int:
-        """Write the distances of some rows to lanes; return their first lane."""
+        """Climb and sweep for some rows, one lane a row; return their first lane in the block."""
         selection, parent = self.selection, self.structure.parent
         start = 0 if self.memory is None else rows.start
         lanes = -(-len(rows) // LANES) * LANES
@@ -398,7 +398,7 @@ class _LanePaths(_LaneRows):
         return self._select_all(prepared), self.request.targets
 
     def solve(self, rows: range, scratch: tuple[NDArray[Any], ...]) -> None:
-        """Sweep for some rows, and walk back from their targets."""
+        """Sweep some rows, find the paths to their targets, and pass all to the output form."""
         self.sweep(rows, *scratch)
         lanes = scratch[-1], len(rows), np.full(self.graph.n, -1, INDEX)
         branches = find_branches(self.open_graph, self.columns, *lanes)
@@ -431,7 +431,7 @@ def _copy_lanes_kernel(block, start, places, bound, unseen, answer, first, count
 
 @njit
 def _reached_kernel(block, start, bound, places, vertices, distances):
-    """Write the reached vertices of every lane as a row; `places` are the offsets of the rows."""
+    """List reached vertices and distances, lane by lane; `places` has each lane's offset."""
     for vertex in range(block.shape[0]):
         row = block[vertex, start : start + places.size]
         for lane in range(places.size):
@@ -515,11 +515,11 @@ class SweptLanes:
 
     @property
     def _lanes(self) -> tuple[Any, ...]:
-        """The first arguments of kernels."""
+        """The arguments that all kernels share: block, first lane, columns and bound."""
         return self.block, self.start, self.columns, self.bound
 
     def copy_distances(self, out: NDArray[Any]) -> None:
-        """Write the columns that the request wants."""
+        """Write the distances of the requested columns, transposed to rows."""
         if np.may_share_memory(out, self.block):
             return  # swept in place
         in_place = out.dtype == self.block.dtype and out.flags.c_contiguous
@@ -548,7 +548,7 @@ class SweptLanes:
         return Entries(counts, vertices, distances, None)
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
-        """Return the result of a step for each row."""
+        """Return the result of a reduction step for each row."""
         weights = step.vertex_weights
         if not step.is_exact(self.block.dtype):
             among = len(self.rows), self.columns, self.bound, weights
@@ -561,7 +561,7 @@ class SweptLanes:
 
     @cached_property
     def _numbers(self) -> dict[tuple[str, str], NDArray[Any]]:
-        """Return the results of unweighted steps in one pass; no float sums (order matters)."""
+        """Return counts, greatest distances and integer sums of all rows, from one pass."""
         dtype, lanes = self.block.dtype, len(self.rows)
         floats, least = dtype.kind == "f", least_number(dtype)
         counts, greatest = np.zeros(lanes, dtype), np.full(lanes, least, dtype)

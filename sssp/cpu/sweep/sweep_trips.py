@@ -39,7 +39,7 @@ ONE = np.uint64(1)
 
 @njit
 def _ancestors_kernel(group, parent, inf, block, path):
-    """Write the sorted ranks and their ancestors, ascending; return their number.
+    """List given ranks and their ancestors, ascending, and reset their lanes; return how many.
 
     Their rows of `block` are made INF, but for 0 in the lane of every rank.
     """
@@ -132,7 +132,7 @@ def _labels_kernel(ranks, parent, depth, arcs, inf, block, path, labels):
 
 
 def solve_trips(hierarchy: PreparedMap, request: Request, method: Method, dtype: Number) -> Answer:
-    """Find the distances of trips, grouped by source, or the entries of a table.
+    """Find the distances of trips, or of all entries of a table, where two climbs meet.
 
     O(arcs to ancestors) time per source and target, `LANES` at a time, and O(depth) a trip.
     """
@@ -161,7 +161,7 @@ def solve_trips(hierarchy: PreparedMap, request: Request, method: Method, dtype:
     spare: list[tuple[NDArray[Any], NDArray[np.int32]]] = []
 
     def climb(ranks: NDArray[np.int32], arcs: Arcs, scratch: Any) -> tuple[Any, NDArray[Any]]:
-        """Return the labels of distinct ranks, and where the label of every rank begins."""
+        """Return where the distance label of each rank begins, and all labels."""
         ranks, place_of = np.unique(ranks, return_inverse=True)
         labels: NDArray[Any] = np.empty((ranks.size, structure.height), dtype)
         _labels_kernel(ranks, *tree[:2], arcs, inf, *scratch, labels)

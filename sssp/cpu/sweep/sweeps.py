@@ -105,7 +105,7 @@ def climb_kernel(source, parent, arcs, inf, distances):
 
 @njit
 def climb_all_kernel(arcs, inf, distances):
-    """Find the upward distances from all ranks with a distance, in one pass in ascending order."""
+    """Relax the upward arcs of all ranks that have a distance, in one pass from the lowest up."""
     ranks, place = arcs[3], 0
     for rank in range(distances.size):
         if distances[rank] < inf:
@@ -115,7 +115,7 @@ def climb_all_kernel(arcs, inf, distances):
 
 @njit
 def _least_over_arcs(least, start, end, ends, weights, distances):
-    """Return the minimum of a rank's distance and those over some downward arcs to it."""
+    """Return the least of a rank's distance and the distances over some downward arcs to it."""
     number = distances.dtype.type
     for arc in range(np.uint64(start), np.uint64(end)):
         least = min(least, number(distances[ends[arc]] + weights[arc]))
@@ -124,7 +124,7 @@ def _least_over_arcs(least, start, end, ends, weights, distances):
 
 @njit
 def sweep_kernel(arcs, distances, greatest, order, row, unseen):
-    """Sweep all ranks for one source (or several together); return the number of reached ones.
+    """Sweep all ranks for one source, or the nearest of several; return how many are reached.
 
     Arguments
     ---------
@@ -163,7 +163,7 @@ def sweep_kernel(arcs, distances, greatest, order, row, unseen):
 def sweep_within_kernel(
     source, size, upper_first, upper, arcs, distances, inf, bound, order, row, reached, visited
 ):
-    """Sweep for one source, but only where distances do not exceed a bound.
+    """Find distances from one source up to a bound, by a sweep that skips far subtrees.
 
     A subtree without the source, from whose root all chordal arcs lead up to ranks beyond the
     bound, is passed over: all that leads into it comes from those.
@@ -252,7 +252,7 @@ def climb_lanes_kernel(
 
 @njit
 def close_kernel(sources, parent, places, is_open):
-    """Clear the marks of all ancestors of the sources."""
+    """Clear the marks in `is_open` of all ancestors of the sources."""
     for source in sources:
         rank = np.int64(source)
         while rank >= 0:
@@ -336,7 +336,7 @@ def cut_kernel(block, start, end, greatest, unseen):
 
 @njit
 def shift_kernel(block, start, heights, source_heights, unseen):
-    """Convert distances between potentials to those of the graph, for some lanes."""
+    """Convert distances reduced by potentials to distances of the graph, for some lanes."""
     number = block.dtype.type
     for place in range(block.shape[0]):
         for i in range(source_heights.size):
@@ -464,7 +464,7 @@ def trips_kernel(
     sources, offsets, targets, parent, up, down, climbed, inf, bound, slack, rank_of, back, row,
     unseen, reached, predecessors, visited, known, distances, firsts, counters,
 ):  # fmt: skip
-    """Find the trips of some sources, and write their paths one behind the other.
+    """Find distances and paths of the trips from some sources; all paths go to one array.
 
     Arguments
     ---------

@@ -68,7 +68,7 @@ def _labels_kernel(first, depth, arcs, inf, labels):
 
 @njit
 def _relax_label(own, start, stop, ends, weights, first, depth, labels):
-    """Relax the arcs of a rank, for the distances to all its ancestors."""
+    """Lower a rank's distances to all its ancestors over its arcs to higher ranks."""
     number = labels.dtype.type
     for arc in range(start, stop):
         head, weight = np.int64(ends[arc]), weights[arc]
@@ -112,7 +112,7 @@ def meet_kernel(
 
 
 def make_labels(structure: Structure, metric: Any, dtype: Number, memory_limit: int) -> TripLabels:
-    """Compute the labels of all vertices; O(arcs * depth) time.
+    """Compute the distance labels of all vertices; O(arcs * depth) time.
 
     Raises
     ------

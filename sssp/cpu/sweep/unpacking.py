@@ -25,7 +25,7 @@ ONE, TWO = np.uint64(1), np.uint64(2)
 
 @njit
 def _hand_on(slot, left, right, flow, sides):
-    """Move the flow of a shortcut to the lower sides of its triangle; record the sides if asked."""
+    """Move a shortcut's flow to the two lower arcs of its triangle, and note them in `sides`."""
     flow[left] += flow[slot]
     flow[right] += flow[slot]
     flow[slot] = 0.0
@@ -86,7 +86,7 @@ def _unpack_kernel(
 
 @njit
 def _values_kernel(street_of, sides, flow, arc_values, values):
-    """Sum for every chordal arc with flow the values of the graph's arcs that it stands for."""
+    """For each chordal arc with flow, sum values over the graph's arcs that it represents."""
     for slot in range(np.uint64(flow.size)):
         if sides[slot, 0] != NO_SLOT:
             values[slot] = values[sides[slot, 0]] + values[sides[slot, 1]]
@@ -127,7 +127,7 @@ def unpack(
     threads: int,
     sides: NDArray[np.uint32] | None = None,
 ) -> NDArray[np.float64]:
-    """Return the flow of the graph's arcs, from that of the chordal arcs.
+    """Return the flow on the graph's arcs, unpacked from the flow on chordal arcs.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def sum_over_shortcuts(
     flow: NDArray[np.float64],
     arc_values: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Sum each row of `arc_values` over the arcs that every chordal arc with flow stands for."""
+    """Sum each row of `arc_values` over the arcs that each chordal arc with flow represents."""
     values = np.zeros((len(arc_values), flow.size))
     for own, sums in zip(arc_values, values, strict=True):
         _values_kernel(street_of, sides, flow, own, sums)

@@ -30,7 +30,7 @@ else:
     from numba.cuda.extending import intrinsic
 
     def _make_anchor(space: int) -> Any:
-        """Return a device function for arrays of an address space."""
+        """Return the function `anchor` for one address space: global or shared memory."""
         # addresses in shared memory have 32 bits
         bits, register = (32, "r") if space == SHARED else (64, "l")
 

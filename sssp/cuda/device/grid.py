@@ -1,4 +1,4 @@
-"""Thread numbers and barriers for one row: by one block, or by the whole grid.
+"""Thread numbers and barriers for a row that one block, or the whole grid, works on.
 
 Threads read in one step what they counted in the step before, and the step after that must find
 zero. With three slots no thread reads, or counts in, the slot that is being cleared, so that a step
@@ -17,7 +17,7 @@ from sssp.cuda.compiler import inline
 
 
 class Worker(namedtuple("Worker", "row thread threads block blocks")):
-    """A thread's number among all threads that work on its row; all fields uint32.
+    """Position of a thread among all threads that work on its row; all fields uint32.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ def barrier_of(*, together: bool) -> Any:
 
 
 def blocks_at_once(per_multiprocessor: int = 1) -> int:
-    """Return the number of blocks of a grid with a barrier, from how many fit on a multiprocessor.
+    """Return the size of a grid with a barrier: multiprocessors times blocks that fit on one.
 
     In the simulator one: its barrier of the grid is that of a block.
     """

@@ -30,12 +30,12 @@ def _word(low: int, high: int) -> Any:
 
 
 def least_halves_twin(a: Any, b: Any) -> Any:
-    """Return the minimum of two words by 16-bit halves, unsigned."""
+    """Return the minimum of two words for each 16-bit half, unsigned."""
     return _word(*map(min, _halves(a), _halves(b)))
 
 
 def lower_halves_twin(a: Any, b: Any, c: Any) -> Any:
-    """Return ``min(a + b, c)`` by 16-bit halves, unsigned; sums wrap around."""
+    """Return ``min(a + b, c)`` for each 16-bit half, unsigned; sums wrap around."""
     sums = ((x + y) & LOW_HALF for x, y in zip(_halves(a), _halves(b), strict=True))
     return _word(*map(min, sums, _halves(c)))
 
@@ -58,7 +58,7 @@ else:
         return builder.call(ir.InlineAsm(kind, ptx, operands, side_effect=not pure), arguments)
 
     def _of_words(ptx: str, count: int) -> tuple[Any, Callable[..., Any]]:
-        """Return signature and code generator of a PTX instruction from `count` words to one."""
+        """Return signature and code generator of a PTX instruction on `count` words."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return _emit(builder, ptx, "=r" + ",r" * count, _WORD, arguments, pure=True)
@@ -67,12 +67,12 @@ else:
 
     @intrinsic
     def least_halves(typing_context: Any, a: Any, b: Any) -> Any:
-        """Return the minimum of two words by 16-bit halves, by one instruction (VIMNMX.U16x2)."""
+        """Return the minimum of two words for each 16-bit half, in one instruction (VIMNMX)."""
         return _of_words("min.u16x2 $0, $1, $2;", 2)
 
     @intrinsic
     def lower_halves(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
-        """Return ``min(a + b, c)`` by 16-bit halves: one instruction (VIADDMNMX), two on 12.0."""
+        """Return ``min(a + b, c)`` for each 16-bit half: one instruction, two on 12.0."""
         return _of_words("{ .reg .b32 t; add.u16x2 t, $1, $2; min.u16x2 $0, t, $3; }", 3)
 
     def _place(context: Any, builder: Any, kind: Any, array: Any, index: Any, space: int) -> Any:
@@ -82,7 +82,7 @@ else:
         return builder.addrspacecast(place, _WORD.as_pointer(space))
 
     def _four(context: Any, builder: Any, signature: Any, found: Any) -> Any:
-        """Return the four words that an instruction gives as a tuple."""
+        """Pack the four words of an instruction's result into a tuple."""
         words = [builder.extract_value(found, i) for i in range(4)]
         return context.make_tuple(builder, signature.return_type, words)
 
@@ -155,7 +155,7 @@ else:
 
     @intrinsic
     def wait_for_group(typing_context: Any, number: Any, threads: Any) -> Any:
-        """Wait for some warps of a block, at a named barrier (1 to 15) for so many threads."""
+        """Wait at a named barrier (1 to 15) for `threads` threads: some warps of a block."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             _emit(builder, "bar.sync $0, $1;", "r,r,~{memory}", ir.VoidType(), arguments)
@@ -173,7 +173,7 @@ else:
 
     @intrinsic
     def read_four(typing_context: Any, array: Any, index: Any) -> Any:
-        """Read four words of global memory at once, from a multiple of four on."""
+        """Read four words of global memory at once; the index is a multiple of four."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             place = _quarter(context, builder, signature.args[0], *arguments)
@@ -187,7 +187,7 @@ else:
     def write_four(
         typing_context: Any, array: Any, index: Any, w0: Any, w1: Any, w2: Any, w3: Any
     ) -> Any:
-        """Write four words to global memory at once, from a multiple of four on."""
+        """Write four words to global memory at once; the index is a multiple of four."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             place = _quarter(context, builder, signature.args[0], *arguments[:2])
@@ -213,7 +213,7 @@ def high_twice(word):
 
 
 def has_short_arithmetic() -> bool:
-    """Return whether the current device has the 16-bit instruction of `lower_halves`.
+    """Return whether the current device runs `lower_halves` as one 16-bit instruction.
 
     That is measured on compute capability 9.0, and so in machine code for 10; 12.0 takes two.
     """

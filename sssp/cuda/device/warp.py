@@ -1,4 +1,4 @@
-"""Warp primitives: ballots, shuffles, scans, reserved places in lists."""
+"""Warp primitives: ballots, shuffles, scans, reserved positions in lists."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def sum_of_warp(value, lane, threads):
 
 @inline
 def sums_of_warp(value, lane):
-    """Return the sum of the values of a thread and of those before it in the warp (a scan)."""
+    """Return the inclusive prefix sum of a thread's value within its warp (a scan)."""
     offset = 1
     while offset < WARP:
         before = cuda.shfl_up_sync(FULL_WARP, value, offset)
@@ -78,13 +78,13 @@ def sums_of_warp(value, lane):
 
 @inline
 def rank(takers, lane):
-    """Return the number of earlier threads of the warp in the mask of takers."""
+    """Return how many threads of the warp before `lane` are in the bit mask `takers`."""
     return uint32(cuda.popc(takers & uint32((uint32(1) << lane) - uint32(1))))
 
 
 @inline
 def reserve(counts, slot, takers, lane):
-    """Return a place in a list for every taker, by one atomic operation for each warp."""
+    """Reserve a list position for each thread in `takers`, by one atomic addition per warp."""
     place = uint32(0)
     if lane == 0:
         # plus its lane, which is 0 and which the compiler does not know to be: where all threads

@@ -1,4 +1,4 @@
-"""Transitive closure by products of bits on the tensor cores, blocked as Warshall's sweep is.
+"""Transitive closure by blocked Warshall, as products of bit matrices on tensor cores.
 
 A round takes some vertices, the *pivots*. Their rows are transposed into a *panel*, whose rows are
 the columns of the matrix, a bit a pivot: the tensor cores count what a row of A and a column of B
@@ -56,12 +56,12 @@ FLAGS = 16
 
 
 def pivots_of(size: int) -> int:
-    """Return the pivots of a round: with more, each closure takes longer, but there are fewer."""
+    """Return how many vertices are the pivots of one round, by the size of the matrix."""
     return 4096 if size >= 24_000 else 2048
 
 
 def shared_bytes(pivots: int) -> int:
-    """Return the bytes of shared memory: B, two slices of A, and the bits of a tile."""
+    """Return the bytes of shared memory for columns of B, two slices of A, and a tile's bits."""
     return max(
         pivots // SLICE * B_WORDS * 4 + 2 * A_WORDS * 4 + TILE_BYTES, TURNED * TURNED_PITCH * 4
     )
@@ -78,7 +78,7 @@ def _swap_blocks(x, lane, distance, low):
 
 @part
 def _transpose(reach, pitch, first, depth, panel, panel_pitch):
-    """Write the transposed bits of `depth` rows from `first` on to `panel`, by the whole grid."""
+    """Transpose `depth` rows of a bit matrix, from `first` on, to `panel`; by the whole grid."""
     tile = cuda.shared.array(0, uint32, alignment=16)
     thread = uint32(cuda.threadIdx.x)
     lane, warp = uint32(thread % WARP), uint32(thread // WARP)
@@ -129,7 +129,7 @@ def _multiply_eight(shared, a_own, b_at, counts, first):
 
 @part
 def _byte_of(counts, at):
-    """Return which of eight counts are not 0, one bit each; two counts for every eight columns."""
+    """Return a byte: one bit for each of eight counts (two per eight columns), 1 if not 0."""
     found = uint32(0)
     for t in range(4):
         # (16 bits are enough for a count)
@@ -255,7 +255,7 @@ def _take_over(own, a_start, out_start, own_pitch, other, other_at, other_pitch,
 
 @cache
 def make_products_kernel(barrier: Any = None) -> Any:
-    """Return the kernel of all rounds; `barrier` replaces the grid's barrier in type checks."""
+    """Return the kernel of the closure's rounds; `barrier` replaces the grid's in type checks."""
     meet = barrier or barrier_of(together=True)
 
     @kernel
@@ -263,7 +263,7 @@ def make_products_kernel(barrier: Any = None) -> Any:
         reach, size, pivots, panel, flags, first_round, last_round, block_strip, column_strip,
         strip,
     ):  # fmt: skip
-        """Close a matrix of bits through the pivots of some rounds, with all blocks.
+        """Add to a bit matrix all paths through the pivots of some rounds, with all blocks.
 
         ============ ===================== ====== ==========================================
         argument     shape                 dtype  written by
@@ -352,18 +352,18 @@ def _copy_rows_kernel(rows, words, copied, copied_words):
 
 
 def pad(n: int) -> int:
-    """Return the rows and columns of the padded matrix for n vertices."""
+    """Return the number of rows (and columns) of the padded bit matrix for n vertices."""
     return -(-n // SLICE) * SLICE
 
 
 def bytes_of_products(n: int) -> int:
-    """Return the bytes that the closure of n vertices takes besides its result."""
+    """Return the bytes of scratch that the closure of n vertices takes besides its result."""
     size = pad(n)
     return size // 8 * (size + min(size, pivots_of(size)))
 
 
 def _strip_of(columns: int, tiles: int, blocks: int) -> int:
-    """Return the number of tiles in a job, so that all blocks are busy most of the time."""
+    """Return the number of tiles in a job that keeps all blocks busy most of the time."""
     strips = np.arange(1, min(STRIP, tiles) + 1)
     # (half a tile's time goes by at the start of a strip)
     times = -(-columns * -(-tiles // strips) // blocks) * (strips + 0.5)
@@ -398,12 +398,12 @@ class Products:
         _copy_rows_kernel[BLOCKS, THREADS, stream](reach, self.words, self.reach, own)
 
     def give(self, reach: Any, stream: Any) -> None:
-        """Queue the copy of the padded matrix back."""
+        """Queue a copy of the padded matrix, without the padding, back to a matrix."""
         own = self.size // 64
         _copy_rows_kernel[BLOCKS, THREADS, stream](self.reach, own, reach, self.words)
 
     def close(self, stream: Any, rounds: range | None = None) -> None:
-        """Queue all rounds, or some of step 1."""
+        """Queue the rounds of the closure: all, or a range of them."""
         rounds = rounds or range(self.rounds)
         launch(
             make_products_kernel(), (blocks_at_once(), THREADS, stream, shared_bytes(self.pivots)),
@@ -413,7 +413,7 @@ class Products:
 
 
 def close_by_products(reach: Any, n: int, stream: Any, progress: bool | None) -> None:
-    """Close a matrix in place.
+    """Replace a bit matrix by its transitive closure, in place, by products of bits.
 
     Parameters
     ----------

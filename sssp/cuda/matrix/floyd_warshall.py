@@ -54,7 +54,7 @@ def _make_close(dtype: np.dtype[Any], tile: int, *, with_tails: bool = False) ->
 
     @part
     def step(k, depth, own, place, arrays):
-        """Relax all entries through vertex `k`; the threads `own` hold its row and column.
+        """Relax the diagonal block through vertex `k`; `own` is its index in thread registers.
 
         `own` is a constant in all calls, for registers have no addresses; of one type, so that the
         step is typed once.
@@ -145,12 +145,12 @@ def _make_close(dtype: np.dtype[Any], tile: int, *, with_tails: bool = False) ->
 
 @cache
 def _make_close_kernel(dtype: np.dtype[Any], tile: int, *, with_tails: bool = False) -> Any:
-    """Return the kernel of the first phase."""
+    """Return the kernel of a round's first phase: Floyd-Warshall on the diagonal block."""
     close = _make_close(dtype, tile, with_tails=with_tails)
 
     @kernel
     def _close_kernel(matrix, tails, n, first, flags):
-        """Close the diagonal block from vertex `first` on, one thread block a matrix.
+        """Run Floyd-Warshall in the diagonal block from vertex `first` on, a block per matrix.
 
         ======== ============ ====== ================================================
         argument shape        dtype  written by
@@ -174,7 +174,7 @@ def _make_close_kernel(dtype: np.dtype[Any], tile: int, *, with_tails: bool = Fa
 def _make_tiles_kernel(
     dtype: np.dtype[Any], tile: int, *, with_tails: bool = False, closes: bool = False
 ) -> Any:
-    """Return the kernel of the second and third phase.
+    """Return the kernel of a round's second and third phases: min-plus products of tiles.
 
     `closes`: the third begins the next round, by closing its block on the diagonal.
     """
@@ -184,7 +184,7 @@ def _make_tiles_kernel(
     @kernel_with(max_registers=65536 // (2 * THREADS))
     @no_type_check
     def _tiles_kernel(matrix, tails, n, first, phase, flags):
-        """Lower a tile by the product of two tiles in the closed block's cross, one block per tile.
+        """Lower a tile by the min-plus product of two tiles, through the closed diagonal block.
 
         ======== ============ ====== ================================================
         argument shape        dtype  written by
@@ -237,7 +237,7 @@ def _make_tiles_kernel(
 
 
 def launch_round(matrix: Matrix, first: int, tile: int, *, closes: bool = False) -> None:
-    """Queue the round of the diagonal block from vertex `first` on, one tile wide.
+    """Queue one Floyd-Warshall round: the diagonal block starts at `first`, one tile wide.
 
     `closes`: every round closes the block of the next one too.
     """
@@ -254,7 +254,7 @@ def launch_round(matrix: Matrix, first: int, tile: int, *, closes: bool = False)
 
 
 def launch_rounds(matrix: Matrix) -> None:
-    """Queue all rounds on small matrices, where launches take most of the time.
+    """Queue all Floyd-Warshall rounds on small matrices, where launches take most time.
 
     Of one matrix small tiles leave fewer multiprocessors idle; several have enough of any.
     """
@@ -266,7 +266,7 @@ def launch_rounds(matrix: Matrix) -> None:
 def solve(
     graph: Graph, request: MatrixRequest, method: FloydWarshall, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer `request` in ``ceil(n / tile)`` rounds of three kernels.
+    """Answer `request` by Floyd-Warshall: ``ceil(n / tile)`` rounds of three kernels.
 
     Parameters
     ----------

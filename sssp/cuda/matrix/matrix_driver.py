@@ -50,7 +50,7 @@ NEGATIVE, CHANGED, BROKEN = 0, 1, 2
 
 @kernel
 def _scatter_kernel(indptr, indices, weights, n, matrix):
-    """Write the arcs of a graph to a matrix, one block a tail.
+    """Write the weights of a graph's arcs to a matrix, one block per tail.
 
     ======== ======== ====== =========================================
     argument shape    dtype  written by
@@ -84,7 +84,7 @@ def _diagonal_kernel(matrix, n, flags):
 
 @kernel
 def _first_tails_kernel(matrix, n, unseen, tails):
-    """Write the tail of every arc, -1 where there is none and on the diagonal."""
+    """Write the tail of every entry that is an arc; -1 for other entries and the diagonal."""
     for i in range(cuda.grid(1), matrix.size, cuda.gridsize(1)):
         row = i // n
         tails[i] = int32(row) if matrix[i] < unseen and i - row * n != row else int32(-1)
@@ -92,7 +92,7 @@ def _first_tails_kernel(matrix, n, unseen, tails):
 
 @kernel
 def _broken_kernel(matrix, tails, n, missing, flags):
-    """Flag a row whose tails do not lead from every reached vertex to the source.
+    """Flag a row if its tails do not lead from every reached vertex back to the source.
 
     ======== ======== ====== ============================
     argument shape    dtype  written by
@@ -117,7 +117,7 @@ def _broken_kernel(matrix, tails, n, missing, flags):
 
 @kernel
 def _least_kernel(matrix, leasts):
-    """Write the least entry (or 0) that each thread has read."""
+    """Write for each thread the least of the entries that it reads, or 0 if none is less."""
     own = matrix.dtype.type(0)
     for i in range(cuda.grid(1), matrix.size, cuda.gridsize(1)):
         own = min(own, matrix[i])
@@ -126,7 +126,7 @@ def _least_kernel(matrix, leasts):
 
 @kernel
 def _settle_kernel(matrix, above, missing, greatests):
-    """Write the public sentinel; write the greatest other entry (or 0) of each thread."""
+    """Set entries of at least `above` to the sentinel; write each thread's greatest other."""
     own = matrix.dtype.type(0)
     for i in range(cuda.grid(1), matrix.size, cuda.gridsize(1)):
         if matrix[i] >= above:
@@ -221,7 +221,7 @@ class Matrix:
         return other
 
     def unpack(self, n: int, dtype: np.dtype[Any]) -> Matrix:
-        """Return this 16-bit matrix (`SHORT`), of n vertices, in another dtype."""
+        """Return a copy of this 16-bit matrix (`SHORT`) for n vertices, in another dtype."""
         if self.n == n and dtype == INT16:
             other = copy(self)
             other.flat = self.flat.view(INT16)
@@ -234,7 +234,7 @@ class Matrix:
         return other
 
     def flag(self, which: int) -> int:
-        """Return a flag, once all queued work is done."""
+        """Return the value of a flag, once the stream's queued work is done."""
         return int(on_host(self.flags, self.stream)[which])
 
     def vertex(self, which: int) -> int | None:
@@ -248,7 +248,7 @@ class Matrix:
         return self.flat if self.tails is None else self.tails
 
     def partials(self, look: Any, *arguments: Any) -> NDArray[Any]:
-        """Return the partial results of a pass over the matrix, one for each thread."""
+        """Run a kernel over the matrix; return its partial results, one for each thread."""
         found = device_array(BLOCKS * THREADS, self.flat.dtype)
         look[BLOCKS, THREADS, self.stream](self.flat, *arguments, found)
         host: NDArray[Any] = on_host(found, self.stream)
@@ -329,7 +329,7 @@ def solve_matrix(
 
 
 def _count_bytes(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> int:
-    """Return the bytes of distances, of tails, and of scratch for trees."""
+    """Return the device bytes that a solver needs: distances, tails, scratch for trees."""
     entries, tails, trees = request.n * request.n, 0, 0
     if request.carries_tails(dtype):
         tails = copies * INDEX.itemsize
@@ -340,7 +340,7 @@ def _count_bytes(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> i
 
 
 def _broken_row(matrix: Matrix) -> int | None:
-    """Return a row whose tails are not a tree, because of rounding on cycles of length zero."""
+    """Return a row whose tails are not a tree (rounding on cycles of length zero), or None."""
     _broken_kernel[BLOCKS, THREADS, matrix.stream](
         matrix.flat, matrix.tails, matrix.n, unreached(matrix.flat.dtype), matrix.flags
     )
@@ -350,7 +350,7 @@ def _broken_row(matrix: Matrix) -> int | None:
 def deliver(
     request: MatrixRequest | ClosureRequest, flat: Any, shape: tuple[int, int], number: int
 ) -> Any:
-    """Return a device matrix in the form of the call: on the device, on the host, or in `out`."""
+    """Return a device matrix as the request wants it: on the device, or copied to the host."""
     wait_for_device()
     if request.output == "device":
         return DeviceArray(flat, shape, number)
@@ -360,7 +360,7 @@ def deliver(
 
 
 def _find_trees(graph: Graph, request: MatrixRequest, matrix: Matrix, number: int) -> Any:
-    """Return the predecessors for final integer distances, where the call wants them."""
+    """Return the predecessors for final integer distances, on the device or the host."""
     n, dtype, stream = request.n, np.dtype(matrix.flat.dtype), matrix.stream
     arcs = device_graph(graph, number).arcs(graph, dtype)
     nothing = np.empty(0, np.int64)

@@ -61,7 +61,7 @@ def tile_side(dtype: np.dtype[Any], *, with_tails: bool = False) -> int:
 def make_product(
     dtype: np.dtype[Any], *, in_place: bool, with_tails: bool = False, tile: int | None = None
 ) -> Any:
-    """Return the device function that computes one tile of a product.
+    """Return the device function that computes one tile of a min-plus product.
 
     ``product(out, out_start, old, old_start, out_stride, a, a_start, a_stride, b, b_start,
     b_stride, rows, columns, depth, out_tails, old_tails)``, all arrays flat, the starts int64 and

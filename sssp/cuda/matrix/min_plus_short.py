@@ -148,7 +148,7 @@ def _product(out, old, start, stride, a, a_start, b, b_start, rows, words, pairs
 @kernel_with(max_registers=65536 // (2 * THREADS))
 @no_type_check
 def _product_kernel(out, old, a, b, n, flags):
-    """Compute a tile of the product of two matrices, one thread block per tile.
+    """Compute a tile of the min-plus product of two matrices, one thread block per tile.
 
     ======== ============ ====== ========================================
     argument shape        dtype  written by
@@ -174,7 +174,7 @@ def _product_kernel(out, old, a, b, n, flags):
 
 @part
 def _step(k, i_own, j_own, is_high, owner, place, arrays):
-    """Relax the block through vertex `k` of four; all numbers but `owner` are constants.
+    """Relax the diagonal block through a vertex of the `owner`-th row and column of threads.
 
     Its row and its column are with the threads that come `owner`-th, at `i_own` and `j_own`.
     """
@@ -202,7 +202,7 @@ def _step(k, i_own, j_own, is_high, owner, place, arrays):
 
 @kernel
 def _close_kernel(matrix, n, first):
-    """Close the diagonal block of `TILE` vertices from `first` on, by one thread block.
+    """Run Floyd-Warshall in the diagonal block of `TILE` vertices from `first` on, by a block.
 
     ======== ============ ====== =================================
     argument shape        dtype  written by
@@ -251,7 +251,7 @@ def _close_kernel(matrix, n, first):
 @kernel_with(max_registers=65536 // (2 * THREADS))
 @no_type_check
 def _tiles_kernel(matrix, n, first, cross):
-    """Lower a tile through the closed block, in its row or column or elsewhere, one block per tile.
+    """Lower a tile by the min-plus product of two tiles, through the closed diagonal block.
 
     The block has `TILE` columns, half of those of a tile: what stands beside it in a tile is found
     once more, and nothing of it falls.
@@ -296,7 +296,7 @@ def multiply_short(out: Matrix, old: Matrix, a: Matrix, b: Matrix) -> None:
 
 
 def launch_short_round(matrix: Matrix, first: int) -> None:
-    """Queue the round of Floyd-Warshall for the `TILE` vertices from `first` on."""
+    """Queue the 16-bit Floyd-Warshall round for the `TILE` vertices from `first` on."""
     n, words, stream = matrix.n, matrix.flat.view(np.uint32), matrix.stream
     numbers = np.uint32(n), np.uint32(first)
     rows, columns = -(-n // TILE), -(-n // (2 * TILE))

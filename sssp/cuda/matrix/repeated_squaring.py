@@ -32,14 +32,14 @@ QUEUED = 1 << 41
 
 @cache
 def _make_kernel(dtype: np.dtype[Any], *, with_tails: bool = False) -> Any:
-    """Return the kernel of a round for a dtype."""
+    """Return the kernel that squares a matrix over (min, +), for a dtype."""
     product = make_product(dtype, in_place=False, with_tails=with_tails)
     tile = tile_side(dtype, with_tails=with_tails)
 
     @kernel_with(max_registers=65536 // (2 * THREADS))
     @no_type_check
     def _squaring_kernel(before, after, tails, after_tails, n, flags):
-        """Compute a tile of the square, one thread block per tile.
+        """Compute a tile of the min-plus square of a matrix, one thread block per tile.
 
         =========== ======== ====== =========================================
         argument    shape    dtype  written by
@@ -75,7 +75,7 @@ def _make_kernel(dtype: np.dtype[Any], *, with_tails: bool = False) -> Any:
 
 
 def launch_square(matrix: Matrix, after: Matrix) -> None:
-    """Queue a squaring of `matrix` into `after`."""
+    """Queue the min-plus squaring of `matrix`, with the result in `after`."""
     dtype, n = np.dtype(matrix.flat.dtype), matrix.n
     if dtype == SHORT:
         multiply_short(after, matrix, matrix, matrix)
@@ -90,7 +90,7 @@ def launch_square(matrix: Matrix, after: Matrix) -> None:
 def solve(
     graph: Graph, request: MatrixRequest, method: RepeatedSquaring, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer `request` with at most ``request.squarings`` products.
+    """Answer `request` with at most ``request.squarings`` min-plus squarings.
 
     Parameters
     ----------

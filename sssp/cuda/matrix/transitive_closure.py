@@ -56,7 +56,7 @@ QUEUED = 1 << 41
 
 @inline
 def _close_words(words, count):
-    """Run Warshall's algorithm on 64 x 64 bits in shared words.
+    """Run Warshall's algorithm on a 64 x 64 bit matrix in shared memory.
 
     Each lane has two rows in registers; the warp hands row after row around. The simulator, which
     knows no warps, runs it in one thread.
@@ -83,7 +83,7 @@ def _close_words(words, count):
 
 @inline
 def _fill_tables(pivots, tables):
-    """Compute the 16 unions of every four of the 64 rows, with all threads."""
+    """Compute the unions of all 16 subsets of every four pivot rows, with all threads."""
     i = uint32(cuda.threadIdx.x)
     while i < TABLES * WIDTH:
         table, lane = uint32(i // WIDTH), uint32(i % WIDTH)
@@ -124,13 +124,13 @@ def _look_up(word, tables, lane):
 
 @cache
 def _make_sweep_kernel(barrier: Any = None) -> Any:
-    """Return the kernel of the sweep; `barrier` replaces the grid's barrier in type checks."""
+    """Return the kernel of Warshall's sweep; `barrier` replaces the grid's in type checks."""
     meet = barrier or barrier_of(together=True)
 
     @kernel_with(max_registers=65536 // THREADS // BLOCKS)
     @no_type_check
     def _sweep_kernel(reach, n, words, first_word, last_word):
-        """Sweep over some words of pivots with all blocks, which meet once for each word.
+        """Add all paths through some words of 64 pivots, with all blocks; one barrier per word.
 
         ========== ============ ====== ==================
         argument   shape        dtype  written by
@@ -205,7 +205,7 @@ def _make_sweep_kernel(barrier: Any = None) -> Any:
 @kernel_with(max_registers=65536 // THREADS // BLOCKS)
 @no_type_check
 def _square_kernel(before, after, n, words, changed):
-    """Square some rows of one column of words with each block.
+    """Compute the boolean square of a bit matrix: each block some rows of some columns.
 
     ======== ============ ====== ============================
     argument shape        dtype  written by
@@ -257,7 +257,7 @@ def _square_kernel(before, after, n, words, changed):
 
 
 def sweep(reach: Any, n: int, words: range, stream: Any) -> None:
-    """Queue the part of the sweep for some words of pivots.
+    """Queue the part of Warshall's sweep that has some words of 64 vertices as pivots.
 
     Parameters
     ----------
@@ -273,21 +273,21 @@ def sweep(reach: Any, n: int, words: range, stream: Any) -> None:
 
 
 def square(before: Any, after: Any, n: int, changed: Any, stream: Any) -> None:
-    """Queue a squaring from one matrix to another; set `changed` if an entry changed."""
+    """Queue the boolean square of a bit matrix; set `changed` if an entry changed."""
     words = -(-n // WORD)
     grid = -(-words // WIDTH), -(-n // (GROUPS * ROWS))
     _square_kernel[grid, THREADS, stream](before, after, np.uint32(n), np.uint32(words), changed)
 
 
 def pack_matrix(request: ClosureRequest) -> Any:
-    """Return the initial matrix of a request on the current device, packed, as a flat array."""
+    """Return the initial bit matrix of a request on the current device, as a flat array."""
     host: NDArray[np.uint64] = np.empty((request.n, request.words), np.uint64)
     request.fill(host, range(request.n))
     return upload(host.reshape(-1))
 
 
 def close(request: ClosureRequest, method: ClosureByWarshall | ClosureBySquaring) -> Any:
-    """Return the packed closure.
+    """Return the transitive closure as a bit matrix, 64 columns to a word.
 
     Parameters
     ----------
@@ -329,7 +329,7 @@ def close(request: ClosureRequest, method: ClosureByWarshall | ClosureBySquaring
 
 
 def _close_by_rows(request: ClosureRequest, reach: Any, stream: Any, free: int) -> None:
-    """Close a matrix in place: by products of bits where they are faster, and fit, or the sweep."""
+    """Close a bit matrix in place: by products if they are faster and fit, else by the sweep."""
     n, words = request.n, request.words
     # products are faster from so many vertices on even where hardly a vertex reaches another
     if n >= thresholds.PRODUCTS_VERTICES and has_bit_products():

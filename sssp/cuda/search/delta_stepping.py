@@ -92,7 +92,7 @@ class Arcs(namedtuple("Arcs", "indptr indices weights table")):
 
 
 class OwnPiles(namedtuple("OwnPiles", "near far sizes places least")):
-    """The piles of a block, in shared memory.
+    """A block's own near and far piles, with their sizes, in shared memory.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class OwnPiles(namedtuple("OwnPiles", "near far sizes places least")):
 
 
 class CommonPiles(namedtuple("CommonPiles", "near far sizes least")):
-    """The piles that all blocks of a row share, in global memory.
+    """The near and far piles that all blocks of a row share, in global memory.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ class Group(namedtuple("Group", "member place first total leader")):
 
 
 class Block(namedtuple("Block", "worker group arcs words own common")):
-    """The arrays of a thread block, own and common.
+    """The arrays that a thread block works on: arcs, distances of the row, and piles.
 
     Attributes
     ----------
@@ -235,7 +235,7 @@ def _move(worker, pile, size, place):
 
 @part
 def _spill(block, near, far, phase, nothing):
-    """Move to the common piles the vertices that the block cannot hold or must not keep."""
+    """Move a block's far pile, and its near pile if that overflowed, to the common piles."""
     worker, own, common = block.worker, block.own, block.common
     surplus = uint32(min(own.sizes[near.slot], uint32(near.entries.size)))
     far_size = uint32(min(own.sizes[far.slot], uint32(far.entries.size)))
@@ -256,7 +256,7 @@ def _spill(block, near, far, phase, nothing):
 
 @cache
 def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -> Any:
-    """Return the kernel for a dtype.
+    """Return the delta-stepping kernel for a dtype: all blocks on a row, or a row per block.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @inline
     def word_of(value, queued):
-        """Return the word of a number and its queued flag.
+        """Pack a distance and a queued flag into one word, which orders like the distance.
 
         Words are unsigned, order like the numbers, and hold the flag in the lowest bit: distances
         leave one bit free.
@@ -290,7 +290,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @inline
     def value_of(word):
-        """Return the number in a word."""
+        """Return the distance that is packed in a word."""
         return number_from(unsigned(word >> unsigned(1)))
 
     @inline
@@ -308,7 +308,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @inline
     def common_piles(row, near, far, sizes, least):
-        """Return the common piles of a row.
+        """Return the common piles of a row, with sizes in shared memory for a single block.
 
         The sizes for a block that works alone are in its shared memory.
         """
@@ -320,7 +320,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @inline
     def relax(head, candidate, words, limits, near, far, least):
-        """Relax an arc; return the minimum of `least` and a new far vertex's distance."""
+        """Relax an arc, queue its head; return the least of `least` and a far head's distance."""
         if candidate > limits.bound:
             if words[head] == nothing:
                 near.common.sizes[STATUS] = CLIPPED
@@ -340,7 +340,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @inline
     def take(i, queue, block):
-        """Return vertex `i` of a queue and the first arc for this thread.
+        """Take vertex `i` of a queue, clear its queued flag, and load this thread's first arc.
 
         Whether there is one, the vertex, head and weight of the arc, and for the first thread of a
         group the vertex' word.
@@ -378,7 +378,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @part
     def relax_queue(block, queue, limits, near, far, least):
-        """Relax the arcs of all vertices in a queue."""
+        """Relax the arcs of all vertices in a queue; return the least distance of a far head."""
         group, arcs, words = block.group, block.arcs, block.words
         i = group.place
         following = take(i, queue, block)
@@ -411,7 +411,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @part
     def expand(block, limits, entries, shared, surplus, far, progress):
-        """Expand the near vertices of a block hop by hop.
+        """Expand the near vertices of a block hop by hop, until none is left or too many are.
 
         Stop when none is left, or more than the block can hold.
         """
@@ -442,7 +442,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @part
     def split(block, entries, size, settled, threshold, near, far, least):
-        """Divide a far pile into the near pile and a new far pile.
+        """Divide a far pile by the new threshold into the near pile and a new far pile.
 
         Vertices at or below the last threshold, `settled`, have been expanded, and drop out.
         """
@@ -505,7 +505,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
         indptr, indices, weights, table, sources, first_sources, targets, bound, width, first_row,
         all_words, all_common_near, all_common_far, all_common_sizes, all_common_least, counters,
     ):  # fmt: skip
-        """Search one row with all blocks, or a row with each block.
+        """Run delta-stepping: all blocks on one row, or each block on a row of its own.
 
         ================ =============== ======== ================================================
         argument         shape           dtype    written by
@@ -634,7 +634,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
 @kernel
 def _first_arcs_kernel(indptr, indices, weights, table):
-    """Write the first `GROUP` arcs of every vertex, for `arc_of`.
+    """Write a table of the first `GROUP` arcs of every vertex, which `arc_of` reads.
 
     ============= ================== ======== =================================
     argument      shape              dtype    written by
@@ -660,7 +660,7 @@ def _first_arcs_kernel(indptr, indices, weights, table):
 
 
 def _first_arcs(indptr: Any, indices: Any, bits: Any) -> Any:
-    """Return the table of `_first_arcs_kernel`, in words for `arc_of`."""
+    """Return the table of the first `GROUP` arcs of every vertex, in words for `arc_of`."""
     table = device_array(2 * GROUP * (indptr.size - 1), bits.dtype)
     stream = cuda.stream()
     _first_arcs_kernel[blocks_for(table.size), THREADS, stream](indptr, indices, bits, table)
@@ -690,7 +690,7 @@ class _DeltaSearch(Search):
         self.row_arrays = pile, pile, ((COMMON_SIZES,), np.uint32), ((SLOTS,), self.unsigned)
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Search for a batch: a block for each row, or all blocks on one row after the other."""
+        """Solve a batch: one block per row, or all blocks on one row after the other."""
         words = batch.distances.view(self.unsigned)
         if self.dtype.kind == "f":
             batch.fill(words.view(np.dtype(f"i{self.dtype.itemsize}")), -1)
@@ -720,7 +720,7 @@ class _DeltaSearch(Search):
 def solve(
     graph: Graph, request: Request, method: DeltaStepping, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer `request` with near and far piles.
+    """Answer `request` by delta-stepping; None if a distance may not fit the dtype.
 
     Parameters
     ----------

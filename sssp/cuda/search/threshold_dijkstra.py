@@ -95,7 +95,7 @@ class List(namedtuple("List", "shared spilled")):
 
 
 class OpenVertices(namedtuple("OpenVertices", "vertices seen heads weights")):
-    """The open vertices of a row; each thread owns some places of the list.
+    """The open vertices of a row, in a list whose positions are divided among threads.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class OpenVertices(namedtuple("OpenVertices", "vertices seen heads weights")):
 
 
 class State(namedtuple("State", "distances bits settled pointers in_pointers in_least")):
-    """The state of the vertices of a row.
+    """State of a row's vertices: distances, settled flags, first arcs to unsettled vertices.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class Tallies(namedtuple("Tallies", "counts thresholds leasts flags hidden")):
 
 
 class Owner(namedtuple("Owner", "thread threads lane warp first")):
-    """A thread of the block as an owner of places in the list; all uint32.
+    """A thread, and its positions in the list of open vertices; all uint32.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ class Block(
         "owner state out_arcs in_arcs open_vertices arrivals long settling tallies bound unseen",
     )
 ):
-    """The arrays of a row's thread block.
+    """The arrays that the thread block of a row works on.
 
     Attributes
     ----------
@@ -198,7 +198,7 @@ def _set_entry(entries, i, entry):
 
 @part
 def _clear_slots(block, slots):
-    """Clear the slots of the next phase, which no thread reads in this phase."""
+    """Clear the counters and minima for the next phase, which no thread reads in this one."""
     owner, tallies = block.owner, block.tallies
     # the last thread, which seldom owns a vertex
     if owner.thread == owner.threads - 1:
@@ -212,7 +212,7 @@ def _clear_slots(block, slots):
 
 @inline
 def _load_lightest(vertex, place, open_vertices, arcs):
-    """Load the lightest arcs of a vertex into its place in shared memory."""
+    """Load the lightest arcs of an open vertex into shared memory, at its list position."""
     for k in range(LIGHTEST):
         open_vertices.heads[k, place] = arcs.lightest_ends[vertex, k]
         open_vertices.weights[k, place] = arcs.lightest_weights[vertex, k]
@@ -220,7 +220,7 @@ def _load_lightest(vertex, place, open_vertices, arcs):
 
 @part
 def _take_over(block, slots, end, count, arrived):
-    """Fill a thread's free places below `count` with new open vertices; return the next one."""
+    """Fill a thread's free list positions with new open vertices; return its next position."""
     owner, open_vertices = block.owner, block.open_vertices
     asking = ballot(end < count)
     while asking:
@@ -238,7 +238,7 @@ def _take_over(block, slots, end, count, arrived):
 
 @inline
 def _least_in_shared(place, open_vertices, settled, unseen):
-    """Return the least weight of arcs to unsettled heads in shared memory; delete the others."""
+    """Return the least weight of arcs in shared memory to unsettled heads; delete the others."""
     heads, weights = open_vertices.heads, open_vertices.weights
     states = cuda.local.array(LIGHTEST, int32)
     useful = unseen
@@ -257,7 +257,7 @@ def _least_in_shared(place, open_vertices, settled, unseen):
 
 @inline
 def _least_in_table(vertex, arcs, settled, hidden, unseen):
-    """Return the least weight of arcs to unsettled heads in the table of lightest arcs."""
+    """Return the least weight of a vertex's arcs to unsettled ends, in the table of lightest."""
     least = unseen
     # no branch, so that all loads are under way together; padded with weight `unseen`
     for k in range(LIGHTEST):
@@ -268,7 +268,7 @@ def _least_in_table(vertex, arcs, settled, hidden, unseen):
 
 @inline
 def _least_beyond(vertex, arcs, pointers, settled, unseen):
-    """Return the least weight of arcs to unsettled heads beyond the table."""
+    """Return the least weight of a vertex's arcs to unsettled heads, past the lightest arcs."""
     last = arcs.indptr[uint32(vertex + 1)]
     pointer = max(pointers[vertex], uint32(arcs.indptr[vertex] + LIGHTEST))
     while pointer < last and settled[arcs.ends[pointer]] == SETTLED:
@@ -294,7 +294,7 @@ def _least_out(block, vertex, place):
 
 @part
 def _move_up(vertex, place, kept, open_vertices, arcs):
-    """Move a vertex that stays open to the first free place of its thread."""
+    """Move a vertex that stays open to the first free list position of its thread."""
     heads, weights = open_vertices.heads, open_vertices.weights
     capacity = uint32(open_vertices.vertices.shared.size)
     _set_entry(open_vertices.vertices, kept, vertex)
@@ -309,13 +309,13 @@ def _move_up(vertex, place, kept, open_vertices, arcs):
 
 @cache
 def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
-    """Return the kernel for a dtype and criterion."""
+    """Return the threshold Dijkstra kernel for a dtype, with the OUT or IN-OUT criterion."""
     bits, number, lower = bits_of(dtype), from_dtype(dtype), lower_of(dtype)
     zero, capacity = dtype.type(0), CAPACITY_BYTES // dtype.itemsize
 
     @part
     def seed(block, sources, first, last):
-        """Open the sources of a row."""
+        """Set the distances of a row's sources to 0, and list them as newly reached vertices."""
         i = uint32(first + block.owner.thread)
         while i < last:
             source = uint32(sources[i])
@@ -407,7 +407,7 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
 
     @part
     def settle(block, slots, end, threshold, least):
-        """Settle vertices up to the threshold, and relax their lightest arcs.
+        """Settle vertices up to the threshold, relax their lightest arcs, and close list gaps.
 
         Vertices that stay open move up to free places. Return the first place of the thread after
         them.
@@ -438,7 +438,7 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
 
     @part
     def relax_rest(block, slots, count):
-        """Relax all but the lightest arcs of vertices just settled."""
+        """Relax all but the lightest arcs of the vertices settled in this phase."""
         owner, arcs = block.owner, block.out_arcs
         i = uint32(owner.thread // GROUP)
         while i < count:
@@ -466,7 +466,7 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
         all_distances, all_distance_bits, counters, all_settled, all_pointers, all_in_pointers,
         all_in_least, all_seen, spilled,
     ):  # fmt: skip
-        """Search from the sources of one row with each block.
+        """Run threshold Dijkstra from the sources of a row, one block per row.
 
         =================== ================== ======= =========================================
         argument            shape              dtype   written by
@@ -646,7 +646,7 @@ class _ThresholdSearch(Search):
         )
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Search for a batch of sources, one block each."""
+        """Compute the distances from a batch of sources, one block per row."""
         settled, pointers, in_pointers, in_least, seen, lists = scratch
         for array in (settled, pointers, in_pointers):
             batch.fill(array, 0)
@@ -662,7 +662,7 @@ class _ThresholdSearch(Search):
 def solve(
     graph: Graph, request: Request, method: ThresholdDijkstra, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer `request` in phases, one thread block per source.
+    """Answer `request` by threshold Dijkstra in phases, one thread block per source.
 
     Parameters
     ----------

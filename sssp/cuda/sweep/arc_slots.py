@@ -1,4 +1,4 @@
-"""The numbering of arcs and triangles on a GPU, bundle by bundle: once for each structure.
+"""Numbers of chordal arcs and triangles within bundles, found on a GPU once per structure.
 
 Chordal arcs are numbered by place: those of a vertex, to ranks above it in order, follow those of
 the vertex at the place before. Weights up and down along an arc are next to each other.
@@ -22,7 +22,7 @@ HALF, LOW_HALF = 16, 0xFFFF
 
 @inline
 def rows_of(word):
-    """Return the rows of an arc's tail and head in the bundle (members, then boundary)."""
+    """Return the row numbers of an arc's tail and head in its bundle (members, then boundary)."""
     tail = uint32((word >> uint32(ROW_BITS)) & uint32(MEMBER))
     return tail, uint32(word & uint32(STREAM_ROW))
 
@@ -54,7 +54,7 @@ def placed_arcs_kernel(
     start, ranks, places, depth, bundles, levels, bundle_first, boundary_first, boundary, first,
     upper, arcs_first, heads, depths, rows,
 ):  # fmt: skip
-    """Sort the chordal arcs by place of the tail; write the rows of their ends, a thread per place.
+    """Sort chordal arcs by their tails' places in the partition; write the rows of their ends.
 
     ============== ============ ====== =========================================================
     argument       shape        dtype  written by
@@ -108,19 +108,19 @@ def placed_arcs_kernel(
 
 @inline
 def up_slot(arc):
-    """Return the position of the upward weight of a chordal arc."""
+    """Return the position of a chordal arc's upward weight among all weights."""
     return uint32(arc << uint32(1))
 
 
 @inline
 def down_slot(arc):
-    """Return the position of the downward weight of a chordal arc."""
+    """Return the position of a chordal arc's downward weight among all weights."""
     return uint32((arc << uint32(1)) | uint32(1))
 
 
 @inline
 def _extent(bundle, bundle_first, boundary_first, arcs_first):
-    """Return a bundle's numbers of members and boundary vertices, its first arc, and its arcs."""
+    """Return a bundle's number of members, of boundary vertices, its first arc, and arc count."""
     first, last = uint32(bundle_first[bundle]), uint32(bundle_first[uint32(bundle + 1)])
     bounded = uint32(boundary_first[uint32(bundle + 1)] - boundary_first[bundle])
     begin = uint32(arcs_first[first])
@@ -129,7 +129,7 @@ def _extent(bundle, bundle_first, boundary_first, arcs_first):
 
 @inline
 def _pair_between(bounded, low, high):
-    """Return the number of a pair of boundary vertices among all pairs, the lower one first."""
+    """Return the number of a pair of boundary vertices in the list of all such pairs."""
     return uint32(low * (2 * bounded - low - 1) // 2 + (high - low - 1))
 
 
@@ -138,7 +138,7 @@ def pairs_kernel(
     start, roots, root_pairs, bundles, places, bundle_first, boundary_first, arcs_first, heads,
     rows, pairs, pair_arcs,
 ):  # fmt: skip
-    """List the arcs between boundary vertices of bundles, one block a root of a bundle's subtrees.
+    """List the arcs between boundary vertices of bundles, one block per root of a subtree.
 
     Every neighbour above a subtree is one of its root's, and they are all joined.
 
@@ -234,7 +234,7 @@ def triangles_kernel(
 
 @kernel
 def placed_givers_kernel(slots, ranks, places, first, arcs_first, givers):
-    """Write which arc of the graph each chordal arc gets its weight from, one thread per arc.
+    """Write for each chordal arc the graph arc that gives its weight; a thread per graph arc.
 
     ========== ======== ====== ==================================================
     argument   shape    dtype  written by

@@ -55,7 +55,7 @@ def changes_kernel(places, values, arc_weights):
 
 @cache
 def _make_load_weight(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that reads the graph's weight for a slot of a chordal arc."""
+    """Return a device function that reads the graph's weight for a chordal arc's direction."""
     number, inf = from_dtype(dtype), infinity(dtype).item()
 
     @inline
@@ -71,7 +71,7 @@ def _make_load_weight(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def _make_greatest(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that updates the greatest length with both weights of an arc."""
+    """Return a device function that updates a maximum of lengths with an arc's two weights."""
     inf, length_of = infinity(dtype).item(), make_length_of(dtype)
 
     @inline
@@ -87,12 +87,12 @@ def _make_greatest(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_first_weights_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that initializes a customization: weights, top matrix, findings."""
+    """Return the kernel that initializes a customization: weights, matrix of the top, notes."""
     inf, load_weight = infinity(dtype).item(), _make_load_weight(dtype)
 
     @kernel
     def _first_weights_kernel(count, arc_weights, givers, weights, matrix, found):
-        """Give chordal arcs the graph's weights, both ways; clear the rest.
+        """Set chordal arcs to the graph's weights in both directions; reset matrix and notes.
 
         A thread a chordal arc and direction, or an entry of the matrix, whatever is more.
 
@@ -121,7 +121,7 @@ def make_first_weights_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
-    """Return the kernel of the basic pass over bundles of subtrees.
+    """Return the kernel of the basic pass (lower triangles) over bundles of subtrees.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         step_triangles, arcs_first, triangle_first, legs, thirds, pair_first, pairs, pair_arcs,
         lowest, arc_weights, givers, weights, found, spare,
     ):  # fmt: skip
-        """Relax arcs through lower vertices, a group of threads for each bundle and set of weights.
+        """Relax arcs over lower triangles in bundles, a thread group per bundle and version.
 
         ============== ========== ====== ==========================================================
         argument       shape      dtype  written by
@@ -251,12 +251,12 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
 @cache
 def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel of the basic pass over a level: vertices of one depth above bundles."""
+    """Return the kernel of the basic pass over a level: one depth of the tree above bundles."""
     number, with_arc = from_dtype(dtype), _make_greatest(dtype)
 
     @kernel
     def _basic_level_kernel(first_place, places, arcs_first, heads, weights, found):
-        """Relax arcs through vertices of one depth, several blocks per vertex and set.
+        """Relax arcs over lower triangles of one depth, some blocks per vertex and version.
 
         =========== ========== ====== =========================================
         argument    shape      dtype  written by
@@ -302,12 +302,12 @@ def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_to_top_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that copies arcs into the matrix of the top."""
+    """Return the kernel that copies arc weights into the dense matrix of the tree's top."""
     number, with_arc = from_dtype(dtype), _make_greatest(dtype)
 
     @kernel
     def _to_top_kernel(places, arcs_first, heads, weights, size, matrix, found):
-        """Write the arcs between top vertices into the matrix, one block per place and set.
+        """Write weights of the top's arcs to its matrix, one block per vertex and version.
 
         ========== ================ ====== =========================================
         argument   shape            dtype  written by

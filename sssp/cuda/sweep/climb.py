@@ -29,7 +29,7 @@ MOST_CHAINS = 32
 
 @inline
 def _list_chains(rank, chain, leap, chains, offsets):
-    """List the chains of the tree on the path from a rank up to the top, by one thread.
+    """List the chains (runs of consecutive ranks) on the tree path from a rank to the top.
 
     Return how many chains there are, and how many vertices they have.
     """
@@ -44,7 +44,7 @@ def _list_chains(rank, chain, leap, chains, offsets):
 
 @inline
 def _note_arcs(count, known, chains, offsets, arcs_first, arcs_stop, start, stop, thread):
-    """Write the first upward arc of every vertex on the path, and where its arcs end."""
+    """Write where the upward arcs of every vertex on the climb's path begin and end."""
     i = thread
     while i < count:
         own = uint32(known - 1)
@@ -74,12 +74,12 @@ def _find_doors(
 
 @cache
 def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that climbs, and finds the distances of the top vertices."""
+    """Return the kernel that climbs from sources and finds the distances of top vertices."""
     number, inf = from_dtype(dtype), infinity(dtype).item()
 
     @inline
     def load_arc(i, count, starts, stops, depths, weights, thread):
-        """Return weight and depth of the head of a thread's arc, for a vertex on the path."""
+        """Return the weight of a thread's arc from a path vertex, and the depth of its head."""
         weight, depth = number(inf), int32(0)
         if i < count:
             arc = uint32(starts[i] + thread)
@@ -89,7 +89,7 @@ def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
 
     @inline
     def relax(i, bottom, count, arc, stops, starts, depths, weights, way, thread):
-        """Relax the arcs of a vertex on the path, all with different heads."""
+        """Relax the upward arcs of one vertex on the path in parallel, as their heads differ."""
         if i < count:
             here = way[uint32(bottom - i)]
             weight, depth = arc
@@ -106,7 +106,7 @@ def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
 
     @inline
     def climb(bottom, count, start, stop, depths, weights, way, thread):
-        """Relax the arcs of all vertices on the path, from the lowest up."""
+        """Relax the upward arcs of all vertices on the climb's path, from the lowest up."""
         one = load_arc(uint32(0), count, start, stop, depths, weights, thread)
         two = load_arc(uint32(1), count, start, stop, depths, weights, thread)
         three = load_arc(uint32(2), count, start, stop, depths, weights, thread)
@@ -125,7 +125,7 @@ def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
 
     @inline
     def cross_top(entered, doors, door_ways, top, between, least, thread):
-        """Find the least distances of a thread's top vertices, through all doors to the top."""
+        """Find the distances of a thread's top vertices: the minimum over entries to the top."""
         for share in range(SHARE):
             least[share] = number(inf)
         # (several rows at a time, for they come from far)
@@ -152,7 +152,7 @@ def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
         up_depths, up_weights, first, upper, top, between, starts, stops, ways, source_ranks,
         counters, lanes, distances,
     ):  # fmt: skip
-        """Climb from a source, one block each, and write the distances of the top.
+        """Climb from sources, one block per source; write the distances of the top vertices.
 
         ============ ============== ====== =====================================================
         argument     shape          dtype  written by

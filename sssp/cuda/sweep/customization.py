@@ -73,7 +73,7 @@ length_of_bits = number_of(FLOAT32)
 
 @cache
 def make_length_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function from a weight to its length as a 32-bit float."""
+    """Return a device function that converts a weight to a length, a 32-bit float."""
     floats = dtype.kind == "f"
 
     @inline
@@ -85,7 +85,7 @@ def make_length_of(dtype: np.dtype[Any]) -> Any:
 
 @inline
 def note(found, word, length):
-    """Raise a word of `found` to at least a length."""
+    """Raise a word of `found` to the bits of a length, by an atomic maximum."""
     if int32(length_bits(length)) > found[word]:
         cuda.atomic.max(found, word, int32(length_bits(length)))
 
@@ -143,7 +143,7 @@ def own_shares(room, arc_room, numbers, words_a_number, units):
 
 
 class Room(NamedTuple):
-    """The greatest size of a tier's bundles, which their shared memory has to hold.
+    """Greatest sizes of a tier's bundles (rows, arcs, pairs), which size their shared memory.
 
     Attributes
     ----------
@@ -160,17 +160,17 @@ class Room(NamedTuple):
     ways: int
 
     def crew(self, sets: int, *, packs: bool) -> tuple[int, int]:
-        """Return the threads of a bundle, and the bundles of a block."""
+        """Return the number of threads per bundle, and of bundles per block."""
         crews = CREWS if sets == 1 else CREWS_OF_SETS
         threads = next(crew[packs] for most, crew in crews if self.rows <= most)
         return threads, SIDE_BY_SIDE if threads == WARP else 1
 
     def numbers(self, *, packs: bool) -> int:
-        """Return how many weights a bundle holds: up, down, and the old ones if it packs."""
+        """Return how many weights a bundle stores: up, down, and old ones in the perfect pass."""
         return 2 * (self.ways + (self.arcs if packs else 0))
 
     def shared_bytes(self, dtype: np.dtype[Any], *, packs: bool, outside: bool) -> int:
-        """Return the bytes of shared memory, a multiple of `UNIT`, with or without the weights."""
+        """Return the bytes of a bundle's shared memory, with or without the weights."""
         numbers = 0 if outside else self.numbers(packs=packs)
         shares = _shares(self.rows, self.arcs, numbers, dtype.itemsize // 4)
         words: int = shares.stop if packs else shares.starts
@@ -179,7 +179,7 @@ class Room(NamedTuple):
 
 @inline
 def own_block():
-    """Return the number of a block within its set of weights, and the number of the set.
+    """Return the number of a block among those of its version, and the version's number.
 
     Blocks of one number are next to each other, so that what sets share is read once.
     """
@@ -199,7 +199,7 @@ def way_up(arc):
 
 @cache
 def make_lend(dtype: np.dtype[Any], *, outside: bool) -> Any:
-    """Return a device function that gives a bundle's array of weights, and its first arc in it."""
+    """Return a device function that gives a bundle's array of weights, and its first position."""
     number, arcs_a_unit = from_dtype(dtype), UNIT // 2 // dtype.itemsize
 
     @inline
@@ -225,7 +225,7 @@ def meet():
 
 @cache
 def make_walk(relax: Any, *, from_below: bool) -> Any:
-    """Return a device function that relaxes the triangles of a bundle, step by step.
+    """Return a device function that relaxes a bundle's triangles, from depth to depth.
 
     Words say where every step ends, in the order in which they are walked.
 
@@ -235,13 +235,13 @@ def make_walk(relax: Any, *, from_below: bool) -> Any:
 
     @inline
     def triangle(legs, thirds, own):
-        """Return the words of a triangle."""
+        """Return the arc numbers of a triangle: its two legs in one word, and its third side."""
         at = uint32(uint32(legs.size - 1) - own) if from_below else own
         return legs[at], uint32(thirds[at])
 
     @inline
     def find_next(words, ends_at, stages, own, stage):
-        """Return the position of a thread's next triangle and its step, from `own` in a step on."""
+        """Return the position and the step of a thread's next triangle, from `own` on."""
         while stage < stages and own >= words[uint32(ends_at + stage)]:
             own = uint32(words[uint32(ends_at + stage)] + cuda.threadIdx.x)
             stage = uint32(stage + 1)

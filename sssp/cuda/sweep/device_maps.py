@@ -55,7 +55,7 @@ ROUNDED_UP = 1 + 1 / 1024
 
 
 class ArcWeights(NamedTuple):
-    """Weights of a graph's arcs to be copied to a device: all of a base, and changes.
+    """Weights of a graph's arcs to copy to a device: those of a base, and changed ones.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class ArcWeights(NamedTuple):
 class KeptArcs(
     namedtuple("KeptArcs", "up_stop up_depths up_weights down_stop down_ends down_weights")
 ):
-    """The chordal arcs that the perfect pass keeps, by rank; one more axis for several maps.
+    """The chordal arcs that the perfect pass keeps, by rank; with a further axis for maps.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Weights:
         self.replay_key = key_of(tuple(self.arrays.values()))
 
     def bring(self, versions: Sequence[ArcWeights], stream: Any) -> Any:
-        """Copy the weights of graphs' arcs to the device, and return them there."""
+        """Copy the arc weights of all versions to the device; return the device array."""
         m = versions[0].all.size
         if self._arc_weights.shape[1] != max(1, m):
             self._arc_weights = device_array((self.count, max(1, m)), self._arc_weights.dtype)
@@ -219,7 +219,7 @@ class DeviceMap:
         self.joined_by_turns: bool | None = None
 
     def with_loan(self, loan: Loan) -> DeviceMap:
-        """Return a copy that keeps its memory reserved, for a hierarchy to hold."""
+        """Return a copy of this map that keeps its memory reserved as long as it exists."""
         own = copy(self)
         own.base, own.loan = self, loan
         return own
@@ -293,7 +293,7 @@ class DeviceMaps:
         slots: NDArray[np.uint32],
         potentials: NDArray[Any] | None = None,
     ) -> None:
-        """Customize maps to non-negative weights of the graph's arcs.
+        """Customize the first maps to non-negative weights of the graph's arcs.
 
         Parameters
         ----------
@@ -372,7 +372,7 @@ class DeviceMaps:
         self._launch(basic_pass.make_basic_level_kernel, level, work, first_place=low)
 
     def _close_top(self, work: Work, stream: Any) -> None:
-        """Close the top by Floyd-Warshall; copy arcs into its matrix, and distances back."""
+        """Run Floyd-Warshall on the top's matrix; copy arc weights in, and distances back."""
         top = self.tree.bundles.top
         if not top:
             return
@@ -539,7 +539,7 @@ def customize_together(hierarchies: Sequence[PreparedMap], number: int) -> None:
 def _customize_all(
     tree: DeviceTree, hierarchies: Sequence[PreparedMap], dtype: np.dtype[Any], number: int
 ) -> list[DeviceMap]:
-    """Customize versions together, but those with negative weights one by one."""
+    """Customize versions together, or one with negative weights; return their maps."""
     shifted = hierarchies[0].graph.least_weight < 0
     loan = Loan(tree, dtype, len(hierarchies), shifted=shifted)
     maps = loan.maps.maps[: len(hierarchies)]
@@ -567,7 +567,7 @@ def _customize_shifted(maps: DeviceMaps, hierarchy: PreparedMap) -> None:
 
 
 def _weights_of(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> ArcWeights:
-    """Return the weights of a map's arcs, on the device if they are there.
+    """Return a graph's arc weights as `ArcWeights`, from the device if they are there.
 
     Of a graph that was made by a change only what changes: the others are those of the other graph,
     which stay on the device.
@@ -587,7 +587,7 @@ def _weights_of(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> Ar
 def basic_weights(
     prepared: PreparedMap, dtype: np.dtype[Any], number: int
 ) -> Iterator[tuple[DeviceMaps, Work]]:
-    """Lend the basic weights of a version without negative weights, by places.
+    """Lend a version's basic weights in partition order; its arc weights are not negative.
 
     The device is current; launches on the maps' stream find them there.
     """

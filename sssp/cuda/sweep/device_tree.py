@@ -154,7 +154,7 @@ class DeviceTree(Arrays):
     def _find_steps(
         self, depths: NDArray[np.int32], owners: NDArray[np.int32]
     ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Divide the members of bundles into steps: members of one depth.
+        """Divide each bundle's members into steps of one depth; return where steps begin.
 
         Return the first place of each, and the step of every place in its bundle.
         """
@@ -171,7 +171,7 @@ class DeviceTree(Arrays):
     def _list_pairs(
         self, parents: NDArray[np.int32], owners: NDArray[np.int32], degrees: NDArray[np.int64]
     ) -> None:
-        """List the arcs between boundary vertices, from the roots of subtrees in bundles."""
+        """List on the device the arcs between boundary vertices of each bundle."""
         bundles, start = self.bundles, self.bundles.start
         above = np.where(parents >= 0, bundles.place[parents], 0)
         roots = np.flatnonzero(above < bundles.first[owners]).astype(INDEX) + INDEX.type(start)
@@ -193,7 +193,7 @@ class DeviceTree(Arrays):
     def _list_triangles(
         self, steps: NDArray[np.int64], owners: NDArray[np.int32], degrees: NDArray[np.int64]
     ) -> None:
-        """List the triangles whose lowest vertex is a member of a bundle."""
+        """List on the device the triangles whose lowest vertex is a member of a bundle."""
         start, firsts = self.bundles.start, offsets(degrees * (degrees - 1) // 2)
         triangle_first = firsts[self.bundles.first - start]
         size = max(1, int(firsts[-1]))
@@ -210,7 +210,7 @@ class DeviceTree(Arrays):
         wait_for_device()
 
     def givers(self, slots: NDArray[np.uint32]) -> Any:
-        """Return which arc of the graph each chordal arc, up and down, gets its weight from.
+        """Return for each chordal arc, up and down, the graph's arc that gives its weight.
 
         Made once for an array of slots, and kept as long as that is there.
         """
@@ -236,7 +236,7 @@ class DeviceTree(Arrays):
         return int(np.diff(self.bundles.tiers)[tier]) * room.numbers(packs=True)
 
     def group(self, tier: int) -> int:
-        """Return how many arcs of a tier's streams form a group."""
+        """Return how many arcs form a group in the arc streams of a tier."""
         return GROUPS[0] if tier == self.tiers - 1 else GROUPS[1]
 
 
@@ -273,7 +273,7 @@ def _cut_into_bundles(structure: Structure) -> Bundles:
 
 
 def _chains(structure: Structure, bundles: Bundles) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the last rank of each chain below the top, and the rank above it (-1: in the top)."""
+    """Return for each rank the last rank of its chain below the top, and the next rank or -1."""
     ranks = np.arange(structure.order.size, dtype=INDEX)
     in_top = bundles.place < bundles.top
     above = np.where(structure.parent >= 0, structure.parent, 0)

@@ -52,7 +52,7 @@ FEWER_VOLUMES = "give fewer origins or destinations at a time, and add up the fl
 
 @dataclass
 class SweptFlows:
-    """Loads one demand on any version of a prepared map, on a GPU.
+    """Loader of one demand onto any version of a prepared map, on a GPU.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class SweptFlows:
         return None
 
     def _sweep(self, version: PreparedMap, scratch: _Scratch) -> tuple[NDArray[np.float64], Any]:
-        """Return the flows in the dtype of the scratch, and the greatest length that is sure."""
+        """Return the arc flows, and the greatest weight with which distances surely fit."""
         with basic_weights(version, scratch.dtype, self.number) as (maps, work):
             stream = maps.matrix.stream
             scratch.launches.do(
@@ -131,7 +131,7 @@ class SweptFlows:
 
 
 class _Scratch(Arrays):
-    """Device memory to load demands of as many origins and volumes to the same destinations.
+    """Device memory for loading demands of equal size to the same destinations.
 
     Attributes
     ----------
@@ -236,7 +236,7 @@ class _Scratch(Arrays):
 
 
 def _upload_ranks(structure: Structure) -> dict[str, Any]:
-    """Upload what flows need to know of ranks and chordal arcs besides the tree."""
+    """Upload arrays for flows: parents of ranks, tails of chordal arcs, ranks by depth."""
     everyone: NDArray[np.int32] = np.arange(structure.order.size, dtype=INDEX)
     ranks, levels = _sort_by_depth(structure, everyone)
     tails = np.repeat(everyone, np.diff(structure.first))
@@ -259,7 +259,7 @@ def _sort_by_depth(
 
 
 def _prepare(stream: Any, scratch: _Scratch, placed: Any, arc_weights: Any) -> None:
-    """Number the weights, and find what shortcuts stand for."""
+    """Copy the weights of chordal arcs to rank order, and find the triangle of each shortcut."""
     arrays, dtype = scratch.arrays, scratch.dtype
     for name, value in (("on_slot", 0), ("down_flow", 0), ("lost", 0), ("trip", flows.NO_TRIP)):
         array = arrays[name]
@@ -275,7 +275,7 @@ def _prepare(stream: Any, scratch: _Scratch, placed: Any, arc_weights: Any) -> N
 
 
 def _load_batch(stream: Any, scratch: _Scratch) -> None:
-    """Sweep from the origins of a batch, and add their flows to those of the slots."""
+    """Sweep from the origins of a batch, and add their flows to the chordal arcs."""
     arrays, dtype, lanes = scratch.arrays, scratch.dtype, scratch.lanes
     fill(arrays["flow"], 0.0, stream)
     climb, sweep = flows.make_ways_kernel(dtype), flows.make_descent_kernel(dtype)
@@ -288,7 +288,7 @@ def _load_batch(stream: Any, scratch: _Scratch) -> None:
     ]
 
     def together(slices: int) -> int:
-        """Return the lanes of a block: a divisor of all."""
+        """Return the number of lanes per block, a divisor of the number of all lanes."""
         most = min(TOGETHER, flows.LEVEL_THREADS // slices)
         while lanes % most:
             most //= 2
@@ -310,7 +310,7 @@ def _load_batch(stream: Any, scratch: _Scratch) -> None:
 
 
 def _join_small(levels: list[tuple[int, int, int]]) -> list[tuple[int, int, bool]]:
-    """Return the levels from the deepest, small neighbours joined, and which are taken in turn."""
+    """Return the levels from the deepest up, small neighbours joined into one; flag those."""
     runs: list[tuple[int, int, bool]] = []
     for low, high, _ in reversed(levels):
         is_small = high - low <= MOST_IN_TURN
@@ -322,7 +322,7 @@ def _join_small(levels: list[tuple[int, int, int]]) -> list[tuple[int, int, bool
 
 
 def _slices(degree: float, rows: int) -> int:
-    """Return how many threads share the arcs of a row, a vertex in a lane: a power of two.
+    """Return how many threads share the arcs of a vertex in one lane: a power of two.
 
     More of them wait less, where rows are too few to fill the device.
     """
@@ -333,7 +333,7 @@ def _slices(degree: float, rows: int) -> int:
 
 
 def _unpack(stream: Any, scratch: _Scratch, found: Any) -> None:
-    """Pass flows of slots to the graph's arcs; copy lost volume and other notes to the host."""
+    """Unpack flows of shortcuts to the graph's arcs; copy lost volume and notes to the host."""
     ranks = scratch["ranks_by_depth"]
     sizes, low, height = np.diff(scratch.all_levels), 0, len(scratch.all_levels) - 1
     while low < height:

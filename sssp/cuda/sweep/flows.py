@@ -52,7 +52,7 @@ NO_TRIP = (1 << 63) - 1
 
 @kernel
 def number_kernel(place_ranks, arcs_first, first, placed, weights, triangles):
-    """Copy weights of chordal arcs from the order of places to slots, a thread per vertex.
+    """Copy chordal arc weights from partition order to rank order, a thread per vertex.
 
     =========== ======== ====== ===========================================
     argument    shape    dtype  written by
@@ -98,12 +98,12 @@ def streets_kernel(slots, arc_weights, weights, triangles):
 
 @cache
 def make_triangles_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that finds for each shortcut the triangle that it stands for."""
+    """Return the kernel that finds for each shortcut the triangle whose two sides it replaces."""
     number, inf = from_dtype(dtype), infinity(dtype).item()
 
     @kernel
     def _triangles_kernel(tails, first, upper, weights, triangles):
-        """Find for every shortcut the first triangle whose sides add up to it.
+        """Find for every shortcut the first triangle whose two sides add up to its weight.
 
         Some threads for each arc from the lower corner; the first triangle is that of the lowest
         corner. A triangle is kept as its two arcs from there, in 32 bits each.
@@ -147,12 +147,12 @@ def make_triangles_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_ways_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that climbs from origins, and stores the arcs of each climb."""
+    """Return the kernel that climbs from origins, and stores the last arc to each ancestor."""
     number, inf = from_dtype(dtype), infinity(dtype).item()
 
     @kernel
     def _ways_kernel(sources, first, upper, parent, depth, weights, source_ranks, ways, via):
-        """Climb from an origin up to the root, one block each.
+        """Climb from each origin up to the root, one block per origin; store the arcs used.
 
         ============ ============== ====== ====================================================
         argument     shape          dtype  written by
@@ -204,7 +204,7 @@ def make_seed_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _seed_kernel(span, volumes, rows, columns, spots, lanes, distances, flow, lost, trip):
-        """Add the volume of every trip to the flow of its lane at its end, a thread per trip.
+        """Add each trip's volume to the flow at its destination, in its origin's lane.
 
         ========= ============== ======= =====================================================
         argument  shape          dtype   written by
@@ -250,7 +250,7 @@ def make_seed_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_descent_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that sweeps the vertices of one depth."""
+    """Return the kernel that finds the distances of the vertices of one depth."""
     number, inf = from_dtype(dtype), infinity(dtype).item()
 
     @kernel
@@ -322,7 +322,7 @@ def make_descent_kernel(dtype: np.dtype[Any]) -> Any:
 def gather_kernel(
     first_spot, in_turn, ranks, depth, first, head_spots, lanes, choices, flow, down_flow, on_slot
 ):
-    """Pass the flow of each vertex of one depth up its arc or to its climb, a thread per lane.
+    """Pass the flows of one depth up the arcs of their paths, or to their origins' climbs.
 
     Or of some depths, from the last vertex on: lanes do not wait for each other.
 
@@ -373,7 +373,7 @@ def gather_kernel(
 
 @kernel
 def descend_kernel(tail_depths, via, down_flow, on_slot):
-    """Pass flows back along the climbs to the origins, one thread per origin.
+    """Pass flows down the climbs to the origins, and add them to arcs; a thread per origin.
 
     =========== =============== ======= =======================================================
     argument    shape           dtype   written by
@@ -397,7 +397,7 @@ def descend_kernel(tail_depths, via, down_flow, on_slot):
 
 @kernel
 def hand_on_kernel(low, high, level_first, ranks, first, triangles, on_slot):
-    """Pass the flow of shortcuts to the sides of their triangles, one or several levels a block.
+    """Unpack flows: pass those of shortcuts to the two sides of their triangles, by levels.
 
     Some threads per vertex.
 
@@ -441,7 +441,7 @@ def hand_on_kernel(low, high, level_first, ranks, first, triangles, on_slot):
 
 @kernel
 def collect_kernel(slots, on_slot, flow):
-    """Collect the flows of the graph's arcs, a thread per arc.
+    """Copy the flows of chordal arcs to the graph's arcs, a thread per graph arc.
 
     ======== ====== ======= ==========================================================
     argument shape  dtype   written by

@@ -25,7 +25,7 @@ SLOTS = 2 if SIMULATOR else 64
 
 @inline
 def add_up(totals, lane, reached, total, greatest):
-    """Combine a thread's partial result for a lane with the slot of its block."""
+    """Add a thread's count, sum and maximum for a lane to those in its block's slot."""
     slot = uint32(cuda.blockIdx.x & (SLOTS - 1))
     cuda.atomic.add(totals, (slot, 0, lane), reached)
     cuda.atomic.add(totals, (slot, 1, lane), total)
@@ -34,7 +34,7 @@ def add_up(totals, lane, reached, total, greatest):
 
 @cache
 def make_fold_kernel(dtype: np.dtype[Any], *, weighs: bool = False) -> Any:
-    """Return the kernel that reduces lanes over the places above the bundles, or over targets.
+    """Return the kernel that reduces each lane's distances over a list of vertices.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def make_fold_kernel(dtype: np.dtype[Any], *, weighs: bool = False) -> Any:
 
     @kernel
     def _fold_kernel(places, lanes, bound, distances, values, totals):
-        """Reduce lanes over places: one block for some places and some lanes.
+        """Reduce each lane's distances over listed vertices; a block for some vertices, lanes.
 
         ========= ================= ====== ==================================================
         argument  shape             dtype  written by
@@ -76,7 +76,7 @@ def make_fold_kernel(dtype: np.dtype[Any], *, weighs: bool = False) -> Any:
 
 @kernel
 def place_kernel(values, vertices, placed):
-    """Write the value of each of some vertices (or other indices), one thread per entry."""
+    """Gather ``values[vertices]`` into `placed`, one thread per entry."""
     place = cuda.grid(1)
     if place < placed.size:
         placed[place] = values[vertices[place]]
@@ -84,7 +84,7 @@ def place_kernel(values, vertices, placed):
 
 @kernel
 def total_kernel(totals, words):
-    """Combine the slots of every lane in the first one: one thread per lane and number."""
+    """Combine the slots of every lane into its final count, sum and maximum."""
     lane, word = cuda.grid(1), cuda.blockIdx.y
     if lane < words.shape[1]:
         found = int64(0)

@@ -52,7 +52,7 @@ class Scratch(
         defaults=(None, None, None),
     )
 ):
-    """Scratch for one batch of rows after the other.
+    """Scratch of a sweep in lanes, used by one batch of rows after the other.
 
     Attributes
     ----------
@@ -123,20 +123,20 @@ class LanesSearch(Search):
 
     @property
     def fixed_bytes(self) -> int:
-        """Bytes that do not grow with the rows: those of the map, and of lanes that pad a group."""
+        """Bytes that do not grow with the rows: those of the map, and of lanes for padding."""
         return int(self.held) + LANES * self.row_bytes
 
     def lanes(self, rows: int) -> int:
-        """Return the number of lanes for some rows: whole groups, or exactly as many if few."""
+        """Return the number of lanes for some rows: a multiple of `LANES`, or `rows` if few."""
         return rows if rows <= self.few else whole_lanes(rows)
 
     @property
     def kind(self) -> Any:
-        """The key of its scratch: all that it depends on, besides type and number of rows."""
+        """Key of the scratch: all that it depends on, besides search class and number of rows."""
         return self.size, self.few, self.finds_trees, self.direct, self.pitch
 
     def allocate(self, rows: int) -> Any:
-        """Return `Scratch` for some rows."""
+        """Return `Scratch` for the lanes of `rows` rows."""
         lanes = self.lanes(rows)
         height = max(1, self.tree.height)
         return Scratch(
@@ -148,7 +148,7 @@ class LanesSearch(Search):
         )
 
     def lanes_memory(self, lanes: int) -> Any:
-        """Return memory for all lanes; unused lanes hold numbers too."""
+        """Return memory for the distances of all lanes, filled with 0."""
         memory = device_array(max(1, self.size * lanes), self.dtype)
         fill(memory, self.dtype.type(0), cuda.default_stream())
         return memory
@@ -160,11 +160,11 @@ class LanesSearch(Search):
 
     @cached_property
     def replay_key(self) -> Any:
-        """All arguments that the launches depend on; from then on nothing of it may change."""
+        """Key of all that the launches depend on; after its first use no field may change."""
         return key_of_fields(self)
 
     def fill(self, batch: Batch, scratch: Any) -> None:
-        """Fill the lanes of a batch, and reduce them if requested."""
+        """Compute the distances of a batch in lanes, and reduce them if requested."""
         self.fill_lanes(batch, scratch, self.lanes(batch.rows), scratch.swept)
 
     def write_rows(self, batch: Batch, scratch: Any) -> None:
@@ -173,7 +173,7 @@ class LanesSearch(Search):
     def fill_lanes(
         self, batch: Batch, scratch: Any, lanes: int, swept: Any, totals: Any = None
     ) -> None:
-        """Climb and sweep for the first `lanes` of `swept` lanes."""
+        """Climb from the sources and sweep into `swept`, which has `lanes` lanes per vertex."""
         if self.lanes(batch.rows) != batch.rows:
             batch.fill(scratch.source_ranks, -1)
         arrays = self.arrays | {
@@ -190,7 +190,7 @@ class LanesSearch(Search):
         self.sweep(batch, arrays, totals)
 
     def sweep(self, batch: Batch, arrays: dict[str, Any], totals: Any) -> None:
-        """Sweep levels and bundles, given arrays and lanes; with `totals` also reduce distances."""
+        """Sweep all levels and bundles after the climbs; with `totals` also reduce distances."""
         width, stream, level = self.lanes(batch.rows), batch.stream, make_level_kernel(self.dtype)
         together = width if batch.rows <= self.few else LANES
         slices = 1 << (LEVEL_THREADS // together).bit_length() - 1
@@ -217,7 +217,7 @@ class LanesSearch(Search):
             )  # fmt: skip
 
     def _few_together(self, width: int, bundles: int, room: int, arcs: int, threads: int) -> int:
-        """Return the lanes of a block: one, or more if there would be too many blocks."""
+        """Return the number of lanes per block: 1, or more if blocks would be too many."""
         fitting = [
             lanes
             for lanes in range(1, min(width, threads) + 1)
@@ -246,7 +246,7 @@ class LanesSearch(Search):
             )  # fmt: skip
 
     def fold(self, batch: Batch, places: Any, lanes: np.uint32, swept: Any, totals: Any) -> None:
-        """Reduce the swept distances of some places."""
+        """Queue the reduction of each lane's swept distances over some vertices."""
         grid = max(1, min(SLOTS, -(-places.size // SLICES))), self.lanes(batch.rows) // LANES
         fold = make_fold_kernel(self.dtype, weighs=self.values.size > 0)
         fold[grid, (LANES, SLICES), batch.stream](
@@ -254,7 +254,7 @@ class LanesSearch(Search):
         )
 
     def find_tails(self, batch: Batch, lanes: int, swept: Any, *, transposed: bool) -> None:
-        """Find predecessors from lanes, written as lanes or as rows."""
+        """Find predecessors by the distances in lanes; write them as lanes or as rows."""
         tails = batch.tails.reshape(batch.tails.size)
         grid = -(-self.n // TILE), -(-batch.rows // TILE)
         make_tails_kernel(self.dtype, transposed=transposed)[grid, (TILE, TILE_ROWS), batch.stream](
@@ -262,7 +262,7 @@ class LanesSearch(Search):
         )
 
     def _together(self, lanes: int, room: int, *, lowest: bool) -> int:
-        """Return the number of lanes of a block in a tier."""
+        """Return the number of lanes per block, for the bundles of a tier."""
         most = MOST_TOGETHER if lowest else FEW_TOGETHER
         fitting = [
             threads
@@ -273,11 +273,11 @@ class LanesSearch(Search):
 
 
 def round_up(size: int) -> int:
-    """Round a number of places up, so that similar selections take the same memory."""
+    """Round a number of selected vertices up, so that similar selections share memory."""
     step = 1 << max(0, size.bit_length() - 4)
     return -(-size // step) * step
 
 
 def whole_lanes(rows: int) -> int:
-    """Return the number of lanes, in whole groups, for some rows."""
+    """Round a number of rows up to a multiple of `LANES`."""
     return -(-rows // LANES) * LANES

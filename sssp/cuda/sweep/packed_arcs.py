@@ -40,7 +40,7 @@ class ArcStreams(namedtuple("ArcStreams", "stream_first stream_stop stream")):
 
 
 def stream_words(dtype: np.dtype[Any]) -> int:
-    """Return the 64-bit words that an arc of a stream takes."""
+    """Return how many 64-bit words an arc of a stream takes: 1 or 2."""
     return 1 if dtype.itemsize == 4 else 2
 
 

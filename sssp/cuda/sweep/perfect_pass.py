@@ -1,4 +1,4 @@
-"""The perfect pass of a customization on a GPU: relax each arc over its other triangles.
+"""The perfect pass on a GPU: relax each arc over its intermediate and upper triangles.
 
 Arcs that have fallen are shortcuts that nobody needs; the others are packed for sweeps, up and
 down. `sssp.cuda.sweep.customization` says how, and what happened before.
@@ -45,7 +45,7 @@ REGISTERS = 44
 
 @cache
 def _make_pack(dtype: np.dtype[Any]) -> Any:
-    """Return a device function: a warp packs the kept arcs of a vertex, in order."""
+    """Return a device function that packs a vertex's kept arcs in order, with one warp."""
     inf = infinity(dtype).item()
 
     @inline
@@ -53,7 +53,7 @@ def _make_pack(dtype: np.dtype[Any]) -> Any:
         place, ranks, depth, arcs_first, heads, weights, perfect, up_stop, up_depths, up_weights,
         down_stop, down_ends, down_weights,
     ):  # fmt: skip
-        """Pack the kept arcs; return the numbers of kept arcs up and down."""
+        """Pack a vertex's kept arcs; return how many lead up and how many lead down."""
         begin, stop = uint32(arcs_first[place]), uint32(arcs_first[uint32(place + 1)])
         lane = uint32(cuda.threadIdx.x % WARP)
         ups, downs, base = begin, begin, begin
@@ -83,7 +83,7 @@ def _make_pack(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that copies distances out of the matrix of the top."""
+    """Return the kernel that copies distances from the top's matrix to arcs, and packs them."""
     inf = infinity(dtype).item()
     pack = _make_pack(dtype)
     length_of = make_length_of(dtype)
@@ -93,7 +93,7 @@ def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
         ranks, places, depth, arcs_first, heads, size, matrix, perfect, lengths, found,
         up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
     ):  # fmt: skip
-        """Give the arcs of the top their distances in the matrix, and pack them.
+        """Set arcs between top vertices to their distances in the matrix, and pack them.
 
         A block per place and set.
 
@@ -214,13 +214,13 @@ def _kept_between(bits, words_at, low, high):
 
 @inline
 def _last_group(kept, group_bits):
-    """Return the number of a member's last group of arcs; without arcs it has one group too."""
+    """Return the number of a member's last group of kept arcs; 0 also if it has no arc."""
     return uint32(uint32(max(kept, uint32(1)) - 1) >> group_bits)
 
 
 @inline
 def _note_members(bundle, held, arcs_first):
-    """Write the position of the first arc of every member."""
+    """Write the position of every member's first arc to shared memory."""
     i = bundle.thread
     while i <= bundle.members:
         begins = uint32(arcs_first[uint32(bundle.first + i)] - bundle.begin)
@@ -230,7 +230,7 @@ def _note_members(bundle, held, arcs_first):
 
 @inline
 def _number_groups(bundle, held, group_bits):
-    """Write for every member the number of groups of arcs before its own, by the first warp.
+    """Write for every member how many groups of kept arcs the members before it have.
 
     A member of which no arc is kept has a group too, that leads nowhere.
     """
@@ -338,7 +338,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def lengthen(lengths, place, row, weight, basic):
-        """Raise a member's longest path to that over an arc, if the arc is kept."""
+        """Raise the length of a member's longest path to that over an arc, if the arc is kept."""
         if weight == basic and basic < inf:
             further = float32(length_of_bits(lengths[row]) + length_of(weight))
             cuda.atomic.max(lengths, place, int32(length_bits(further)))
@@ -347,7 +347,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
     def measure(
         bundle, held, boundary, boundary_at, count, steps, first_step, stages, rows, lengths
     ):  # fmt: skip
-        """Find the longest paths from members over kept arcs, step by step."""
+        """Find the lengths of the longest paths from and to members over kept arcs."""
         numbers, words, signed = held.numbers, held.words, held.signed
         ups, downs = held.at.lengths, uint32(held.at.lengths + held.room)
         i = bundle.thread
@@ -408,7 +408,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         bundle, held, group_bits, rows, heads, depths, up_depths, up_weights, down_ends,
         down_weights, stream, start,
     ):  # fmt: skip
-        """Write the kept arcs, and downward ones also to the stream."""
+        """Write a bundle's kept arcs; write the downward ones also to the arc stream."""
         words, at = held.words, held.at
         i = bundle.thread
         while i < bundle.arcs:
@@ -466,7 +466,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         perfect, lengths, found, up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
         stream_first, stream_stop, stream, spare,
     ):  # fmt: skip
-        """Relax arcs of members through higher vertices, a thread group a bundle and set.
+        """Relax members' arcs through higher vertices, a thread group per bundle and version.
 
         ============== ========== ======= =====================================================
         argument       shape      dtype   written by
@@ -586,7 +586,7 @@ def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
 
     @inline
     def third_side(heads, arcs_first, places, perfect, begin, i, j, degree):
-        """Return both weights of the arc between the heads of two arcs: forth and back."""
+        """Return the upward and the downward weight of the arc between the heads of two arcs."""
         place = uint32(places[heads[uint32(begin + i)]])
         low, high = uint32(arcs_first[place]), uint32(arcs_first[uint32(place + 1)])
         arc = third_of(heads, low, high, i, j, degree, heads[uint32(begin + j)])
@@ -594,7 +594,7 @@ def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _perfect_level_kernel(first_place, places, arcs_first, heads, weights, perfect):
-        """Relax arcs of vertices of one depth through higher vertices.
+        """Relax the upward and downward arcs of vertices of one depth through higher vertices.
 
         Some blocks per vertex and set, a warp per arc.
 
@@ -641,14 +641,14 @@ def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_lengths_level_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that finds the longest paths from vertices of a level."""
+    """Return the kernel that finds the lengths of longest paths of a level's vertices."""
     inf, length_of = infinity(dtype).item(), make_length_of(dtype)
 
     @kernel
     def _lengths_level_kernel(
         first_place, most, ranks, arcs_first, heads, weights, perfect, lengths, found
     ):
-        """Find the longest paths over kept arcs, if needed, one block per vertex and set.
+        """Find longest path lengths over kept arcs, if needed; a block per vertex and version.
 
         =========== ========== ======= ===============================================
         argument    shape      dtype   written by
@@ -704,7 +704,7 @@ def make_pack_levels_kernel(dtype: np.dtype[Any]) -> Any:
         first_place, last_place, ranks, depth, arcs_first, heads, weights, perfect, found,
         up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
     ):  # fmt: skip
-        """Pack the kept arcs of vertices on levels, one warp per vertex and set.
+        """Pack the kept arcs of the vertices on levels, one warp per vertex and version.
 
         ============ ========== ====== ===================================================
         argument     shape      dtype  written by

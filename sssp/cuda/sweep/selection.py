@@ -247,7 +247,7 @@ def _name_kernel(
     start, bounded, targets, rank_of, places, ranks, own_places, own_boundary, own_ranks, names,
     columns,
 ):  # fmt: skip
-    """Write the places in a selection of boundaries, targets, and vertices above the bundles.
+    """Write positions in a selection: of boundaries, targets and vertices above bundles.
 
     ============ ======= ====== ==============================================================
     argument     shape   dtype  written by
@@ -283,7 +283,7 @@ def _name_kernel(
 
 @cache
 def make_pack_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that packs the streams of a selection."""
+    """Return the kernel that packs the arc streams of a selection."""
     read, write = make_arc_functions(dtype)
 
     @inline
@@ -296,7 +296,7 @@ def make_pack_kernel(dtype: np.dtype[Any]) -> Any:
         chosen, lowest_tier, group, lowest_group, room, renumbered_first, renumbered, stream_first,
         stream_stop, stream, own_first, own_stream_first, own_stream_stop, own_stream,
     ):  # fmt: skip
-        """Copy the groups of arcs to selected members, one block per bundle.
+        """Copy the groups of arcs that lead to selected members, one block per bundle.
 
         ================ ======== ====== ==================================================
         argument         shape    dtype  written by
@@ -561,7 +561,7 @@ class Packed:
         self.nbytes = selection.nbytes + sum(array.nbytes for array in self.streams)
 
     def pack(self, streams: ArcStreams) -> None:
-        """Pack the streams from those of all arcs, always into the same arrays.
+        """Pack the selection's arc streams from the streams of all arcs, in place.
 
         All other streams wait for the default stream: what they get from now on finds them packed.
         """
@@ -569,7 +569,7 @@ class Packed:
 
 
 def pack_streams(stream: Any, packed: Packed, streams: ArcStreams) -> None:
-    """Launch the kernel that packs the streams."""
+    """Launch the kernel that packs the arc streams of a selection."""
     selection, (first, stop, arcs) = packed.selection, packed.streams
     size, pack = selection["chosen"].size, make_pack_kernel(packed.dtype)
     if size:
@@ -597,12 +597,12 @@ class SelectedStreams:
         self._lock = threading.Lock()
 
     def renew(self) -> None:
-        """Record that the weights have changed."""
+        """Record that the weights have changed, so that streams are packed again."""
         with self._lock:
             self._version += 1
 
     def of(self, selection: Selection, *, packed: bool = True) -> Packed:
-        """Return the packed streams of a selection; or memory for them, which others pack."""
+        """Return a selection's packed streams; without `packed` only memory for them."""
         with self._lock:
             found = self._packed(selection)
             if packed and found.version != self._version:

@@ -31,7 +31,7 @@ from sssp.kernels.dtypes import infinity
 
 
 def few_bytes(dtype: np.dtype[Any], room: int, lanes: int, arcs: int) -> int:
-    """Return the shared memory of a bundle for a few lanes, `room` rows and some arcs, in bytes."""
+    """Return the bytes of shared memory for `room` rows in a few lanes and `arcs` arcs."""
     rows = (room + 1) * lanes * dtype.itemsize + room * 4
     return arcs * stream_words(dtype) * 8 + -(-rows // 8) * 8
 
@@ -53,7 +53,7 @@ def make_few_kernel(dtype: np.dtype[Any]) -> Any:
 
     @inline
     def name_of(i, bundle, vertices, boundary_vertices):
-        """Return the position of a row's distances; 0 for the padding row."""
+        """Return where a row's distances are in global memory; 0 for the padding row."""
         name = uint32(0)
         if i < bundle.members:
             name = uint32(vertices[uint32(bundle.first + i)])
@@ -63,7 +63,7 @@ def make_few_kernel(dtype: np.dtype[Any]) -> Any:
 
     @inline
     def bring_arcs(stream, start, there, arcs, thread, threads):
-        """Load several arcs of the stream at once, to hide latency."""
+        """Load arcs of the stream into shared memory, several at once to hide latency."""
         from_word, last = uint64(start * uint64(words)), uint32(there * words - 1)
         i = thread
         while i <= last:

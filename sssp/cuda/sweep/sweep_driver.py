@@ -54,7 +54,7 @@ MOST_KINDS, MOST_SEARCHES = 64, 8
 def solve(
     hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer `request` in one dtype; None if a distance may be too long for it.
+    """Answer `request` in one dtype by sweeps; None if a distance may not fit the dtype.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def solve(
 def reduce_versions(
     versions: Sequence[PreparedMap], plan: Plan[Request]
 ) -> Iterator[NDArray[Any] | None] | None:
-    """Reduce the same rows on several versions of a map at once, in three steps.
+    """Return an iterator that reduces the same rows on several versions of a map, or None.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def reduce_versions(
 def _sweep(
     number: int, hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer by sweeps, except nearest sources and trips, on the current device."""
+    """Answer a request by sweeps on the current device; pass on nearest sources and trips."""
     if request.nearest:
         return search_graph(hierarchy, request, method, dtype)
     there = device_map(hierarchy, dtype, number)
@@ -170,7 +170,7 @@ def _sweep(
 
 
 def _fits(number: int, hierarchy: PreparedMap, request: Request, dtype: np.dtype[Any]) -> bool:
-    """Return whether all sums of weights fit the dtype."""
+    """Return whether no sum of weights can leave the dtype; True for a nearest search."""
     return request.nearest or device_map(hierarchy, dtype, number).fits
 
 
@@ -184,7 +184,7 @@ def _set_up(
     whole: bool,
     kind: Any,
 ) -> Setup:
-    """Set up the sweeps of a request, and of others of its kind; None: there are no others."""
+    """Return the `Setup` of a request's sweeps; `kind` None: no other request can use it."""
     graph = hierarchy.graph.without_closed_arcs() if request.predecessors else hierarchy.graph
     there, dtype, trees = device_graph(graph, device_number(request.device)), on_device.dtype, None
     if request.predecessors and graph._least_inner_weight > 0:
@@ -196,7 +196,7 @@ def _set_up(
 
 
 def _kind_of(request: Request, packed: Packed | None, whole: bool) -> Any:
-    """Return the key of requests that the same search answers; None: there are no others."""
+    """Return the key of the requests that one search can answer; None: only this request."""
     reduction = request.reduction
     if request.arc_ends is not None or (reduction is not None and reduction.key is None):
         return None
@@ -212,7 +212,7 @@ def _kept_search(
     whole: bool,
     kind: Any,
 ) -> LanesSearch:
-    """Return the search for a request; that of others of its kind, if it is not None.
+    """Return the search for a request: the one kept under `kind`, or else a new one.
 
     Versions of a map, one after the other, have the same memory, and so the same searches.
     """
@@ -235,7 +235,7 @@ def _search_for(
     *,
     whole: bool,
 ) -> LanesSearch:
-    """Choose the output of the lanes; with arcs for trees, if lanes are enough to find them."""
+    """Return a search with the output that a request needs: rows, lanes, or reductions."""
     targets, reduction = request.targets, request.reduction
     if request.predecessors and (trees is None or targets is not None):
         return Transposed(on_device, None, trees, direct=whole)
@@ -252,7 +252,7 @@ def _search_for(
 
 
 def _ends_at_targets(request: Request) -> bool:
-    """Return whether rows have only the columns of the targets."""
+    """Return whether the rows of a request have only the columns of the targets."""
     if request.targets is None or request.predecessors:
         return False
     # (a row has one column at least, and of no targets that holds anything)
@@ -260,13 +260,13 @@ def _ends_at_targets(request: Request) -> bool:
 
 
 def _stand_side_by_side(on_device: DeviceMap, request: Request, whole: bool) -> bool:
-    """Return whether the lanes of whole rows are the answer: many, and left on the device."""
+    """Return whether the answer is left on the device as lanes: many rows, not reduced."""
     filled = request.rows > FEW and on_device.dtype != INT64
     return whole and filled and request.output == "device" and request.reduction is None
 
 
 def _folds(on_device: DeviceMap, reduction: Reduction) -> bool:
-    """Return whether lanes can be reduced in place: to integers, which no order changes."""
+    """Return whether lanes can be reduced to integers, exact in any order of addition."""
     if on_device.dtype != INT32 or on_device.shifts.size or reduction.decay is not None:
         return False
     weights = reduction.vertex_weights
@@ -280,7 +280,7 @@ def _folds(on_device: DeviceMap, reduction: Reduction) -> bool:
 
 
 def _adds_in_order(on_device: DeviceMap, reduction: Reduction) -> bool:
-    """Return whether lanes can be reduced in place: to sums of floats alone."""
+    """Return whether lanes can be reduced to float sums, by one step in vertex order."""
     step = reduction.steps[0]
     if on_device.shifts.size or len(reduction.steps) > 1 or step.is_exact(on_device.dtype):
         return False
@@ -300,7 +300,7 @@ def _selection(on_device: DeviceMap, request: Request) -> Selection | None:
 
 
 def _is_whole(on_device: DeviceMap, hierarchy: PreparedMap, request: Request) -> bool:
-    """Return whether lanes need no changes: no limit, no potentials, all that is asked reached."""
+    """Return whether swept lanes are final: no limit, no potentials, everything reached."""
     if on_device.shifts.size or request.limit is not None:
         return False
     asked, known = request.asked, request.width is not None and request.targets is None
@@ -318,7 +318,7 @@ def _are_joined(on_device: DeviceMap, hierarchy: PreparedMap, asked: Graph) -> b
     structure = hierarchy._structure
 
     def find_ends() -> dict[str, Any] | None:
-        """Return marks of ends by rank; None if arcs to one come from ranks below its children."""
+        """Return marks of trip ends by rank; None if an arc to an end comes from a non-child."""
         sinks, departures = ends_of_trips(hierarchy, asked)
         lower = np.repeat(np.arange(sinks.size), np.diff(structure.first))
         above = sinks[structure.upper]

@@ -33,7 +33,7 @@ from sssp.kernels.dtypes import INT64
 
 
 class Transposed(LanesSearch):
-    """Lanes are transposed into rows, of all vertices or of the targets."""
+    """Sweep whose lanes are transposed into rows, of all vertices or of the targets."""
 
     def __init__(
         self,
@@ -51,16 +51,16 @@ class Transposed(LanesSearch):
             self.wanted, self.places_wanted = packed.selection.wanted, packed.selection.columns
 
     def is_row(self, rows: int) -> bool:
-        """Return whether the single lane is the row itself."""
+        """Return whether the single lane is swept directly into the row of the result."""
         return self.direct and self.lanes(rows) == 1
 
     def fill(self, batch: Batch, scratch: Any) -> None:
-        """Fill lanes."""
+        """Sweep a batch into lanes; a single lane may be the row of the result itself."""
         swept = batch.distances.reshape(self.n) if self.is_row(batch.rows) else scratch.swept
         self.fill_lanes(batch, scratch, self.lanes(batch.rows), swept)
 
     def write_rows(self, batch: Batch, scratch: Any) -> None:
-        """Transpose the lanes, and find trees from them."""
+        """Transpose the lanes into rows, and find predecessors from them if requested."""
         columns = self.n if self.columns is None else self.columns
         if not columns or self.is_row(batch.rows):
             return
@@ -86,7 +86,7 @@ class Transposed(LanesSearch):
 
 
 class SideBySide(LanesSearch):
-    """Lanes are the answer itself, on the device."""
+    """Sweep whose lanes are the answer itself, left on the device."""
 
     few = 0
 
@@ -97,11 +97,11 @@ class SideBySide(LanesSearch):
         self.pitch = whole_lanes(rows)
 
     def lanes_memory(self, lanes: int) -> Any:
-        """Return None: the answer itself is the memory."""
+        """Return None, as distances are swept directly into the answer."""
         return None
 
     def fill(self, batch: Batch, scratch: Any) -> None:
-        """Launch all kernels."""
+        """Sweep a batch directly into the answer, and find predecessors if requested."""
         assert self.pitch is not None
         self.fill_lanes(batch, scratch, self.pitch, batch.distances)
         if self.finds_trees and self.n:
@@ -109,7 +109,7 @@ class SideBySide(LanesSearch):
 
 
 class Folded(LanesSearch):
-    """Lanes are reduced: only count, sum and maximum of the distances are kept.
+    """Sweep that reduces each lane to the count, sum and maximum of its distances.
 
     In place of distances it may add up what the vertices weigh.
 
@@ -133,14 +133,14 @@ class Folded(LanesSearch):
             self.held += self.values.nbytes
 
     def allocate(self, rows: int) -> Any:
-        """Return `Scratch` with memory for the numbers, on the device and the host."""
+        """Return `Scratch` with memory for counts, sums and maxima, on the device and host."""
         lanes = self.lanes(rows)
         totals, numbers = device_array((SLOTS, 3, lanes), INT64), (3, lanes)
         words, here = device_array(numbers, INT64), cuda.pinned_array(numbers, INT64)
         return super().allocate(rows)._replace(totals=totals, words=words, here=here)
 
     def fill(self, batch: Batch, scratch: Any) -> None:
-        """Launch all kernels."""
+        """Sweep a batch, reduce its lanes, and copy counts, sums and maxima to the host."""
         swept, totals, words = scratch.swept, scratch.totals, scratch.words
         batch.fill(totals, 0)
         lanes = whole_lanes(batch.rows)
@@ -154,13 +154,13 @@ class Folded(LanesSearch):
         fetch(words, scratch.here, batch.stream)
 
     def complete(self, rows: DeviceRows, scratch: Any) -> DeviceRows:
-        """Return the numbers as output forms read them."""
+        """Return the counts, sums and maxima as `FoldedRows`, for output forms."""
         return FoldedRows(**vars(rows), words=scratch.here)
 
 
 @dataclass
 class FoldedRows(DeviceRows):
-    """A finished batch that has only a few numbers for each row.
+    """Finished batch with only count, sum and maximum of the distances of each row.
 
     Attributes
     ----------
@@ -171,7 +171,7 @@ class FoldedRows(DeviceRows):
     words: Any = None
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
-        """Reduce each row by a step of a reduction, as `FinishedRows` says."""
+        """Return the result of a reduction's step for each row, as `FinishedRows` defines it."""
         numbers: NDArray[np.int64]
         counts, sums, greatest = self.words[:, : self.batch.rows]
         if step.number == "one":
@@ -185,7 +185,7 @@ class FoldedRows(DeviceRows):
 
 
 class Summed(LanesSearch):
-    """Lanes are reduced to sums of floats, which depend on the order of the vertices."""
+    """Sweep that reduces each lane to float sums, added in the order of the vertices."""
 
     columns = few = 0
 
@@ -203,7 +203,7 @@ class Summed(LanesSearch):
 
     @property
     def kind(self) -> Any:
-        """The key of its scratch: all that it depends on, besides type and number of rows."""
+        """Key of the scratch: all that it depends on, besides search class and number of rows."""
         return *super().kind, self.adds.columns, self.adds.size
 
     def allocate(self, rows: int) -> Any:
@@ -213,20 +213,20 @@ class Summed(LanesSearch):
         return super().allocate(rows)._replace(totals=sums, words=totals, here=here)
 
     def fill(self, batch: Batch, scratch: Any) -> None:
-        """Launch all kernels."""
+        """Sweep a batch, sum up each lane in vertex order, and copy the sums to the host."""
         lanes, memory = whole_lanes(batch.rows), SumsMemory(scratch.totals, scratch.words)
         self.fill_lanes(batch, scratch, lanes, scratch.swept)
         self.adds.launch(scratch.swept, (1, lanes), batch.bound, lanes, memory, batch.stream)
         fetch(memory.totals, scratch.here, batch.stream)
 
     def complete(self, rows: DeviceRows, scratch: Any) -> DeviceRows:
-        """Return the sums as output forms read them."""
+        """Return the sums as `SummedRows`, for output forms."""
         return SummedRows(**vars(rows), totals=scratch.here)
 
 
 @dataclass
 class SummedRows(DeviceRows):
-    """A finished batch that has only sums of floats for each row.
+    """Finished batch with only the float sums of each row.
 
     Attributes
     ----------
@@ -236,13 +236,13 @@ class SummedRows(DeviceRows):
     totals: Any = None
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
-        """Return the sums of each row, as `FinishedRows` says."""
+        """Return the float sums of each row, as `FinishedRows` defines it."""
         numbers: NDArray[Any] = self.totals[:, : self.batch.rows].T
         return numbers
 
 
 class OfVersions(Search):
-    """The same rows on several versions of a map, reduced; one version after the other.
+    """Search that reduces the same rows on several versions of a map, one after the other.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ class OfVersions(Search):
 
     @cached_property
     def replay_key(self) -> Any:
-        """All arguments that the launches depend on."""
+        """Key of all arguments that the launches depend on."""
         return key_of_fields(self)
 
     @property
@@ -272,23 +272,23 @@ class OfVersions(Search):
 
     @property
     def kind(self) -> Any:
-        """The key of its scratch: all that it depends on, besides type and number of rows."""
+        """Key of the scratch: all that it depends on, besides search class and number of rows."""
         return type(self.searches[0]), self.searches[0].kind, self.rows
 
     def part(self, rows: range) -> OfVersions:
-        """Return the search for the versions of some rows."""
+        """Return the search for the versions to which some rows of the request belong."""
         versions = slice(rows.start // self.rows, rows.stop // self.rows)
         return OfVersions(self.searches[versions], self.rows)
 
     def allocate(self, rows: int) -> Any:
-        """Return `Scratch` for the rows of a version, with memory for the numbers of all."""
+        """Return `Scratch` for one version's rows, with memory for all versions' results."""
         scratch = self.searches[0].allocate(self.rows)
         shape = rows // self.rows, *scratch.words.shape
         numbers = device_array(shape, scratch.words.dtype)
         return scratch._replace(words=numbers, here=cuda.pinned_array(shape, numbers.dtype))
 
     def launch(self, batch: Batch, scratch: Any) -> None:
-        """Pack the arcs of each version's selection, sweep and reduce."""
+        """Pack the arcs of each version's selection, sweep its lanes, and reduce them."""
         for version, search in enumerate(self.searches):
             rows = slice(version * self.rows, (version + 1) * self.rows)
             if search.packed is not None:
@@ -300,7 +300,7 @@ class OfVersions(Search):
             search.launch(one, scratch._replace(**words))
 
     def complete(self, rows: DeviceRows, scratch: Any) -> DeviceRows:
-        """Return the numbers of all versions as output forms read them."""
+        """Return the results of all versions, in the form that output forms read."""
         numbers = scratch.here[: len(self.searches), :, : self.rows]
         numbers = np.concatenate(list(numbers), axis=1)
         return self.searches[0].complete(rows, scratch._replace(here=numbers))

@@ -21,7 +21,7 @@ from sssp.cuda.sweep.transpose import PITCH, TILE, TILE_ROWS
 
 @cache
 def make_tails_kernel(dtype: np.dtype[Any], *, transposed: bool) -> Any:
-    """Return the kernel that finds predecessors, written as lanes or as rows."""
+    """Return the kernel that finds predecessors from lanes, written as lanes or as rows."""
     number = from_dtype(dtype)
 
     @kernel

@@ -58,7 +58,7 @@ def _mark_kernel(sources, targets, rank_of, rows):
 
 @kernel
 def _number_kernel(rows, counts, ranks):
-    """Number the marked ranks of both sides, mostly in ascending order.
+    """Number the marked ranks of sources and of targets, mostly in ascending order.
 
     ======== ========= ====== ===================================================
     argument shape     dtype  written by
@@ -80,14 +80,14 @@ def _number_kernel(rows, counts, ranks):
 
 @cache
 def _make_climb_kernel(dtype: np.dtype[Any], *, shares: bool) -> Any:
-    """Return the kernel that computes labels, in shared memory or (for a high tree) in place."""
+    """Return the kernel that computes labels, the distances between ranks and ancestors."""
     number, inf = from_dtype(dtype), infinity(dtype).item()
 
     @kernel
     def _climb_kernel(
         ranks, counts, side, parent, depth, arcs_first, arcs_stop, depths, weights, height, labels
     ):
-        """Climb from some ranks, one warp each: distances to all ancestors.
+        """Climb from marked ranks, one warp per rank, and write distances for all ancestors.
 
         ========== =============== ====== ================================================
         argument   shape           dtype  written by
@@ -154,7 +154,7 @@ def _make_climb_kernel(dtype: np.dtype[Any], *, shares: bool) -> Any:
 
 @cache
 def _make_meet_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that finds trips from labels."""
+    """Return the kernel that finds the distances of trips from the labels of both ends."""
     number, inf, missing = from_dtype(dtype), infinity(dtype).item(), unreached(dtype).item()
 
     @kernel
@@ -162,7 +162,7 @@ def _make_meet_kernel(dtype: np.dtype[Any]) -> Any:
         sources, targets, rank_of, rows, parent, chain, depth, height, there, back, bound, shifts,
         distances, climbed,
     ):  # fmt: skip
-        """Find trips from the labels of their ends, one warp each.
+        """Find each trip's distance from the labels of its ends, one warp per trip.
 
         ========= =============== ====== ====================================================
         argument  shape           dtype  written by
@@ -245,7 +245,7 @@ class _Scratch(
 
 
 class _Climbs(namedtuple("_Climbs", "map depths_down parent chain held")):
-    """A map on a device, with arrays of its elimination tree for climbs of trips; bytes of all."""
+    """A map on a device, with tree arrays that climbs of trips need, and the bytes of all."""
 
 
 def find_trips(

@@ -72,7 +72,7 @@ class Pass(NamedTuple):
 
 
 class Bundle(namedtuple("Bundle", "first members begin bounded")):
-    """The bundle that a block sweeps.
+    """A bundle that a block sweeps: its first member, its boundary, and their sizes.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Bundle(namedtuple("Bundle", "first members begin bounded")):
 
 
 def shared_bytes(dtype: np.dtype[Any], room: int, threads: int) -> int:
-    """Return the shared memory of a bundle of at most `room` rows, for some lanes, in bytes."""
+    """Return the bytes of shared memory for a bundle of at most `room` rows, in some lanes."""
     rows = (room + 1) * (threads * dtype.itemsize + 4)
     return -(-((CHUNK + MOST_GROUPED) * stream_words(dtype) * 8 + rows) // 8) * 8
 
@@ -97,7 +97,7 @@ def has_passed(source, rank, size):
 
 @inline
 def _far_away(vertex, distances, lanes, lane):
-    """Return the distance of a vertex in a lane, from global memory."""
+    """Return the distance of a vertex in a lane, read from global memory."""
     return distances[uint64(uint32(vertex)) * uint64(lanes) + lane]
 
 
@@ -111,7 +111,7 @@ def make_level_kernel(dtype: np.dtype[Any]) -> Any:
         first_place, ranks, order, size, depth, kept_first, down_stop, down_ends,
         down_weights, source_ranks, ways, lanes, distances,
     ):  # fmt: skip
-        """Sweep vertices of one depth, one block per vertex and some lanes, the arcs in slices.
+        """Find the distances of vertices of one depth: a block per vertex and some lanes.
 
         There are as many slices as a block has rows of threads, a power of two.
 
@@ -181,7 +181,7 @@ def make_level_kernel(dtype: np.dtype[Any]) -> Any:
 
 @inline
 def bundle_of(number, bundle_first, boundary_first):
-    """Return the record of a bundle."""
+    """Return the `Bundle` with a given number."""
     first, stop = uint32(bundle_first[number]), uint32(bundle_first[uint32(number + 1)])
     begin = uint32(boundary_first[number])
     bounded = uint32(uint32(boundary_first[uint32(number + 1)]) - begin)
@@ -197,7 +197,7 @@ def make_sweep_kernel(
     stores: bool = True,
     weighs: bool = False,
 ) -> Any:
-    """Return the kernel that sweeps bundles.
+    """Return the kernel that sweeps bundles, and also reduces distances if asked.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ def make_sweep_kernel(
 
     @inline
     def bring_arcs(stream, start, there, arcs, thread, threads):
-        """Load some arcs of the stream, with the offsets of their rows in shared memory."""
+        """Load some arcs of the stream into shared memory, with their rows' offsets there."""
         i = thread
         while i < there:
             last = uint32(there - 1)

@@ -22,7 +22,7 @@ TILE_ROWS = 1 if SIMULATOR else 8
 
 @cache
 def _make_as_distance(dtype: np.dtype[Any]) -> Any:
-    """Return a device function from a swept value to a distance of the result."""
+    """Return a device function that converts a swept value to a distance of the result."""
     number = from_dtype(dtype)
     missing = unreached(dtype).item()
     inf = infinity(dtype).item()

@@ -28,7 +28,7 @@ SIDE = 16
 
 
 class Rounds:
-    """The rounds on one matrix: kernel arguments, and the ranges of a block."""
+    """Floyd-Warshall rounds on one matrix: the kernels, and copies of a block's rows, columns."""
 
     def __init__(self, matrix: DeviceMatrix) -> None:
         queue, dtype, side, stride = matrix.queue, matrix.dtype, matrix.side, matrix.stride
@@ -45,7 +45,7 @@ class Rounds:
         self.columns = Part(queue.empty(side * BLOCK, dtype), None, 0, BLOCK)
 
     def queue_round(self, block: int) -> None:
-        """Queue one round: diagonal block, its rows and columns, all other tiles."""
+        """Queue one Floyd-Warshall round: diagonal block, its rows and columns, other tiles."""
         matrix, product, side, first = self.matrix, self.product, self.matrix.side, block * BLOCK
         corner, whole = matrix.part(first, first), matrix.part(0, 0)
         rows, columns = matrix.part(first, 0), matrix.part(0, first)

@@ -32,7 +32,7 @@ _tiles: dict[tuple[int, np.dtype[Any], bool], ProductTile] = {}
 
 
 class Part(NamedTuple):
-    """The part of a matrix on the device that begins at an entry."""
+    """The part of a device matrix from an entry on: buffers, offset and row stride."""
 
     flat: Buffer
     tails: Buffer | None
@@ -61,7 +61,7 @@ class DeviceMatrix:
 
     @classmethod
     def of(cls, queue: DeviceQueue, matrix: Matrix) -> DeviceMatrix:
-        """Copy a matrix of the host to the device."""
+        """Return a padded copy on the device of a host matrix."""
         host = matrix.distances
         there = cls(queue, len(host), host.dtype, with_tails=matrix.tails is not None)
         queue.fill(there.flat, infinity(host.dtype), host.dtype)
@@ -72,11 +72,11 @@ class DeviceMatrix:
         return there
 
     def overwrite(self, host: np.ndarray[Any, Any]) -> None:
-        """Copy distances of the host to this matrix."""
+        """Copy distances from the host to this device matrix."""
         self._travel(self.flat, host, to_device=True)
 
     def copy_to(self, matrix: Matrix) -> None:
-        """Copy this matrix over a matrix of the host."""
+        """Copy this device matrix, and its tails, to a host matrix."""
         self._travel(self.flat, matrix.distances, to_device=False)
         if matrix.tails is not None:
             self._travel(self.tails, matrix.tails, to_device=False)
@@ -99,17 +99,17 @@ class DeviceMatrix:
         return DeviceMatrix(self.queue, self.n, self.dtype, with_tails=self.tails is not None)
 
     def differs_from(self, other: DeviceMatrix) -> bool:
-        """Return whether the distances of another matrix differ."""
+        """Return whether the distances differ from those of another matrix."""
         number, size = NUMBERS[self.dtype][0], (self.n, self.n)
         return self.queue.differ(self.flat, other.flat, size, self.stride, number)
 
     def part(self, row: int, column: int) -> Part:
-        """Return the part that begins at an entry."""
+        """Return the part of the matrix that begins at a row and column."""
         return Part(self.flat, self.tails, row * self.stride + column, self.stride)
 
 
 def padded(n: int, dtype: np.dtype[Any]) -> tuple[int, int]:
-    """Return side and stride of a padded matrix."""
+    """Return the side and the row stride of a padded matrix, in entries."""
     side = -(-max(n, 1) // BLOCK) * BLOCK
     is_alike = side * dtype.itemsize % ALIKE == 0
     return side, side + (APART // dtype.itemsize if is_alike else 0)
@@ -118,7 +118,7 @@ def padded(n: int, dtype: np.dtype[Any]) -> tuple[int, int]:
 def check_matrices(
     queue: DeviceQueue, request: MatrixRequest, dtype: np.dtype[Any], copies: int, strips: int = 0
 ) -> None:
-    """Refuse a call if the device lacks the number type or the memory for its matrices.
+    """Raise `DeviceError` if the device lacks the dtype or the memory for the matrices.
 
     It needs some copies of the whole matrix, and of `BLOCK` of its rows.
 
@@ -177,7 +177,7 @@ class Product:
         *,
         skip: tuple[int, int] = (NONE, NONE),
     ) -> None:
-        """Queue ``out = min(old, A (+) B)``.
+        """Queue ``out = min(old, A (+) B)`` on parts of matrices, except skipped blocks.
 
         Parameters
         ----------
@@ -204,7 +204,7 @@ class Product:
 
 
 def _fastest_tile(queue: DeviceQueue, dtype: np.dtype[Any], with_tails: bool) -> ProductTile:
-    """Return the fastest tile, measured at most once a process."""
+    """Return the fastest tile for products on a device, measured at most once a process."""
     key = queue.device.number, dtype, with_tails
     with _lock:
         if key not in _tiles:

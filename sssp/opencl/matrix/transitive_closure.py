@@ -22,7 +22,7 @@ from sssp.opencl.compiler import DeviceQueue, open_queue
 
 
 class Strip(NamedTuple):
-    """The part of a square that a work-group computes.
+    """The part of a bit matrix's square that one work-group computes.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Squares:
         self.nbytes = self.high * self.wide * 8
 
     def upload(self, request: ClosureRequest) -> None:
-        """Copy the arcs of a request to the device."""
+        """Copy the adjacency matrix of a request, as padded bits, to the device."""
         reach = np.zeros((self.high, self.wide), np.uint64)
         request.fill(reach[: self.n, : self.words], range(self.n))
         self._before, self._after = (
@@ -75,7 +75,7 @@ class Squares:
         self.queue.copy(self._before, reach)
 
     def close(self, rounds: int, *, early_stop: bool, advance: Callable[..., object]) -> None:
-        """Square at most `rounds` times; stop once a square differs in nothing."""
+        """Square the matrix at most `rounds` times, or until a square changes nothing."""
         queue, strip, wide = self.queue, self.strip, self.wide
         square = queue.kernel(
             "transitive_closure", "square", WV=f"ulong{strip.entries}", VEC=strip.entries,
@@ -105,7 +105,7 @@ class Squares:
 
 
 def close(request: ClosureRequest, method: ClosureBySquaring) -> NDArray[np.uint64]:
-    """Return the packed closure; as `sssp.cpu.matrix.transitive_closure.close`."""
+    """Return the packed transitive closure, as `sssp.cpu.matrix.transitive_closure.close`."""
     n, limit, rounds = request.n, request.memory_limit, request.squarings
     with open_queue(request.device) as queue:
         squares = Squares(queue, n)

@@ -37,7 +37,7 @@ DEFAULT_STREAMS = 4
 def solve(
     graph: Graph, request: Request, method: BellmanFord, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer `request` round by round, in one dtype.
+    """Answer `request` by rounds of Bellman-Ford; None if a distance may not fit the dtype.
 
     Statistics of push vary a little from call to call, for the threads of a round see what others
     have just written.

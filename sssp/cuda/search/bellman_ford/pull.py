@@ -55,7 +55,7 @@ class Tile(namedtuple("Tile", "keys first end")):
 
 
 class Range(namedtuple("Range", "first end stretch margin")):
-    """The heads of a block, and their division into tiles; all uint32.
+    """The heads whose in-arcs a block relaxes, and their division into tiles; all uint32.
 
     Attributes
     ----------
@@ -68,13 +68,13 @@ class Range(namedtuple("Range", "first end stretch margin")):
 
 @cache
 def _make_root_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that sets the sources of every row to 0."""
+    """Return the kernel that sets the distances of every row's sources to 0."""
     bits = ordered_bits_of(dtype)[0]
     zero = dtype.type(0)
 
     @kernel
     def _root_kernel(sources, first_sources, keys, changes):
-        """Set the sources of a row to 0, with each block.
+        """Set the distances of a row's sources to 0, one block per row.
 
         ============= ============= ======= ==============================================
         argument      shape         dtype   written by
@@ -97,7 +97,7 @@ def _make_root_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -> Any:
-    """Return the kernel for a dtype; the parameters are those of `_make_push_kernel`."""
+    """Return the kernel of pull rounds for a dtype; parameters as of `_make_push_kernel`."""
     meet, worker_of_row = barrier or barrier_of(together=together), worker_of(together=together)
     bits, number_of = ordered_bits_of(dtype)
     number, unseen, tile_length = from_dtype(dtype), unreached(dtype), TILE_BYTES // dtype.itemsize
@@ -131,7 +131,7 @@ def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = No
 
     @part
     def pull(worker, heads, n, tile_keys, old, new, arcs, limits, predecessors, counters):
-        """Run the round of a block, tile by tile; return whether a key changed."""
+        """Relax the arcs into a block's heads, tile by tile; return whether a distance fell."""
         changed, base = False, heads.first
         while base < heads.end:
             base_end = uint32(min(uint32(base + heads.stretch), heads.end))
@@ -163,7 +163,7 @@ def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = No
         indptr, indices, weights, bound, lowest, allowance, first_row, keys, other_keys, changes,
         predecessors, counters,
     ):  # fmt: skip
-        """Run rounds: on one row with all blocks, or on a row with each block.
+        """Run pull rounds: all blocks on one row, or each block on a row of its own.
 
         Until nothing changes, or `allowance` vertices have been expanded.
 
@@ -230,7 +230,7 @@ class PullSearch(BellmanFordSearch):
         self.row_arrays = ((n,), self.integer), ((SLOTS,), np.uint32), ((n,), INDEX)
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Search for a batch of sources."""
+        """Compute the distances from a batch of sources, by pull rounds."""
         other_keys, changes, predecessors = scratch
         batch.fill(predecessors, -1)
         batch.fill(changes, 0)

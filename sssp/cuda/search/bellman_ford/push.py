@@ -92,7 +92,7 @@ class State(namedtuple("State", "words marks predecessors counters")):
 
 
 class Round(namedtuple("Round", "row stamp current following counts slot staged stage")):
-    """The arrays of a block for one round.
+    """Data of a block for one round: both frontiers, their sizes, and its part of the next.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class Round(namedtuple("Round", "row stamp current following counts slot staged 
 
 @inline
 def put(entries, place, vertex, indptr):
-    """Set an entry of a list."""
+    """Write a vertex and the bounds of its arcs to a position in a frontier."""
     entries[VERTEX, place] = vertex
     entries[FIRST_ARC, place] = indptr[vertex]
     entries[END_OF_ARCS, place] = indptr[uint32(vertex + 1)]
@@ -118,7 +118,7 @@ def put(entries, place, vertex, indptr):
 
 @inline
 def _flag(vertex, round_, indptr):
-    """Append a vertex to the block's part of the next frontier."""
+    """Append a vertex to the next frontier: to the block's part, or if full to the list."""
     place = cuda.atomic.add(round_.stage, SIZE, uint32(1))
     if place < STAGED:
         round_.staged[place] = vertex
@@ -129,7 +129,7 @@ def _flag(vertex, round_, indptr):
 
 @part
 def _hand_on(worker, round_, indptr):
-    """Append the block's part to the next frontier."""
+    """Copy the block's part of the next frontier, in shared memory, to that frontier."""
     staged, stage, following = round_.staged, round_.stage, round_.following
     flagged = uint32(min(stage[SIZE], uint32(STAGED)))
     if flagged > 0:
@@ -194,7 +194,7 @@ def _make_start_kernel(dtype: np.dtype[Any]) -> Any:
 def _make_push_kernel(
     dtype: np.dtype[Any], *, together: bool, streamed: bool, barrier: Any = None
 ) -> Any:
-    """Return the kernel for a dtype.
+    """Return the kernel of push rounds for a dtype, for resident or streamed arcs.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def _make_push_kernel(
 
     @inline
     def relax(tail, head, candidate, arcs, chunks, limits, state, round_):
-        """Relax an arc."""
+        """Relax an arc; if the head's distance falls, put it in the next frontier, once a round."""
         row, counters = round_.row, state.counters
         if candidate > limits.bound:
             is_new = key_of(state.words[row, head]) == bits(unseen)
@@ -234,7 +234,7 @@ def _make_push_kernel(
 
     @part
     def expand(group, size, arcs, chunks, limits, state, round_):
-        """Relax the arcs of all vertices in a frontier; return how many this thread counts."""
+        """Relax the arcs of a frontier's vertices; return the number of arcs this thread counts."""
         current, relaxed = round_.current, uint32(0)
         i = group.place
         while i < size:
@@ -263,7 +263,7 @@ def _make_push_kernel(
         indptr, indices, weights, places, chunk_bits, pending, wanted, group_bits, negative, bound,
         lowest, allowance, first_row, words, marks, lists, counts, predecessors, counters,
     ):  # fmt: skip
-        """Run rounds: on one row with all blocks, or on a row with each block.
+        """Run push rounds: all blocks on one row, or each block on a row of its own.
 
         Until a list is empty, or `allowance` vertices have been expanded.
 
@@ -361,7 +361,7 @@ class PushSearch(BellmanFordSearch):
             self.arcs = indices.view(np.uint32), weights
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Search for a batch of sources."""
+        """Compute the distances from a batch of sources, by push rounds."""
         self._start(batch, scratch)
         nothing = device_array((1, 1), np.uint8)
         chunks = Chunks(np.uint32(0), device_array(1, np.int32), nothing[0], nothing)
@@ -385,7 +385,7 @@ class PushSearch(BellmanFordSearch):
         )  # fmt: skip
 
     def words(self, batch: Batch, scratch: tuple[Any, ...]) -> Any:
-        """The array in which kernels keep distances; 64-bit ones in the result itself."""
+        """Return the array in which kernels keep distances: scratch, or the result if 64-bit."""
         return scratch[0] if self.dtype.itemsize == 4 else self.keys(batch)
 
     def launcher(

@@ -42,7 +42,7 @@ class Arcs(namedtuple("Arcs", "indptr indices weights")):
 
 
 class Limits(namedtuple("Limits", "bound lowest negative")):
-    """The greatest distance of interest, the least of the dtype, and whether any is negative."""
+    """Greatest distance of interest, least of the dtype, and whether weights are negative."""
 
 
 class Kept(namedtuple("Kept", "words predecessors")):
@@ -59,7 +59,7 @@ class Kept(namedtuple("Kept", "words predecessors")):
 
 @cache
 def words_of(itemsize: int) -> tuple[Any, Any, Any]:
-    """Return device functions for distances and round stamps in 64-bit words, for push relaxation.
+    """Return device functions that pack, unpack and lower distances with round stamps.
 
     A distance of 32 bits shares its word with the stamp of the round in which it fell last, which
     stands in the lower half and so never decides a minimum. One of 64 bits is the word, and the
@@ -103,13 +103,13 @@ def words_of(itemsize: int) -> tuple[Any, Any, Any]:
 
 @cache
 def make_finish_kernel(dtype: np.dtype[Any], *, packed: bool) -> Any:
-    """Return the kernel that converts words, or keys, to distances."""
+    """Return the kernel that converts packed words, or ordered integer keys, to distances."""
     number_of = ordered_bits_of(dtype)[1]
     _, key_of, _ = words_of(dtype.itemsize if packed else 8)
 
     @kernel
     def _finish_kernel(words, distances):
-        """Convert words, or keys, to distances.
+        """Convert packed words, or ordered integer keys, to distances.
 
         ========= ======== ================ ==============================
         argument  shape    dtype            written by
@@ -136,7 +136,7 @@ class BellmanFordSearch(Search):
         self.most_rounds = graph.n
 
     def grid(self, batch: Batch) -> tuple[bool, int, range]:
-        """Return whether all blocks share a row, the number of blocks, and launches' first rows.
+        """Return whether all blocks share a row, the number of blocks, and rows to launch for.
 
         A few rows are done one after the other, many side by side, a block each.
         """
@@ -151,7 +151,7 @@ class BellmanFordSearch(Search):
     def run_rounds(
         self, batch: Batch, active: Any, kept: Kept, launch: Callable[[int], None]
     ) -> bool:
-        """Launch rounds until no vertex is active; return False if stopped before.
+        """Launch rounds until no vertex is active; return False if stopped earlier.
 
         With negative weights they pause for a search for negative cycles, ever more rarely.
 
@@ -188,7 +188,7 @@ class BellmanFordSearch(Search):
     def look(
         self, batch: Batch, counters: NDArray[np.int64], unfinished: NDArray[np.bool_], kept: Kept
     ) -> bool:
-        """Look for negative cycles; return whether the search can stop.
+        """Look for negative cycles, raise if there is one; return whether the search can stop.
 
         It can if a distance has left the dtype, for then the rows are thrown away, or if rounding
         alone keeps the rows going.

@@ -31,7 +31,7 @@ SMALLEST_CHUNK = 256 if SIMULATOR else 1 << 20
 
 @kernel
 def _await_arcs_kernel(lists, counts, chunk_bits, pending, wanted):
-    """Turn the first frontiers into pending vertices, as no arcs have arrived yet.
+    """Mark the vertices of the first frontiers as pending, as no arcs have arrived yet.
 
     ========== =================== ======= =========================
     argument   shape               dtype   written by
@@ -145,7 +145,7 @@ class StreamedSearch(PushSearch):
 
     @property
     def fixed_bytes(self) -> int:
-        """Bytes of the slots for chunks."""
+        """Bytes of the device memory slots for chunks of arcs."""
         return self.room * self.arc_bytes
 
     def allocate(self, rows: int) -> tuple[Any, ...]:
@@ -157,7 +157,7 @@ class StreamedSearch(PushSearch):
         )
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Search for a batch of sources while the graph's arcs are copied to the device.
+        """Compute the distances from a batch of sources while arcs are copied to the device.
 
         If all chunks fit, all are sent at once, that of the first source first; else those with
         pending vertices, half the slots at a time, again and again.
@@ -183,7 +183,7 @@ class StreamedSearch(PushSearch):
         residents = [(slot, -1) for slot in range(self.slots)]
 
         def send(chunk: int, slot: int) -> int:
-            """Copy the arcs of a chunk to a slot, in a thread of the pool; return its place."""
+            """Copy the arcs of a chunk to a slot, in a worker thread; return where they start."""
             first, last = self.firsts[chunk : chunk + 2].tolist()
             start = first if self.all_fit else slot * self.slot_size
             parts = self.graph.indices[first:last], self.graph.weights_as(self.dtype)[first:last]
