@@ -110,7 +110,7 @@ def solve_rows(
 
 
 class _Worker:
-    """A stream with memory for one batch after the other, kept for later calls of the same kind.
+    """A stream with memory for one batch at a time, kept for later calls of the same kind.
 
     Attributes
     ----------
@@ -244,7 +244,7 @@ class Setup:
         return OverflowTest(request, self.graph.n, self.graph._weight_range, self.dtype)
 
     def key_of(self, request: Request, size: int) -> Any:
-        """Return the key of workers for `size` rows, from all that a `_Worker` depends on."""
+        """Return the key of a `_Worker` for `size` rows, from all that its memory depends on."""
         reduction = request.reduction
         return (
             type(self.search), self.search.kind, size, self.columns, self.dtype.char,
@@ -280,7 +280,7 @@ class Rows(Setup):
             check_memory(needs, NO_LIMIT, "cpu", request.advice, physical_memory())
 
     def start(self) -> None:
-        """Launch the first batches of the request, one in each `_Lane`."""
+        """Launch the first batches of the request, one in each `_Worker`."""
         request = self.request
         reduction, self.vertex_weights = request.reduction, None
         if reduction is not None and self.columns and reduction.vertex_weights is not None:
@@ -328,7 +328,7 @@ class Rows(Setup):
                 worker.stream.synchronize()
 
     def _take_workers(self) -> list[_Worker]:
-        """Return workers with memory for as many rows as fit; one alone if it is kept for all."""
+        """Return workers for as many rows as fit; one, if an earlier call kept it."""
         request, search, row = self.request, self.search, self.worker_bytes
         held, limit, size = self.on_device.nbytes, request.memory_limit, self.most_rows
         fixed = self.fixed_bytes + search.fixed_bytes
@@ -356,7 +356,7 @@ class Rows(Setup):
         return [shelf.take(key) or _Worker(self) for _ in range(workers)]
 
     def _prepare(self, worker: _Worker) -> None:
-        """Set up a worker: upload the arrays that all batches of the call share."""
+        """Upload to a worker the arrays that all batches of the call share."""
         request, reduction = self.request, self.request.reduction
         if self.vertex_weights is not None:
             worker.form_scratch.weights = self.vertex_weights
@@ -376,7 +376,7 @@ class Rows(Setup):
             worker.sent = targets if targets is known else None
 
     def _start(self, worker: _Worker, rows: range) -> None:
-        """Launch the search for some rows in a `_Lane`; queue copies of its results if possible."""
+        """Launch the search for some rows in a worker; queue copies of its results if possible."""
         sources = self.request.sources
         if not self.request.nearest:
             sources = sources[rows.start : rows.stop]
@@ -408,7 +408,7 @@ class Rows(Setup):
                 move(batch.tails, to, worker.stream)
 
     def _batch(self, worker: _Worker, rows: range) -> Batch:
-        """Return the batch of some rows in a worker; one in memory of the worker alone is kept."""
+        """Return the `Batch` of some rows in a worker; reuse the last full one if possible."""
         own = len(rows) == self.size and not self.in_place
         if own and worker.full is not None and worker.full.bound == self.bound:
             return worker.full
@@ -429,14 +429,11 @@ class Rows(Setup):
         return batch
 
     def _first(self, array: Any, rows: range) -> Any:
-        """Return the part of a worker's array for a number of rows, fewer in the last batch."""
+        """Return the first rows of an array of a worker, as many as the batch has."""
         return array if len(rows) == self.size else array[: len(rows)]
 
     def _finish(self, worker: _Worker) -> bool:
-        """Wait for the batch of a worker, and pass its rows to the output form.
-
-        False after an overflow.
-        """
+        """Wait for the batch of a worker, and pass its rows on; return False after an overflow."""
         batch, rows = worker.batch, worker.rows
         assert batch is not None
         worker.stream.synchronize()

@@ -424,7 +424,7 @@ def customize(stream: Any, maps: DeviceMaps, work: Work) -> None:
 
 
 def _pass_basic(stream: Any, maps: DeviceMaps, work: Work) -> None:
-    """Launch the basic pass alone, with the top by levels too."""
+    """Launch the basic pass alone; it treats the top level by level, not as a matrix."""
     for _, stage in maps._basic_stages():
         stage(work, stream)
     for low, high in [*pairwise(maps.tree.top_levels)][::-1]:

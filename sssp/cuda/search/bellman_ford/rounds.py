@@ -228,7 +228,7 @@ class BellmanFordSearch(Search):
         return self.dtype.kind == "f" and bool(late.any() and (late == unfinished).all())
 
     def finish(self, batch: Batch, kept: Kept) -> None:
-        """Convert words to distances unless they are; check cycles over floats.
+        """Convert words to distances if needed; check float predecessors for negative cycles.
 
         Raises
         ------
