@@ -84,7 +84,7 @@ class Run:
         threads = self.threads
         preparing, hierarchy = time_call(lambda: sssp.prepare(graph, threads=threads))
         structure = hierarchy._structure
-        weights = hierarchy._layered(INT32).base
+        weights = hierarchy._layered(INT32)
         held = [count_bytes(structure), count_bytes(weights, hierarchy._slots)]
         remark = (
             f"{structure.upper.size / graph.n:.2f} arcs and {structure.triangles / graph.n:,.1f} "

@@ -181,7 +181,7 @@ def shorten(text: str) -> str:
 
 
 def plain_digits(text: str) -> str:
-    """Return `text` for `int` or `float`; ValueError at underscores or digits not 0 to 9.
+    """Return `text`, to be parsed as a number; ValueError if it has `_` or non-ASCII digits.
 
     Both also read the digits of other scripts, and ``1_0`` as 10.
 

@@ -79,7 +79,7 @@ class Method:
 
 
 def _twins(module: str, *others: str) -> dict[str, str]:
-    """Return the solver module of a method for every device kind, each of the same name."""
+    """Map each device kind to its solver module of a method: `sssp.<kind>.<module>`."""
     return {kind: f"sssp.{kind}.{module}" for kind in ("cpu", "cuda", *others)}
 
 
@@ -287,7 +287,7 @@ class Johnson(Method):
 
 @dataclass(frozen=True)
 class ClosureByWarshall(Method):
-    """Transitive closure in one sweep over the vertices, 64 to a word (Warshall 1962)."""
+    """Transitive closure in one pass over the vertices, 64 bits to a word (Warshall 1962)."""
 
     name: ClassVar[str] = "closure-by-warshall"
     task: ClassVar[str] = "closure"

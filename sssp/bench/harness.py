@@ -76,7 +76,7 @@ class Ours:
 
 
 class BenchTable(ABC):
-    """Base class of the tables of ``--table``, which measure their lines into a report.
+    """Base class of benchmark tables (``--table``), which run measurements and report them.
 
     `measure` calls ``progress(text)`` before every step, at most `steps` times. After an
     error the report holds the lines before it.
@@ -280,7 +280,7 @@ class _OurEntry(_Entry):
         super().warm_up()
 
     def verify(self, rivals: Sequence[_RivalEntry]) -> None:
-        """Certify the sample; compare it with the timed result and with rivals' results."""
+        """Certify results for sampled sources; compare them with timed and rivals' results."""
         try:
             sources = self.workload.sources[self.workload.sample]
             result = self.solve(sources, predecessors=True, dtype=self.sampled.dtype)
@@ -333,7 +333,7 @@ def _compare(certified: NDArray[Any], found: RivalAnswer, rival: Measurement) ->
 
 @cache
 def _make_probe(n: int, dtype: np.dtype[Any]) -> Graph:
-    """Make a built-in graph with weights of a dtype."""
+    """Generate a road-like graph of n vertices with weights of a dtype."""
     g = road_like(n)
     # (a graph keeps integers as int32 where it can)
     more = np.iinfo(INT32).max if dtype == INT64 else 0
@@ -370,7 +370,7 @@ def read_rows(distances: Any) -> RivalAnswer:
 
 @dataclass(frozen=True)
 class RivalMap:
-    """The query functions of another library on one graph; None if it cannot answer a request."""
+    """Another library's query functions on one graph; None for a query that it cannot answer."""
 
     #: ``trees(sources)``: distances to all vertices, shape (k, n)
     trees: Callable[[Vertices], Any] | None

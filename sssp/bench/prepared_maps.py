@@ -298,7 +298,7 @@ class _OneMap:
                 other.answers.weigh(self.graph.weights)
 
     def _close(self, hierarchy: sssp.Hierarchy) -> None:
-        """Time one tree after closing a street, a different one in every trial."""
+        """Time one tree after closing a street; every trial closes another street."""
         self._step(CLOSED)
         graph, random = self.graph, self.table.random
         seconds: list[list[float]] = []
@@ -323,7 +323,7 @@ class _OneMap:
         line |= {"flat ms": 1000 * flat, "x": flat / ours, "equal": RIGHT if equal else WRONG}
 
     def _ask(self, question: MapQuestion, contenders: Sequence[MapContender]) -> None:
-        """Time all contenders: prepared map, graph, SciPy, and other libraries."""
+        """Time a request with all contenders: prepared map, graph, SciPy, and other libraries."""
         for one in contenders:
             one.part, one.trials, one.seconds, one.found = None, 0, [], None
             able = one.name != SCIPY or self.graph.least_weight >= 0
@@ -413,7 +413,7 @@ def ask_ours(network: Network, **options: Any) -> RivalMap:
 
 
 def _customize(hierarchy: sssp.Hierarchy, dtype: np.dtype[Any], device: str) -> int:
-    """Customize a version on a device; return the bytes of its weights."""
+    """Customize a version on a device; return how many bytes its weights take."""
     if device == "cpu":
         return count_bytes(hierarchy._layered(dtype))
     from sssp.cuda.availability import device_number, select

@@ -118,7 +118,7 @@ class Measurement:
 
 
 def explain(error: Exception, refusals: tuple[type[Exception], ...] = REFUSALS) -> str:
-    """Return an error's message on one line; unless it is a refusal, with type and code line."""
+    """Return an error's message on one line; if unexpected, with its type, file and line."""
     text = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, refusals):
         return text
@@ -154,7 +154,7 @@ class Comparison:
 
 
 def align(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    """Lay out aligned columns; each heading begins with its alignment, ``<`` or ``>``."""
+    """Format rows as text columns; a heading begins with its alignment, ``<`` or ``>``."""
     lines = [[column[1:] for column in columns], *([_show(cell) for cell in row] for row in rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
     return "\n".join(
@@ -345,7 +345,7 @@ Point = tuple[int, float]
 
 
 def fit_exponent(points: Sequence[Point]) -> float | None:
-    """Fit a power of n to times by least squares of their logarithms; None for a single n."""
+    """Return the exponent of n fitted to times (least squares of logarithms); None for one n."""
     xs, ys = ([math.log(point[axis]) for point in points] for axis in (0, 1))
     return linear_regression(xs, ys).slope if len(set(xs)) > 1 else None
 

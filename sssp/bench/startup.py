@@ -96,7 +96,7 @@ def list_tasks() -> Iterator[StartupTask]:
 
 
 class Startup(BenchTable):
-    """Benchmark table: whole processes, a first one that compiles, then the plan's trials."""
+    """Benchmark table: seconds of whole processes: one that compiles, then the plan's trials."""
 
     steps = len(list(list_tasks()))
 

@@ -109,7 +109,7 @@ class Loader:
     def load(
         self, origin: NamedGraph, choose: Choose, coordinates: Path | None = None
     ) -> tuple[Workload, GraphRecord]:
-        """Load a graph and time it; return it with sources by `choose`, and its record."""
+        """Load a graph and time it; return it with sources picked by `choose`, and its record."""
         # first a tiny graph, which compiles the reader
         built_in, jit_seconds = origin.path is None, None
         if built_in not in self._compiled:

@@ -188,7 +188,7 @@ def all_pairs(
 
 
 def _by_matrix(plan: Plan[Request], source: Graph | NDArray[Any], zero_is_arc: bool) -> Answer:
-    """Solve a plan by a dense method; by searches if its arithmetic cannot detect an overflow.
+    """Solve a plan by a dense method, or by searches if that cannot detect an overflow.
 
     That is where a distance comes near the end of the widest dtype, and where rounding on a cycle
     of length zero seems to make it negative. OpenCL has no searches: the CPU takes them over.
@@ -225,7 +225,7 @@ def _by_matrix(plan: Plan[Request], source: Graph | NDArray[Any], zero_is_arc: b
 
 
 def _may_be_short(graph: Graph, source: Graph | NDArray[Any], asked: np.dtype[Any] | None) -> bool:
-    """Return True if all distances may be below infinity in 16-bit arithmetic (`SHORT`).
+    """Return whether 16-bit arithmetic (`SHORT`) is worth trying: all distances may fit it.
 
     They are not if the eccentricity of a vertex, outward or inward, and the heaviest arc come to
     it: that is how solvers tell that their dtype was too narrow. Where searches from a vertex and

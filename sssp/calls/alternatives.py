@@ -77,7 +77,7 @@ class _Route(NamedTuple):
 
 
 class _Corridor(NamedTuple):
-    """The vertices, ascending, on source-target paths within a length limit, and two trees.
+    """The vertices on source-target paths up to a length limit, with distances and two trees.
 
     Attributes
     ----------

@@ -332,7 +332,7 @@ def assign(
 
 
 class _Point(NamedTuple):
-    """A feasible flow of every class, and the part of it on paths over selected rows."""
+    """A feasible flow of every class, and the part of it whose paths use selected input rows."""
 
     flows: NDArray[np.float64]  # (classes, rows)
     #: what all trips pay for turns
@@ -436,7 +436,7 @@ class _Costs:
             self.closed |= np.isposinf(empty)
 
     def column(self, name: str, flow: Column) -> Column:
-        """Return a cost method's value (as "slope") of every row at a flow; 0 on closed rows."""
+        """Call a cost method (such as "slope") at a flow; return a value per row, 0 if closed."""
         column = np.asarray(getattr(self.cost, name)(flow))
         if column.shape != (self.rows,) or column.dtype.kind not in "iuf":
             raise ValueError(

@@ -271,7 +271,7 @@ def named_devices(device: Any) -> list[str]:
 
 
 def _number(named: str) -> int:
-    """Return the number of a usable device; the first call starts the driver."""
+    """Return the number of a device given by name, starting its driver; raise if unusable."""
     if kind_of(named) == "opencl":
         from sssp.opencl import compiler as opencl
 

@@ -345,7 +345,7 @@ class Loader:
         return flow, left
 
     def skim(self, version: Any, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return sums of c arc values along each trip, shape (c, *entries); inf: unreached."""
+        """Sum c arc attributes along each trip; return shape (c, *entries), inf if unreached."""
         searched, turns = version._searched, version.turns
         if turns is not None:
             values = np.stack([turns.expansion.values_of_arcs(own) for own in values])
@@ -361,7 +361,7 @@ class Loader:
         return found
 
     def select(self, version: Any, rows: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
-        """Return trip volumes over selected input rows (else 0), and the unreached volume.
+        """Return each trip's volume if it uses selected rows, else 0; and unreached volume.
 
         And the volume that leads nowhere.
         """
@@ -382,7 +382,7 @@ class Loader:
             low += r.rows
 
     def leave_out(self, volumes: Any, reached: Any, first_row: int = 0) -> tuple[float, Any]:
-        """Return the sum of unreached volumes, and all volumes with these set to 0; or raise."""
+        """Return the sum of unreached volumes, and all volumes with those set to 0; or raise."""
         lost = ~reached & (volumes > 0)
         if not lost.any():
             return 0.0, volumes

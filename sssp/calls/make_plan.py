@@ -208,7 +208,7 @@ def _transpose(request: Request) -> Request:
 def choose_search(
     user: Any, method: str | Method, known: dict[str, type[Method]] = METHODS
 ) -> tuple[Any, Method]:
-    """Return the network to search (of a graph with turns its expansion), and the method.
+    """Return the network to search (the expansion of a graph with turns), and the method.
 
     That is the caller's method; for ``"auto"`` the fastest on road networks for such weights. A
     hierarchy has methods of its own.

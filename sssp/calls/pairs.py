@@ -461,7 +461,7 @@ def _run(plan: Plan[Request]) -> Answer | None:
 
 
 def _find_walks(plan: Plan[Request], lengths: NDArray[Any]) -> Walks | None:
-    """Find the paths of trips with known distances, by whole rows; None after an overflow.
+    """Find the paths of trips whose distances are known, by full searches; None on overflow.
 
     A block of sources is searched at a time, up to the farthest of its targets.
     """

@@ -155,7 +155,7 @@ def certify_trees(g: Graph, result: ShortestPaths, rtol: float | None) -> None:
 
 
 class CheckedRow(NamedTuple):
-    """A row to certify: its sources, distances, predecessors, origin, shape (n,) or (t,).
+    """A row to certify: sources; distances, predecessors and origins, each (n,) or (t,).
 
     Predecessors and origin are empty where there are none.
 
@@ -265,7 +265,7 @@ class Certifier:
     def bounds(
         self, distances: NDArray[Any], limit: float | None, rtol: float
     ) -> tuple[Any, Any, Any, Any]:
-        """Return the kernel's `bounds`: greatest distances, greatest sum, and tolerance."""
+        """Return the kernel's `bounds`: limit plus, minus tolerance; greatest sum; tolerance."""
         number, tolerance = _arithmetic(distances.dtype), self.tolerance(distances, rtol)
         largest = largest_distance(number)
         # (as a Python number, for a limit may exceed it)
@@ -403,7 +403,7 @@ def _rounding(dtype: np.dtype[Any], n: int) -> float:
 def _explain(
     certifier: Certifier, row: CheckedRow, code: int, place: int, limit: float | None
 ) -> str:
-    """Explain in words the kernel's `code` at a vertex or arc."""
+    """Return in words what the kernel's status `code` says about a vertex or an arc."""
     g, asked = certifier.graph, certifier.asked
     distances, weights = certifier.operands(row.distances)
 

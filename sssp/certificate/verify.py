@@ -375,7 +375,7 @@ def certify_trips(g: Graph, result: Trips, rtol: float | None) -> None:
 
 @njit
 def _follow_kernel(indptr, arc_of, indices, weights, closed, begin, firsts, arcs, lengths):
-    """Sum the weights of paths over the expansion; return the first forbidden path, or -1.
+    """Compute the lengths of paths over the expansion; return the first forbidden path, or -1.
 
     Path i begins at vertex ``begin[i]`` of it.
     """

@@ -45,7 +45,7 @@ def both_ways_kernel(indptr, indices, firsts, heads, arcs):
 
 @njit
 def rows_kernel(indptr, indices, weights, sources, bound, distances, predecessors, origin):
-    """Search from each source separately, over weights of 0 or more; or from all together.
+    """Search from each source, or once from all together; weights must be 0 or more.
 
     That is one row, if ``origin`` is not None but int32, shape (n,), and gets the nearest source,
     if predecessors are wanted; sources are ascending then. ``distances`` float64, shape (k, n), and
@@ -109,7 +109,7 @@ def dense_kernel(given, dense):
 
 @njit
 def look_kernel(matrix):
-    """Return min and max of 0 and all finite entries; whether all are numbers, all integers.
+    """Return min and max of 0 and finite entries; whether all are numbers; and all integers.
 
     Minus infinity does not count as a number.
     """

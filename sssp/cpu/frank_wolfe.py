@@ -28,7 +28,7 @@ LEAST_SHARE = 0.01
 
 @njit
 def _products_kernel(slopes, flow, fresh, last, older):
-    """Return pairwise products of the directions to three targets, weighted by cost slopes.
+    """Return inner products of the directions to three targets, weighted by cost slopes.
 
     ============================ ======================== =============================
     argument                     shape, dtype             written by

@@ -159,7 +159,7 @@ def ranges_of(rows: int, step: int) -> Iterator[range]:
 
 @njit
 def _arrive_kernel(vertex_of, n, distances, unseen, reached, count):
-    """Write the least distance of each vertex's copies to its arrival; count reached vertices.
+    """Write to each arrival the least distance of its vertex's copies; count reached vertices.
 
     ========= =========== ====== ==================================
     argument  shape       dtype  written by
@@ -186,7 +186,7 @@ def _arrive_kernel(vertex_of, n, distances, unseen, reached, count):
 
 
 class Rows:
-    """One run over all rows of a request in one dtype; subclasses compute the rows.
+    """Base class of runs, which solve all rows of a request in one dtype, in several threads.
 
     Attributes
     ----------

@@ -68,7 +68,7 @@ def _arc_into(indptr, tails, head, tail):
 
 @njit
 def _note_places(vertices, place_of):
-    """Write for each vertex that a sparse row stores its position in the row."""
+    """Write, for each vertex stored in a sparse row, its position in the row."""
     if vertices is not None:
         for place in range(vertices.size):
             place_of[vertices[place]] = place
@@ -381,7 +381,7 @@ class TreeSums:
             first = last
 
     def by_head(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return values of arcs sorted by head, as `skim` takes them."""
+        """Return arc values reordered by the heads of the arcs, as `skim` takes them."""
         return seal(_lengthen(pick(values, self._order)))
 
     def by_tail(self, loads: NDArray[Any]) -> NDArray[Any]:

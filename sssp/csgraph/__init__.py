@@ -463,7 +463,7 @@ def _as_scipy_returns(found: rows.SearchResult, shape: tuple[int, ...]) -> Any:
 
 
 def _by_scipy(name: str, csgraph: Any, *arguments: Any, **options: Any) -> Any:
-    """Call the function of SciPy with this name."""
+    """Call the function of a given name in `scipy.sparse.csgraph`; refuse our own graphs."""
     rows.refuse_graph(csgraph)
     with _scipys_error():
         return getattr(scipy_csgraph, name)(csgraph, *arguments, **options)

@@ -31,11 +31,11 @@ from sssp.methods import BellmanFord, FloydWarshall
 
 
 class _CountRequest(MatrixRequest):
-    """A request on a float matrix of integers; weights also count arcs, to prefer fewer arcs."""
+    """A request on a float matrix of integers, whose weights also count arcs, to break ties."""
 
     @property
     def positive(self) -> bool:
-        """Whether every tight arc increases the count: it does, as arcs count."""
+        """True: weights also count arcs, so that every tight arc increases the count."""
         return True
 
     def fill(self, out: NDArray[Any], rows: range) -> None:

@@ -43,7 +43,7 @@ class _Pages:
         self.array, self.answers = memory[first : first + size], 0
 
     def serve(self) -> int:
-        """Return the address of the block for another answer; at the second answer, pin it."""
+        """Return the block's address for one more answer; at the second answer, pin the block."""
         self.answers += 1
         start = self.array.ctypes.data
         if self.answers == 2 and pin(start, self.array.size):
@@ -74,7 +74,7 @@ ON_FREE_DEVICE.append(_pool.release)
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return an uninitialized host array for an answer of the current device."""
+    """Return an uninitialized host array, to which the current device can copy an answer."""
     nbytes = prod(shape) * dtype.itemsize
     if SIMULATOR or nbytes < LEAST:
         return np.empty(shape, dtype)

@@ -94,7 +94,7 @@ class DeviceArray:
         }
 
     def reshape(self, shape: tuple[int, ...]) -> DeviceArray:
-        """Return a view in another shape; a transposed matrix allows only its present one."""
+        """Return a view in another shape; raise for a transposed matrix if the shape changes."""
         if self.pitch is not None:
             if shape != self.shape:
                 raise ValueError(f"rows that stand side by side cannot be seen as {shape}")
@@ -112,11 +112,11 @@ class DeviceArray:
         return DeviceArray(flat, self.shape, self.number, self._stream, self.pitch)
 
     def for_kernels(self) -> Any:
-        """Return a Numba view in the same shape: C-contiguous, or transposed if it has a pitch."""
+        """Return the array as a Numba array: C-contiguous, or transposed if it has a pitch."""
         return self._shaped(self.flat)
 
     def _shaped(self, flat: Any) -> Any:
-        """Return a flat array, on the device or the host, in this shape."""
+        """Return a flat device or host array in this array's shape and memory order."""
         if self.pitch is None:
             return flat.reshape(self.shape)
         return flat.reshape((self.shape[1], self.pitch)).T[: self.shape[0]]

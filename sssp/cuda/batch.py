@@ -67,7 +67,7 @@ class Batch:
 
     @cached_property
     def replay_key(self) -> Any:
-        """Key of all fields but the stream, as a recording may be replayed on any stream."""
+        """Replay key of all fields but the stream, since any stream may replay a recording."""
         return key_of_fields(replace(self, stream=None))
 
     def fill(self, array: Any, value: Any) -> None:
@@ -103,11 +103,11 @@ class Search(ABC):
     is_replayed = False
 
     def part(self, rows: range) -> Search:
-        """Return the search object for some rows of a request; by default this one for all."""
+        """Return the search to use for a range of rows of a request; by default this search."""
         return self
 
     def alike(self, rows: int, most: int) -> int:
-        """Return the number of rows per batch, about `most`, that makes batches equally large."""
+        """Return a number of rows per batch, about `most`, that makes all batches equally large."""
         alike = -(-rows // max(1, -(-rows // most)))
         return -(-alike // self.together) * self.together
 

@@ -208,7 +208,7 @@ def fetch(on_device: Any, array: NDArray[Any], stream: Any) -> None:
 
 
 def move(there: Any, to: Any, stream: Any) -> None:
-    """Copy as many first entries of a device array as fit into another one, in stream order.
+    """Copy the first entries of a device array into another, as many as fit, in stream order.
 
     Both of one dtype, and row by row.
     """
@@ -311,7 +311,7 @@ class DeviceGraph:
         return self._arrays.get(name)
 
     def array(self, name: str, build: Callable[[], Any]) -> Any:
-        """Return the device copy of ``build()``, uploaded once under a name."""
+        """Return the device array of a name; at first use, upload what `build` returns."""
 
         def make() -> Any:
             array = build()

@@ -80,7 +80,7 @@ def narrow_on_device(
 
 
 def copy_narrow(flat: Any, target: np.dtype[Any], stream: Any) -> Any:
-    """Return distances or weights in a narrower dtype that holds them."""
+    """Return a copy of distances or weights in a narrower dtype, in which all of them fit."""
     narrow, missing = device_array(flat.size, target), unreached(flat.dtype)
     _narrow_kernel[BLOCKS, THREADS, stream](flat, missing, narrow, unreached(target))
     stream.synchronize()
@@ -145,7 +145,7 @@ class DeviceForm:
         return self._part(self.flat_tree, self.tree_shape[1], rows)
 
     def _part(self, flat: Any, columns: int, rows: range) -> Any:
-        """Return some rows of a matrix as a view; for lanes, a flat array from the first on."""
+        """Return a view of some rows; for lanes, the flat memory from the first row on."""
         if flat is None:
             return None
         whole = len(rows) == self.shape[0]  # (to cut an array takes longer than to launch a kernel)
@@ -156,7 +156,7 @@ class DeviceForm:
         return flat[rows.start * columns : rows.stop * columns].reshape(len(rows), columns)
 
     def take(self, found: DeviceRows) -> None:
-        """Copy the targets' columns to the matrix; a search wrote all other results in place."""
+        """Copy a batch's target columns to the matrix; its other results are already in place."""
         self._origin = found.on_device_origin
         if found.targeted and self.shape[1]:
             gather(found.batch, self.place(found.rows))

@@ -68,7 +68,7 @@ def _make_stored_kernel(
 
     @kernel
     def _stored_kernel(weights, weights_before, twins, stored, found):
-        """Convert weights to the stored dtype; find the extremes of the open arcs, and flags.
+        """Convert weights to the stored dtype; find the range of open arcs' weights; set flags.
 
         ============== ======== ============= =======================================
         argument       shape    dtype         written by
@@ -190,7 +190,7 @@ class _Check:
 
 
 def _launch_check(stream: Any, check: _Check, before: Any, weights_before: Any, twins: Any) -> None:
-    """Launch the check of the given weights; `weights_before` and `twins` may be None."""
+    """Launch the kernel that converts and checks new weights; copy its findings to the host."""
     send(check.nothing, check.noted, stream)
     stored = _make_stored_kernel(check.given.dtype, check.stored.dtype, before, twins is not None)
     # (what is not read may be anything)

@@ -50,7 +50,7 @@ def key_of_fields(record: Any) -> Any:
 
 
 class Launches:
-    """Launches of one owner: each equal call is recorded the second time, then replayed.
+    """Launch cache of one owner: an equal call is recorded the second time, then replayed.
 
     A launch from Python takes as long as several kernels run. When too many are remembered, all are
     forgotten: addresses of answers, and limits, may never come again.

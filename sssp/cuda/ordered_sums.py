@@ -101,7 +101,7 @@ def make_groups_kernel(
 
 @kernel
 def _add_sums_kernel(sums, totals):
-    """Add the group sums of each row, in order: a block for some rows and a weight column.
+    """Add each row's group sums in order; a block handles some rows and one weight column.
 
     ======== ================= ======= ====================
     argument shape             dtype   written by

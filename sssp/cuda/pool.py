@@ -149,7 +149,7 @@ class MemoryPool:
         return block
 
     def wait(self) -> None:
-        """Wait for the device; blocks dropped before that can be reused without another wait."""
+        """Wait for the device; note that blocks dropped so far can be reused without waiting."""
         now = next(self._clock)
         self._wait()
         self._waited = max(self._waited, now)
@@ -208,7 +208,7 @@ class MemoryPool:
             self._sort_in()
 
     def _sort_in(self, most: float | None = None) -> None:
-        """Insert returned blocks into the pool, and free the excess; the lock is held."""
+        """Insert returned blocks, and free idle memory over a limit; the caller holds the lock."""
         if most is None:
             most = inf if in_series() else self.most
         self._take_in(len(self._idle))
@@ -227,7 +227,7 @@ class MemoryPool:
 
 
 class _Loan:
-    """Owner of a block in use, shared by arrays and their views; the last returns the block."""
+    """Owner of a block in use; returns the block once no array or view refers to it."""
 
     __slots__ = ("_block", "_pool")
 

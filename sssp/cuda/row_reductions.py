@@ -35,7 +35,7 @@ LOW_HALF = 0xFFFFFFFF
 
 @cache
 def _make_kernels(step: str, combine: str, integral: bool, targeted: bool) -> tuple[Any, Any]:
-    """Return the two kernels of a reduction: over vertices by block, and over the blocks of a row.
+    """Return a reduction's two kernels: one folds vertices by block, one the blocks of a row.
 
     Parameters
     ----------

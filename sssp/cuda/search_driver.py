@@ -176,7 +176,7 @@ class _Worker:
 
 
 class Setup:
-    """What calls of one kind share: the search, the sizes of its memory, and its memory's key.
+    """Setup that calls of one kind share: the search, sizes of its memory, and a memory key.
 
     Such calls differ only in what stands in their arrays, in `out` and in the stream.
 
@@ -328,7 +328,7 @@ class Rows(Setup):
                 worker.stream.synchronize()
 
     def _take_workers(self) -> list[_Worker]:
-        """Return workers for as many rows as fit; one, if an earlier call kept it."""
+        """Return workers for as many rows as fit in memory; only one if an earlier call kept it."""
         request, search, row = self.request, self.search, self.worker_bytes
         held, limit, size = self.on_device.nbytes, request.memory_limit, self.most_rows
         fixed = self.fixed_bytes + search.fixed_bytes
@@ -562,7 +562,7 @@ def _make_leads_on_kernel(integral: bool) -> Any:
 def _solve_by_tables(
     solve: Callable[[Request], Answer | None], n: int, request: Request, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Find the distances of trips by tables, sources x targets; None if one may not fit.
+    """Find trip distances from tables (sources x targets); None if one may not fit the dtype.
 
     A block of sources is searched at once, all of them to the targets of any, and each keeps its
     own.

@@ -157,7 +157,7 @@ def _mark_paths_kernel(distances, unseen, targets, predecessors, marks):
 
 @dataclass
 class FormScratch:
-    """Device memory for reading a batch in an output form; None where the form needs none.
+    """Device arrays in which output forms read a batch; None for arrays that are not needed.
 
     Attributes
     ----------

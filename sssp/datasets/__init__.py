@@ -1,4 +1,4 @@
-"""Graph files on this machine, downloads of known ones, and facts to check a reader against.
+"""Local graph files, downloads of known graphs, and known facts to check a reader against.
 
 `fetch` downloads those of the 9th DIMACS Implementation Challenge, and test problems of traffic
 assignment, nothing else does; ``data/README.md`` describes them.
@@ -142,7 +142,7 @@ BAR_DELAY = 0.5
 
 
 def find(name: str) -> Path | None:
-    """Look for a graph file on this machine.
+    """Return the path of a graph file on this machine; None if there is none.
 
     Parameters
     ----------

@@ -126,7 +126,7 @@ def _add_road(tail, twin, degree, a, u, v):
 
 @njit_inline
 def _divide(tail, twin, after, degree, a, v, onward):
-    """Insert vertex v into the road of arc a, which then ends at v, as does the reverse arc.
+    """Split the road of arc a at vertex v; arc a and its reverse arc then both end at v.
 
     The rest of the road are arcs `onward` and `onward` + 1.
     """
@@ -141,7 +141,7 @@ def _divide(tail, twin, after, degree, a, v, onward):
 
 @njit_inline
 def _junction(tail, after, along, degree, start, middle, reach):
-    """Return the arc of a block that ends where a road can go on across the block, or -1.
+    """Return the arc of a block whose head can begin a road across the block; -1 if none.
 
     A junction (or bend) qualifies if the block's side goes on along the axis there, so that it
     is no corner of the block.

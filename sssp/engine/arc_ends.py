@@ -77,7 +77,7 @@ class ArcEnds(NamedTuple):
     def reach(
         self, distances: NDArray[Any], limit: float | None
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the distances to the ends of the searched arcs, and the least for each arc.
+        """Return distances over the searched arcs to their heads, and the least per user arc.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class ArcEnds(NamedTuple):
         return totals, np.minimum.reduceat(totals, self.firsts[:-1], axis=1)
 
     def choose(self, totals: NDArray[Any], least: NDArray[Any]) -> NDArray[np.int64]:
-        """Return for each arc its first searched arc at the least distance, in one row."""
+        """Return, for one row, the first searched arc of least distance for each of `arcs`."""
         best = np.flatnonzero(totals == np.repeat(least, self.counts))
         return best[np.searchsorted(best, self.firsts[:-1])]
 

@@ -113,7 +113,7 @@ def as_vertices(value: Any, graph: Graph, what: str) -> tuple[NDArray[np.int64],
 def as_starts(
     user: Any, sources: Any, arcs: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None, bool]:
-    """Check the sources of trips, vertices or arcs; return the vertices where searches start.
+    """Check sources given as vertices or arcs; return the vertices where the searches start.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def as_starts(
 
 
 def refuse_both(what: str, vertices: Any, arcs: Any) -> None:
-    """Raise TypeError unless exactly one of vertices and arcs is given for an end of trips."""
+    """Raise TypeError unless the ends of trips are given either as vertices or as arcs."""
     if (vertices is None) == (arcs is None):
         wrong = "None for both" if arcs is None else "both"
         raise TypeError(f"give either {what}s or {what}_arcs=, not {wrong}")
@@ -218,7 +218,7 @@ def as_count(value: Any, name: str, least: int = 1) -> int:
 
 
 def as_limit(limit: Any, *, integral: bool) -> int | float | None:
-    """Check a distance limit; round it down for integers, which changes no result.
+    """Return the checked distance limit, rounded down for integer distances; None if infinite.
 
     Raises
     ------
@@ -305,7 +305,7 @@ def as_out(
 
 
 def as_reduction(what: Any, vertex_weights: Any, decay: Any, n: int) -> Reduction:
-    """Check the arguments of a reduction.
+    """Check the arguments of a reduction; return the `Reduction`.
 
     Raises
     ------
@@ -375,7 +375,7 @@ def as_decay(decay: Any) -> Decay:
 
 
 def _as_table(edges: Any, values: Any) -> Decay:
-    """Check the edges and values of a decay that is piecewise constant."""
+    """Check the edges and values of a piecewise constant decay; return the `Decay`."""
     parts = []
     for name, given in (("edges", edges), ("values", values)):
         refuse_mask(given, name)
@@ -414,7 +414,7 @@ def refuse_negative(graph: Graph, method: Method) -> None:
 
 
 def refuse_unprepared(network: Graph, request: Request) -> None:
-    """Refuse on a prepared map limits with negative weights, and floats from integer weights.
+    """For a prepared map, refuse limits with negative weights, float dtypes with integer ones.
 
     Raises
     ------

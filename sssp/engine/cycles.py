@@ -26,7 +26,7 @@ ROUNDS, SIZE = range(2)
 
 @njit
 def has_cycle(predecessors, vertices, marks):
-    """Return whether the predecessors of `vertices` form a cycle; ``marks`` int32 is scratch."""
+    """Return whether following predecessors from `vertices` finds a cycle; `marks` is scratch."""
     for i in range(vertices.size):
         marks[vertices[i]] = -1
     for i in range(vertices.size):
@@ -90,7 +90,7 @@ def negative_cycle(graph: Graph, predecessors: NDArray[np.int32]) -> NDArray[np.
 def _fall_on_kernel(
     indptr, indices, weights, bound, lowest, distances, predecessors, lists, round_of, state
 ):
-    """Relax in rounds until no distance falls, or a budget of expansions is used up.
+    """Relax in rounds until no distance falls, or a budget of expanded vertices is used up.
 
     The frontier stands in ``lists[ROUNDS % 2]``; ``predecessors`` are those of what fell here.
     """
@@ -121,7 +121,7 @@ def _fall_on_kernel(
 def negative_cycle_below(
     graph: Graph, distances: NDArray[Any], bound: Any, lowest: Any
 ) -> NDArray[np.int32]:
-    """Relax an unfinished row until a negative cycle shows; return it, or an empty array.
+    """Relax a row further until predecessors form a negative cycle; return it, empty for none.
 
     Threads that lower a vertex at once may leave it the predecessor of one that lost, in every
     round the same, and so hide a cycle from `negative_cycle`. Here one thread goes on with the
@@ -153,14 +153,14 @@ def negative_cycle_below(
 
 
 def rounding(distances: NDArray[Any], n: int) -> Any:
-    """Return the tolerance for distances that rounding has lowered on a cycle of length zero."""
+    """Return the tolerance for rounding errors that a zero-length cycle adds to distances."""
     kind = distances.dtype
     reached = distances[distances < np.inf]
     return kind.type(4 * n * np.finfo(kind).eps * np.abs(reached).max(initial=0))
 
 
 def settle_sources(distances: NDArray[Any], sources: NDArray[np.int64], n: int) -> None:
-    """Reset the distances of sources to 0 where only rounding on a cycle has lowered them.
+    """Reset source distances to 0 where they differ from 0 only by rounding on a cycle.
 
     Parameters
     ----------

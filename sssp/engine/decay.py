@@ -49,7 +49,7 @@ class Decay(NamedTuple):
         return float(self.edges[-1]) if self.kind == TABLE else math.inf
 
     def factors(self, distances: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the factors that the caller's function gives for distances.
+        """Return the decay factors that the caller's function gives for distances; check them.
 
         Raises
         ------
@@ -71,7 +71,7 @@ class Decay(NamedTuple):
 
 @njit
 def factor_at(kind, number, edges, values, distance):
-    """Return the factor of a vertex at a distance, a float64; compiled for GPUs too."""
+    """Return the decay factor at a distance, a float64; compiled for CPUs and GPUs."""
     if kind == DISTANCE:
         return distance
     if kind == EXPONENTIAL:
@@ -96,7 +96,7 @@ def factor_at(kind, number, edges, values, distance):
 
 
 def choose_summand(decay: Decay | None, weights: NDArray[Any] | None) -> Decay:
-    """Return what to sum for each vertex, as a `Decay`: its factor, its distance, or 1."""
+    """Return the `Decay` that gives each vertex's summand: the decay, the distance, or 1."""
     if decay is not None:
         return decay
     return Decay(DISTANCE if weights is None else ONE)

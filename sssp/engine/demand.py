@@ -67,7 +67,7 @@ class Demand:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the volumes are a list of trips, and not a table."""
+        """Whether the volumes are stored as a sparse list of trips, not as a dense table."""
         return not isinstance(self.volumes, np.ndarray)
 
     def with_entries(self, entries: NDArray[np.float64]) -> Demand:
@@ -79,7 +79,7 @@ class Demand:
         return replace(self, volumes=entries)
 
     def entries_of(self, low: int, high: int) -> tuple[slice, Any]:
-        """Return the slice of the entries of some origins, and their positions in dense rows."""
+        """Return the slice of entries of origins low..high-1, and their indices in dense rows."""
         if not self.is_sparse:
             return slice(low, high), ...
         first, last = self.volumes.indptr[[low, high]].tolist()
@@ -87,7 +87,7 @@ class Demand:
         return slice(first, last), (rows, self.volumes.indices[first:last])
 
     def as_given(self, values: NDArray[Any]) -> Any:
-        """Reshape one value per entry, or several, to the shape of the caller's volumes."""
+        """Rearrange the values of the entries to the form in which the caller gave the volumes."""
         if self.trip_of is not None:
             given = np.empty_like(values)
             given[self.trip_of] = values
@@ -100,7 +100,7 @@ class Demand:
         return csr_array((values, *pattern), shape=self.volumes.shape)
 
     def ends_of(self, entry: tuple[int, ...]) -> tuple[int, int]:
-        """Return the row (origin) and the column (destination) of an entry."""
+        """Return the row (origin) and the column (destination) of an entry, given its index."""
         if not self.is_sparse:
             return entry[0], entry[1]
         row = int(np.searchsorted(self.volumes.indptr, entry[0], side="right")) - 1
@@ -114,7 +114,7 @@ class Demand:
         return f"from {words[0]} to {words[1]}"
 
     def refuse_lost(self, ends: tuple[int, int]) -> NoReturn:
-        """Raise `UnreachableError` for the volume at a row and a column."""
+        """Raise `UnreachableError`: no path leads to the destination of a volume."""
         raise UnreachableError(
             f"no path leads {self.name_of(ends)}, where a volume is to travel; set it to 0, "
             "or unreached='skip' leaves out all such volumes"

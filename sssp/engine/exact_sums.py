@@ -60,7 +60,7 @@ def is_wide(greatest: int, count: int) -> bool:
 
 
 def parts_of(values: NDArray[Any], wide: bool) -> tuple[NDArray[Any], ...]:
-    """Return ``(values,)``, or if `wide` their upper and lower 32 bits, to be summed apart."""
+    """Return ``(values,)``; if `wide`, their upper and their lower 32 bits, to sum separately."""
     return (values >> HALF, values & LOWER) if wide else (values,)
 
 

@@ -23,7 +23,7 @@ GROUP = 64
 
 @njit
 def _ordered_sums_kernel(distances, unseen, vertices, places, weights, decay, totals):
-    """Sum weight times decay over the reached vertices of a row, in fixed groups of positions.
+    """Sum weight * decay over a row's reached vertices: in fixed groups, then over the groups.
 
     ========= ======== ======= ==============================================================
     argument  shape    dtype   written by
@@ -98,7 +98,7 @@ def ordered_sums(
 
 @njit
 def _ordered_lanes_kernel(block, start, places, bound, weights, decay, totals):
-    """Sum weight times decay over the reached vertices of each lane, in groups of positions.
+    """Sum weight * decay over reached vertices per lane: in fixed groups, then over these.
 
     ======== ============= ======= ============================================
     argument shape         dtype   written by
@@ -144,7 +144,7 @@ def ordered_sums_of_lanes(
     weights: NDArray[np.float64] | None,
     decay: Decay | None,
 ) -> NDArray[np.float64]:
-    """Return the sums of `ordered_sums` for rows swept in lanes, rounded in the same way.
+    """Return the result of `ordered_sums` for several rows stored as lanes, rounded alike.
 
     Parameters
     ----------

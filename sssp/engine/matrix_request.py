@@ -163,7 +163,7 @@ class MatrixRequest(Resources):
         return squarings(self.n - 1) + (1 if self.negative and self.n > 1 else 0)
 
     def carries_tails(self, dtype: Number) -> bool:
-        """Return whether a solver also updates tails: for floats, where few arcs are tight."""
+        """Return whether a solver updates predecessors too: if requested, and for floats."""
         return self.predecessors and dtype.kind == "f"
 
     def bytes_of_matrices(self, dtype: Number, copies: int) -> int:

@@ -17,7 +17,7 @@ REMEDY = "use dtype='int64', or None to let the call choose"
 
 @njit
 def _convert_kernel(values, missing, converted, converted_missing):
-    """Convert rows of integers to another dtype; return the first misfit, or `missing`."""
+    """Convert integers to another dtype; return the first that does not fit, else `missing`."""
     number = converted.dtype.type
     for row in range(values.shape[0]):
         for i in range(values.shape[1]):
@@ -32,7 +32,7 @@ def _convert_kernel(values, missing, converted, converted_missing):
 
 
 def _convert(values: NDArray[Any], converted: NDArray[Any]) -> Any:
-    """Convert integers to the dtype of `converted`; return the first misfit, or None."""
+    """Convert integers to the dtype of `converted`; return the first that misfits, or None."""
     strided = values.ndim == 2 and not values.flags.c_contiguous  # (not to be copied for this)
     rows = values if strided else np.ascontiguousarray(values).reshape(1, -1)
     missing = unreached(values.dtype)

@@ -165,7 +165,7 @@ class DenseForm(Form):
         return self._predecessors[rows.start : rows.stop]
 
     def part(self, rows: range) -> NDArray[Any] | None:
-        """Return a view of rows of the matrix; None if dtype or layout is not the search's."""
+        """Return a view of rows of the matrix; None if its dtype or layout is not the search's."""
         part = self._rows(rows)
         fits = part.dtype == self.dtype and part.flags.c_contiguous and part.flags.aligned
         return part if fits else None
@@ -271,7 +271,7 @@ class _Collected:
 def _join_entries(
     parts: list[Entries], request: Request, n: int, dtype: np.dtype[Any] = INT64
 ) -> tuple[csr_array, csr_array | None]:
-    """Return the CSR matrices of distances and predecessors; the list of parts is emptied."""
+    """Join blocks of entries to CSR matrices (distances, predecessors); empty the list."""
     from scipy.sparse import csr_array
 
     counts = np.concatenate([np.zeros(1, INT64), *(entries.counts for entries in parts)])
@@ -356,7 +356,7 @@ class ReducedForm(Form):
         self.nbytes = self._values.nbytes
 
     def take(self, found: FinishedRows) -> None:
-        """Reduce finished rows to their numbers, and store these."""
+        """Compute the reductions of finished rows, and store them."""
         results = [found.reduce_by(step) for step in self.reduction.steps]
         rows = slice(found.rows.start, found.rows.stop)
         request, kept, sources = self.request, self._values[rows], self.request.sources[rows]
@@ -366,5 +366,5 @@ class ReducedForm(Form):
         kept[...] = self.reduction.rule.finish(block, *results).reshape(kept.shape)
 
     def answer(self) -> Answer:
-        """Return the numbers of all rows."""
+        """Return the stored reductions of all rows."""
         return Answer(self._values[:, 0] if self.reduction.one_column else self._values)

@@ -279,7 +279,7 @@ def with_fixed_dtype(plan: Plan[Request]) -> Plan[Request]:
 
 
 def _over_zero(network: Network) -> float:
-    """Return the greatest distance to vertex 0 plus the greatest from it: a bound on all."""
+    """Return the greatest distance to vertex 0 plus that from it, a bound on all distances."""
     total = 0.0
     for graph in (network._tree_graph, network._tree_graph.reverse()):
         answer = Plan(graph, Request(np.zeros(1, np.int64), dtype=INT64), DeltaStepping()).run()

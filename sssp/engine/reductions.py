@@ -149,7 +149,7 @@ def _find_closeness(block: Block, totals: Array, counts: Array) -> Array:
 
 
 def _numbers(totals: Array, counts: Array) -> tuple[Array, Array]:
-    """Return sums and counts for one exact division: Python integers if floats are too short.
+    """Return sums and counts to divide, as Python integers where float64 would round a sum.
 
     As NumPy divides them: integers of both kinds to floats, rounded once.
     """

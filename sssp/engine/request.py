@@ -159,7 +159,7 @@ class Request(Resources):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the request's arrays on the host; for trips `reserved_bytes` counts them."""
+        """Bytes of the request's arrays on the host; 0 for trips (`reserved_bytes` has theirs)."""
         if self.target_offsets is not None:
             return 0
         nbytes: int = self.reserved_bytes + self.sources.nbytes

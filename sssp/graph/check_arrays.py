@@ -105,7 +105,7 @@ def number_array(values: Any, name: str) -> Array:
 
 
 def _as_given(array: Array, values: Any, name: str) -> Array:
-    """Restore numbers that NumPy turned into objects, and large integers turned into floats.
+    """Undo NumPy's conversion of numbers to objects, and of large integers to floats.
 
     It does so of large Python integers, of those beside a uint64, and of the columns of a
     DataFrame that may have missing entries.

@@ -54,7 +54,7 @@ def _stable_sort_kernel(keys, order, starts, reordered):
 
 @njit
 def _pick_kernel(values, places, chosen):
-    """Write ``values[places]``; a place of -1 is the last entry."""
+    """Write ``values[places]`` to `chosen`; an index of -1 means the last entry."""
     for i in range(places.size):
         chosen[i] = values[places[i]]
 

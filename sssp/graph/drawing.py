@@ -85,7 +85,7 @@ SIDE, NOTEBOOK_DOTS_PER_INCH, LETTERS = 4.0, 100, 8
 
 
 class Unit(NamedTuple):
-    """A unit for output: `size` units of the weights (or lengths) are one `name`."""
+    """A unit of output: its name, and its size in units of the weights (or lengths)."""
 
     name: str
     size: float
@@ -286,7 +286,7 @@ class Map:
         return east * scale, north * scale
 
     def in_view(self, streets: Array) -> Array:
-        """Return which lines, tails and heads of shape (2, k), may be visible: bool, shape (k,)."""
+        """Return a mask of the lines (tails and heads, shape (2, k)) that may be visible."""
         beyond = np.zeros(len(self.coordinates), np.uint8)
         (lon, lat), box = self.coordinates.T, self.box
         sides = (lon < box.west, lon > box.east, lat < box.south, lat > box.north)
@@ -525,7 +525,7 @@ def draw_isochrones(
 
 
 def check_limits(limits: ArrayLike, limit: float | None) -> Array:
-    """Check the limits of bands; return them in ascending order.
+    """Check the distance limits of isochrone bands; return them in ascending order.
 
     Parameters
     ----------
@@ -657,7 +657,7 @@ def _check_extent(extent: Sequence[float], whole: Box) -> Box:
 
 
 def _image_of(ink: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Convert sums of ink times colour, and of ink, to red, green, blue and opacity."""
+    """Convert each pixel's sums of ink * colour and of ink to red, green, blue and opacity."""
     opacity = ink[..., 3]
     # pixels without ink get the mean colour, so that resampling the image leaves no dark fringes
     total = opacity.sum(dtype=np.float64)

@@ -595,7 +595,7 @@ class Graph:
         return self._cached("extremes", lambda: extremes_of(self.weights, self._loops))
 
     def _keep_extremes(self, extremes: Extremes, dtype: np.dtype[Any]) -> None:
-        """Store the extremes of weights that may not be computed yet."""
+        """Store the known extremes of weights that may themselves not be computed yet."""
         self._derived["extremes"] = extremes
         self._derived["weight range"] = WeightRange(dtype, extremes.least, extremes.greatest)
 
@@ -650,7 +650,7 @@ class Graph:
         return self._cached("searched", build)
 
     def _searched_ends(self, begins: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return, for vertices where trips begin, the vertices where trips to them end."""
+        """Map expansion vertices where trips begin to those where trips to the same vertex end."""
         assert self.turns is not None
         expansion = self.turns.expansion
         return expansion.end[expansion.vertex_of[begins]]
@@ -1292,7 +1292,7 @@ class Graph:
         return self._reweight(self.weights, turns=turns)
 
     def _close_vertices(self, vertices: Array) -> Graph:
-        """Return the graph where paths begin and end at some vertices, but pass none of them."""
+        """Return the graph where paths may begin or end at given vertices, but not pass through."""
         made = self.with_turns() if self.turns is None else self
         assert made.turns is not None
         turns = made.turns.forbid_at(self.indptr, self.indices, vertices)

@@ -150,7 +150,7 @@ def _unpack_input(path: Pathname, arrays: dict[str, Array]) -> dict[str, Array]:
 
 
 def _fault(fields: dict[str, Any]) -> str | None:
-    """Describe the first fault: of a shape or dtype, of a value, of rows and arcs together."""
+    """Return a text on the first invalid array or value among a graph's fields; None if valid."""
     indptr, indices, weights, arc_origin, row_arc = (fields[name] for name in _ALL_ARRAYS)
     rows, directed = fields["input_arcs"], fields["directed"]
     n, m = indptr.size - 1, indices.size

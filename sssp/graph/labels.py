@@ -103,7 +103,7 @@ def are_labels(values: Array, labels: Labels, n: int) -> bool:
 
 
 def label_hint(graph: Any, value: Any) -> str:
-    """Return a hint for a value that is a label in place of a vertex; empty for any other.
+    """Return a hint for messages if `value` is a label, not a vertex; else an empty text.
 
     To be put behind a message.
     """

@@ -21,7 +21,7 @@ BLOCK = 1 << 20
 
 
 def as_matrix(values: Any) -> NDArray[Any]:
-    """Check that a dense matrix is square and of numbers, but not its entries; do not copy it.
+    """Check that a dense matrix is square and numeric; neither check nor copy its entries.
 
     Raises
     ------

@@ -86,7 +86,7 @@ class Expansion:
         return self.end.size
 
     def are_steps(self, vertices: Array) -> NDArray[np.bool_]:
-        """Return which vertices of a path are not arrivals, which repeat the copy before."""
+        """Return a mask of path vertices: False for arrivals, which duplicate the copy before."""
         stays = vertices >= self.n
         stays[~stays] = ~self.split[vertices[~stays]]
         return stays
@@ -97,7 +97,7 @@ class Expansion:
 
     @cached_property
     def priced(self) -> NDArray[np.int32]:
-        """List the arcs that represent no arc of the user, or begin with a turn that costs."""
+        """List the expansion arcs that represent no user arc, or begin with a turn with a cost."""
         return np.flatnonzero((self.arc_of < 0) | (self.turn_of >= 0)).astype(INDEX)
 
     def values_of_arcs(self, values: Array) -> Array:
@@ -116,7 +116,7 @@ class Expansion:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Turns:
-    """The turns of a graph, as `Graph.with_turns` has parsed them: ``t.turns``.
+    """The turns of a graph, parsed by `Graph.with_turns`; the attribute `turns` of a graph.
 
     Attributes
     ----------
@@ -203,7 +203,7 @@ class Turns:
         raise DistanceOverflowError("a weight and the cost of a turn do not fit int64 together")
 
     def refuse_lighter(self, weights: Array) -> None:
-        """Raise ValueError if an arc weighs less than `lightest`, for then a U-turn may pay."""
+        """Raise ValueError if an arc is lighter than `lightest`: dropped U-turns may pay then."""
         lighter = np.flatnonzero(weights[: self.lightest.size] < self.lightest)
         if lighter.size:
             arc = lighter[0]
@@ -283,7 +283,7 @@ class Turns:
         return replace(self, costs=costs, floor=floor, lightest=lightest)
 
     def carry_over(self, indptr: Array, indices: Array, places: Array) -> Turns:
-        """Return the turns after some arcs were dropped: a becomes ``places[a]``, -1: dropped."""
+        """Return the turns after arcs were dropped: arc a is now ``places[a]``, -1 if dropped."""
         into, out = places[self.into], places[self.out]
         kept = (into >= 0) & (out >= 0)
         ways = [tuple(places[list(way)].tolist()) for way in self.ways]
@@ -379,7 +379,7 @@ class Naming(NamedTuple):
         return "input row" if self.by_row else "arc"
 
     def both_ways(self, names: Array) -> Array:
-        """Return the arc of every name, and its reverse arc if the row has both; -1 for none."""
+        """Return each name's arc, and the reverse arc if one input row stands for both; else -1."""
         graph, none = self.graph, np.full(names.size, -1)
         if not (self.by_row and graph.m):
             return np.stack((none if self.by_row else names, none))
@@ -440,13 +440,13 @@ def make_turns(
 
 
 def _arcs_out(graph: Any, vertices: Array) -> tuple[Array, Array]:
-    """Return the arcs out of some vertices, and for each arc the position of its vertex."""
+    """Return the arcs out of given vertices, and for each arc its tail's index in `vertices`."""
     counts = np.diff(graph.indptr)[vertices]
     return csr.spread(graph.indptr[vertices], counts), np.repeat(np.arange(vertices.size), counts)
 
 
 def _refuse_overflow(values: Array, weights: Array, rows: Array) -> None:
-    """Raise if the cost of a row and the weight of the arc after the turn exceed int64 together.
+    """Raise if a table row's turn cost plus the weight of the arc after it exceeds int64.
 
     Parameters
     ----------
@@ -467,14 +467,14 @@ def _refuse_overflow(values: Array, weights: Array, rows: Array) -> None:
 
 
 def _raise_to_rows(floor: Array, values: Array, link_row: Array, link_turn: Array) -> Array:
-    """Return each turn's cost: the greatest of its usual cost and the costs of its rows."""
+    """Return each turn's cost: the maximum of its default cost and its table rows' costs."""
     costs = floor.copy()
     np.maximum.at(costs, link_turn, values[link_row])
     return costs
 
 
 def as_costs(values: Any, what: str, integral: bool) -> Array:
-    """Return turn costs as int64 or float64; a forbidden turn has the greatest, or infinity.
+    """Return turn costs as int64 or float64; a forbidden turn costs the int64 maximum or inf.
 
     Raises
     ------
@@ -565,7 +565,7 @@ def _arc_names(naming: Naming, names: Any, what: str) -> Array:
 
 
 def _find_arcs(naming: Naming, before: Array, after: Array) -> tuple[Array, Array, Array]:
-    """Return the arcs before and after each turn (0 if absent), and which rows have both."""
+    """Return each row's arcs before and after its turn (0 if absent), and a mask: both exist."""
     a, b, graph = naming.both_ways(before), naming.both_ways(after), naming.graph
     met = (a[0] >= 0) & (b[0] >= 0)
     into, out, found = np.zeros_like(before), np.zeros_like(after), np.zeros(before.size, INDEX)
@@ -587,7 +587,7 @@ def _find_arcs(naming: Naming, before: Array, after: Array) -> tuple[Array, Arra
 
 
 def _read_ways(naming: Naming, ways: Sequence[Any] | None) -> tuple[tuple[int, ...], ...]:
-    """Return forbidden sequences as positions of arcs, without those that name no arc."""
+    """Return forbidden arc sequences as arc positions; leave out those with a missing arc."""
     found, heads, tails = set(), naming.graph.indices, naming.graph.tails
     for number, way in enumerate(ways or ()):
         names = _arc_names(naming, way, f"way {number}")
@@ -612,7 +612,7 @@ def _read_ways(naming: Naming, ways: Sequence[Any] | None) -> tuple[tuple[int, .
 
 
 def _usual_costs(naming: Naming, cost: Any, u_turns: float | None) -> tuple[Array, Array]:
-    """Return keys (pairs of arcs, sorted) and usual costs of turns, from `cost` and `u_turns`."""
+    """Return a sorted key and the default turn cost of every pair of consecutive arcs."""
     dtype = INT64 if naming.integral else FLOAT64
     if cost is None and u_turns is None:
         return NOTHING, np.empty(0, dtype)
@@ -706,7 +706,7 @@ def _angles(graph: Any, into: Array, out: Array) -> Array:
 
 
 def _states_of(indptr: Array, heads: Array, fields: dict[str, Any]) -> tuple[Array, ...]:
-    """Return states (last arc, begun forbidden sequence) and transitions (Aho, Corasick 1975).
+    """Return states (last arc, prefix of a forbidden sequence), transitions (Aho-Corasick).
 
     A state is the last arc, and the forbidden way that has begun.
 
@@ -778,7 +778,7 @@ def _weigh_kernel(weights, costs, arc_of, turn_of, priced, closed_turn, closed, 
 
 @njit
 def _group_kernel(state_at, states, turn_at, out, to, turn):
-    """Group the states at each vertex by their turns that are not free.
+    """Group the states at each vertex: those with the same turns that are not free.
 
     Returns
     -------
@@ -818,7 +818,7 @@ def _group_kernel(state_at, states, turn_at, out, to, turn):
 
 
 def _expand_turns(indptr: Array, heads: Array, fields: dict[str, Any]) -> Turns:
-    """Return `Turns` with these fields, and with the expansion of a graph for them."""
+    """Build `Turns` from its fields, and the expansion of the graph by these turns."""
     kept = {name: fields[name] for name in Turns.__dataclass_fields__ if name != "expansion"}
     if kept["backward"]:
         there, tails, back = csr.transpose(indptr, heads)
@@ -834,7 +834,7 @@ def _expand_turns(indptr: Array, heads: Array, fields: dict[str, Any]) -> Turns:
 
 
 def _reverse(fields: dict[str, Any], places: Array) -> dict[str, Any]:
-    """Return the fields that hold arcs, for the reversed graph with its positions of arcs."""
+    """Convert the fields of `Turns` that hold arcs to the arc positions of the reversed graph."""
     lightest = fields["lightest"].copy()
     lightest[places[: lightest.size]] = fields["lightest"]
     ways = tuple(tuple(places[list(way[::-1])].tolist()) for way in fields["ways"])

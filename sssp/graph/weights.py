@@ -187,7 +187,7 @@ def _copy_kernel(values, copies):
 
 
 def copy_open(column: Array) -> tuple[Array, Extremes] | None:
-    """Return open integer weights as `as_stored` does, and their extremes, in one pass.
+    """Copy open integer weights to int32 and find their extremes; None for other weights.
 
     None if that takes more: floats, numbers that do not fit int32, other layouts.
     """

@@ -149,7 +149,7 @@ def _words(function: Any, seen: dict[int, int]) -> Iterator[str]:
 
 
 def load_array_functions(package: str) -> None:
-    """Import Numba's array functions without their search for BLAS.
+    """Import Numba's array functions, but skip their search for a BLAS library.
 
     Before it compiles or takes anything from the disk, Numba asks whether SciPy has a BLAS, and
     imports the whole of `scipy.linalg`: a quarter of the time that a process takes to its first

@@ -197,7 +197,7 @@ class DeviceQueue:
         cl.enqueue_fill_buffer(self._queue, buffer, np.array(value, dtype), 0, buffer.size)
 
     def copy(self, target: Any, source: Any, **options: Any) -> None:
-        """Copy between a buffer and an array after all queued work, or queue a copy of a buffer.
+        """Copy between buffer and array after all queued work; or queue a copy of a buffer.
 
         With options, those of `pyopencl.enqueue_copy`, a rectangle.
         """
@@ -216,7 +216,7 @@ class DeviceQueue:
         return bool(found[0])
 
     def step_of(self, steps_each: int) -> int:
-        """Return how many work items of `steps_each` steps to queue between two waits."""
+        """Return how many work items, of `steps_each` operations each, to queue between waits."""
         units: int = self.device.facts.max_compute_units
         return max(1, QUEUED * units // max(1, steps_each))
 

@@ -146,7 +146,7 @@ def _replace_kernel(vertex, gone, x, y, spare, vertices, heads, following):
 
 @njit_uncounted
 def _neighbours_kernel(v, vertices, heads, following):
-    """Return up to three neighbours of a low-degree vertex, else `NONE`; none next to a hub."""
+    """Return up to three neighbours of a vertex, padded with `NONE`; all `NONE` next to a hub."""
     a = b = c = NONE
     record = vertices[v, START]
     while record != NONE:

@@ -198,7 +198,7 @@ def _terminals_kernel(n, hops, direction, count, place, keys):
 
 @njit
 def _band_kernel(starts, heads, place, queue, flow, arcs, stop):
-    """Number the vertices between the terminals, both borders included, by distance to the sinks.
+    """Number the band between sources and sinks, borders included, by distance to the sinks.
 
     Arcs within a border are left out. Return how many vertices the band has, and how many of them
     are sinks, which come first.
@@ -365,7 +365,7 @@ def _flow_kernel(n, size, flow, arcs, stack, best, stop):
 
 @njit
 def _from_sinks_kernel(size, turn, flow, arcs, stack):
-    """Mark, with a round number, the states from which a sink can be reached."""
+    """Mark with `turn` the states of the residual graph from which a sink can be reached."""
     first = count = 0
     for v in range(size):
         if flow[v, KIND] != SINK:

@@ -126,7 +126,7 @@ class Pieces(NamedTuple):
     names: NDArray[np.uint32]
 
     def views(self, first: int, last: int, row: int) -> tuple[NDArray[Any], ...]:
-        """Return views of a piece: starts, all heads of its row, and vertex names."""
+        """Return views of a piece's arc offsets, all heads at its depth, and its core vertices."""
         return self.starts[row, first : last + 1], self.heads[row], self.names[row, first:last]
 
 
@@ -251,7 +251,7 @@ def _neighbours_kernel(core, starts, heads, names):
 
 @njit
 def _minimum_degree_kernel(core, starts, heads, names, order):
-    """Eliminate a piece by minimum degree; in a tie the vertex that changed last goes first."""
+    """Eliminate a piece by minimum degree; ties go to the vertex whose degree changed last."""
     n = names.size
     rows = _neighbours_kernel(core, starts, heads, names)
     words = rows.shape[1]

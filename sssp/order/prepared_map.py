@@ -51,7 +51,7 @@ def solve_by_sweeps(
     method: Method,
     dtype: np.dtype[Any],
 ) -> Answer | None:
-    """Answer a request by sweeps; by a search for float trees and for sums beyond int64."""
+    """Answer a request by sweeps; by graph search for float trees and for sums beyond int64."""
     if dtype.kind == "f" and (request.outward or request.predecessors or request.wants_tree):
         return search_graph(prepared, request, method, dtype)
     if not fits(prepared, request, dtype):

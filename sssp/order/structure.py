@@ -122,7 +122,7 @@ class Tasks(NamedTuple):
         lock, is_stopped = Lock(), False
 
         def process(task: int) -> None:
-            """Do a task, and one that may start then; leave others that may to other threads."""
+            """Run a task, then one that it made ready; submit other ready tasks to a pool."""
             nonlocal is_stopped
             ready = [task]
             try:
@@ -477,7 +477,7 @@ def _sort(values):
 
 @njit
 def _chordal_kernel(low, high, arcs_first, heads, child, sibling, first, upper, seen):
-    """Write the chordal arcs above the ranks low..high-1: the graph's arcs and those of children.
+    """Write the upward chordal arcs of ranks low..high-1, from the graph and from children.
 
     Arguments
     ---------
@@ -519,7 +519,7 @@ def _children_kernel(parent, child, sibling):
 
 @njit
 def _lower_kernel(first, upper, place, lower, rest):
-    """List the arcs below every rank, in order of tail; `place` starts where each list begins."""
+    """List every rank's arcs from below, by tail; on entry `place` has each list's start."""
     for v in range(first.size - 1):
         for e in range(first[v], first[v + 1]):
             head = upper[e]
@@ -625,7 +625,7 @@ def slots_of(structure: Structure, graph: Graph) -> NDArray[np.uint32]:
 
 
 class Ancestors(NamedTuple):
-    """Given ranks and all their ancestors in the elimination tree, for any weights.
+    """Given ranks with all their ancestors in the elimination tree; independent of weights.
 
     Attributes
     ----------
@@ -641,7 +641,7 @@ class Ancestors(NamedTuple):
 
 @njit
 def _mark_ancestors_kernel(ranks, parent, places):
-    """Mark given ranks and all their ancestors with 0; `places` is -1 on entry."""
+    """Set `places` to 0 at given ranks and all their ancestors; it is -1 on entry."""
     for rank in ranks:
         above = rank
         while above >= 0 and places[above] < 0:
@@ -650,7 +650,7 @@ def _mark_ancestors_kernel(ranks, parent, places):
 
 
 def find_ancestors(parent: NDArray[np.int32], ranks: NDArray[np.int32]) -> Ancestors:
-    """Find given ranks and all their ancestors; O(n) time."""
+    """Return given ranks and all their ancestors, as `Ancestors`; O(n) time."""
     places = np.full(parent.size, -1, INDEX)
     _mark_ancestors_kernel(ranks, parent, places)
     chosen = np.flatnonzero(places == 0).astype(INDEX)

@@ -33,7 +33,7 @@ NO_TIER = -1
 
 
 class Bundles(NamedTuple):
-    """A partition of an elimination tree (top, levels, tiers of bundles), and rank positions.
+    """A partition of an elimination tree (top, levels, tiers of bundles); place of each rank.
 
     Places number the ranks anew: first the top, then the levels, then the tiers from above, bundle
     by bundle; whatever is above a vertex comes before it.
@@ -74,7 +74,7 @@ class Bundles(NamedTuple):
 
     @property
     def start(self) -> int:
-        """The first position that belongs to a bundle, after the top and the levels."""
+        """The first place that belongs to a bundle, after the top and the levels."""
         return int(self.levels[-1])
 
 
@@ -106,7 +106,7 @@ def _tier_kernel(parent, first, limit, number, tiers, left):
 
 @njit
 def _bundle_kernel(parent, first, upper, limit, number, tiers, bundles, rows, seen, start):
-    """Number the bundles of a tier: its subtrees in order of rank, several to a bundle if they fit.
+    """Put a tier's subtrees into bundles, by rank, as many to a bundle as fit; number these.
 
     Arguments
     ---------

@@ -144,12 +144,12 @@ class Hierarchy:
 
     @property
     def _tree_graph(self) -> Graph:
-        """The graph whose arcs shortest-path trees consist of."""
+        """The graph whose arcs make up shortest-path trees."""
         return self.graph
 
     @property
     def _searched(self) -> Hierarchy:
-        """The map that sweeps use: itself, or with turns that of the expansion."""
+        """The prepared map that sweeps use: itself, or with turns the map of the expansion."""
         if self.graph.turns is None:
             return self
         return self._cached(

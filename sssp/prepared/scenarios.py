@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 
 class Scenarios(Iterator[T]):
-    """An iterator over versions of a map, which are made and may be taken a batch at a time.
+    """An iterator over versions of a map, which are built, and can be taken, in batches.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Scenarios(Iterator[T]):
         return self._left.popleft()
 
     def batches(self) -> Iterator[list[T]]:
-        """Yield the scenarios that are left of each batch, one batch after the other."""
+        """Yield each batch as a list of its scenarios that were not taken yet."""
         for batch in chain([self._left], self._batches):
             if batch:
                 versions = list(batch)
@@ -72,7 +72,7 @@ def build_in_batches(
     """
 
     def take(change: Any) -> tuple[T | None, Any]:
-        """Return a scenario that is cheap to build, and None; else None and a copied change."""
+        """Build a light change at once: return (scenario, None); else (None, its copy)."""
         if is_light(change):
             return build(change if is_on_device(change) else _copy(change), threads), None
         return None, _copy(change)

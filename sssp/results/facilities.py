@@ -68,7 +68,7 @@ class NearestFacilities:
         return np.greater_equal(self.index, 0)
 
     def distance(self, vertex: SupportsIndex, rank: SupportsIndex = 0) -> int | float:
-        """Distance of a vertex and its facility of a rank, a Python number; `math.inf`: none.
+        """Distance between a vertex and its facility of a rank; a Python number, `math.inf`: none.
 
         Parameters
         ----------

@@ -50,7 +50,7 @@ LEAST_WIDTH, MOST_WIDTH = 1, 100_000
 
 @njit
 def _lower_kernel(lines, widths, first_column, first_row, squares):
-    """Lower squared distances (in widths) of a tile's points to those of the nearest line.
+    """Lower a tile's squared distances (in line widths) to the minimum over given lines.
 
     Points of two tiles get the same numbers in both, to the bit.
 
@@ -88,7 +88,7 @@ def _lower_kernel(lines, widths, first_column, first_row, squares):
 
 @njit
 def _part_inside(inside, outside):
-    """Return the share of a cell's side that is inside, from the levels at its ends."""
+    """Return the fraction of a cell side inside the contour, interpolated from its end levels."""
     return min(max(inside / (inside - outside), LEAST_PART), 1.0 - LEAST_PART)
 
 
@@ -272,7 +272,7 @@ class Streets(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Lines in Mercator coordinates, each with a width and the mark of its area.
+    """Lines in Mercator coordinates, each with a width and the number (mark) of its area.
 
     Attributes
     ----------
@@ -386,7 +386,7 @@ def draw_areas(lines: Lines, *, apart: bool = False) -> dict[int, Any]:
 
 
 def _nest(lines: Lines, marks: Array, corner: tuple[int, int]) -> Iterator[tuple[int, Array]]:
-    """Yield each mark and its grid levels: negative near lines of this or a smaller mark."""
+    """Yield each area's mark and grid levels: negative near lines of this or a lower mark."""
     squares = np.full((TILE + 1, TILE + 1), REACH**2)
     cuts = [0, *np.searchsorted(lines.marks, marks, "right").tolist()]
     for mark, start, end in zip(marks.tolist(), cuts[:-1], cuts[1:], strict=True):
@@ -395,7 +395,7 @@ def _nest(lines: Lines, marks: Array, corner: tuple[int, int]) -> Iterator[tuple
 
 
 def _divide(lines: Lines, _: Array, corner: tuple[int, int]) -> Iterator[tuple[int, Array]]:
-    """Yield each mark and its grid levels: negative near its lines if they are the nearest."""
+    """Yield each area's mark and grid levels: negative near its lines if these are nearest."""
     marks = np.unique(lines.marks)
     distances = np.full((marks.size, TILE + 1, TILE + 1), REACH**2)
     for mark, squares in zip(marks, distances, strict=True):
@@ -444,7 +444,7 @@ def _polygons(places: Array, firsts: Array) -> Any:
 
 
 def _within(counts: Array) -> tuple[Array, Array, Array]:
-    """Return for each member of consecutive groups: its group, position in it, and group size."""
+    """Return for each member of consecutive groups: its group, index in it, and group size."""
     sizes = counts.astype(INT64)
     group = np.repeat(np.arange(sizes.size), sizes)
     return group, np.arange(group.size) - (np.cumsum(sizes) - sizes)[group], sizes[group]

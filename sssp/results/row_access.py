@@ -89,7 +89,7 @@ def require_turns(graph: Graph) -> Turns:
 
 
 def add_up(loads: NDArray[Any], places: NDArray[np.int32], size: int) -> NDArray[Any]:
-    """Sum loads by their index in `places`, shape (size,); loads of index -1 are left out."""
+    """Return the sums of loads per index in `places`, shape (size,); skip loads at index -1."""
     sums = np.zeros(size + 1, loads.dtype)
     add_at(sums, np.where(places < 0, size, places), loads)
     return sums[:size]

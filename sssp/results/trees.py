@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class ShortestPaths:
-    """Distances from one source or many, and the trees that lead there if asked for.
+    """Distances from one or more sources, and the shortest-path trees if requested.
 
     Not made by hand: `sssp.shortest_paths` returns it. It owns its memory and pickles.
 
@@ -378,14 +378,14 @@ class ShortestPaths:
         return join_parts(loads, "volumes on a turn")[turns.row_turn]
 
     def _loads(self, volumes: ArrayLike) -> list[NDArray[Any]]:
-        """Load volumes onto the trees' arcs; return the loads, large integers in two halves."""
+        """Load volumes onto tree arcs; return arc loads, large integers as two 32-bit halves."""
         flows = as_numbers(volumes, "volumes")
         self._check_volumes_shape(flows.shape)
         self._require_predecessors()
         return self._load_arcs(flows.reshape(self.rows, self._width))
 
     def _load_arcs(self, flows: NDArray[Any]) -> list[NDArray[Any]]:
-        """Load flows, shape (rows, width), onto the trees' arcs; return the loads as `_loads`."""
+        """Load flows, shape (rows, width), onto the trees' arcs; return loads as `_loads` does."""
         wide = may_wrap(flows, flows.size)
         trees = self._tree_sums(flows.dtype)
         m = trees.graph.m

@@ -296,7 +296,7 @@ class Trips:
     def _loads(
         self, volumes: ArrayLike, steps_of: Callable[[Walks], NDArray[np.int64]], size: int
     ) -> list[NDArray[Any]]:
-        """Return the loads of arcs or turns along the paths; of large integers in two halves."""
+        """Return the loads of arcs or turns along paths; large integers as two 32-bit halves."""
         flows = as_numbers(volumes, "volumes")
         if flows.shape != (len(self),):
             raise ValueError(

@@ -67,7 +67,7 @@ class TurnedPaths(ShortestPaths):
 
     @predecessors.setter
     def predecessors(self, value: None) -> None:
-        """Ignore the value: the paths are those over the expansion."""
+        """Ignore an assigned value: paths come from the search on the expansion."""
 
     @property
     def has_paths(self) -> bool:

@@ -1,4 +1,4 @@
-r"""Load trips onto a network until nobody gains by another way.
+r"""Find the user equilibrium: load trips until no other path is cheaper for any trip.
 
 That is the user equilibrium: flows at which no trip gets cheaper on another way. Network and trips
 are TNTP files, as of https://github.com/bstabler/TransportationNetworks: paths, or names of files

@@ -1,4 +1,4 @@
-r"""Find what is reached within limits.
+r"""Find isochrones: what the sources reach within given limits of distance.
 
 In bands: from one source, or from the nearest of several. A .csv, .npz or .parquet file has a row
 for every vertex that is reached within the widest limit: vertex, distance, band (the least limit

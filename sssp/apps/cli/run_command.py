@@ -1,4 +1,4 @@
-"""Make a table that outgrows memory, resumable, on many devices.
+"""Compute a table larger than memory, on many devices; an interrupted run can resume.
 
 It is computed block by block; an interrupted run can be resumed. The table is a Zarr store, if its
 name ends in .zarr, else a folder of Parquet parts. A folder beside it, with .job behind its name,

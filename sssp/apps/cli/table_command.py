@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     seen: list[tuple[str, int]] = []
 
     def list_columns(results: Iterable[sssp.ShortestPaths]) -> Iterator[dict[str, Any]]:
-        """Yield columns source, target, distance by blocks; ``--wide``: a column per target."""
+        """Yield blocks of columns source, target, distance; ``--wide``: a column per target."""
         rows, columns = (
             arguments.label_vertices(g, end.vertices) if end.names is None else end.names
             for end in (sources, targets)

@@ -135,7 +135,7 @@ class JobRequest:
     def answer(
         self, plan: Plan[Request], buffers: Buffers
     ) -> tuple[dict[str, Array], sssp.ShortestPaths | None, str]:
-        """Run a plan; return the rows of each field, their `ShortestPaths`, and the device."""
+        """Run a plan; return rows by field, the `ShortestPaths` if any, and the device used."""
         if self.what is not None:
             answer = run_plan(plan)
             return {self.what: answer.distances}, None, answer.device

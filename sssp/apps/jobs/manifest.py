@@ -205,7 +205,7 @@ class Manifest:
                 _open.discard(stream)
 
     def add(self, blocks: Iterable[tuple[int | None, list[Piece]]]) -> None:
-        """Append a line per finished block or `FRAME` (labels, metadata); flush to disk once."""
+        """Append lines for finished blocks and `FRAME` (labels, metadata); flush to disk once."""
         self._append(*({"block": block, "files": pieces} for block, pieces in blocks))
 
     def _append(self, *entries: Any) -> None:
@@ -273,7 +273,7 @@ class Manifest:
         return self.folder / INPUTS.format(key)
 
     def find_done(self, blocks: int) -> tuple[bool, NDArray[np.bool_]]:
-        """Return whether the frame is complete, and a mask of complete blocks, by file sizes.
+        """Return whether frame (labels, metadata) and each block are complete, by file sizes.
 
         Of what has a file that is gone it is said that it is not there.
 
@@ -327,7 +327,7 @@ class Manifest:
         return total
 
     def _files(self, blocks: int) -> dict[int | None, list[Piece]]:
-        """Return the files of the frame and of every recorded block, as last recorded."""
+        """Return files of the frame (labels, metadata) and of each block, as last recorded."""
         found: dict[int | None, list[Piece]] = {}
         with self.path.open("rb") as stream:
             stream.readline()
@@ -379,7 +379,7 @@ def _names(table: Path, job: dict[str, Any]) -> Names:
 
 
 def _find_files(folder: Path, names: Names) -> Iterator[tuple[Path, bool]]:
-    """Yield paths in a folder whose names match a table's, and whether each is a file of it.
+    """Yield paths whose names match a table's files, and whether each is a file of the table.
 
     It is not if it is a link or a folder, or if a folder should be there. Links are not followed.
     """

@@ -207,7 +207,7 @@ class LocalRunner(Runner):
         ]
 
     def _search(self, inputs: Inputs, group: list[int]) -> set[futures.Future[Done]]:
-        """Search a group of blocks on the next idle device; return the futures of its writers."""
+        """Search blocks on the next idle device; return futures that certify and write them."""
         device = self._idle.get()
         try:
             found = inputs.solve(group, device, self.threads)
@@ -245,7 +245,7 @@ class DaskRunner(Runner):
         return max(1, sum(self._able().values()))
 
     def _able(self) -> dict[str, int]:
-        """Return the threads of each Dask worker that is not given up, by worker address."""
+        """Return the threads of each Dask worker not known to lack the device, by address."""
         threads: dict[str, int] = self.on.nthreads()
         return {name: count for name, count in threads.items() if name not in self._without}
 

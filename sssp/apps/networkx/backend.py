@@ -66,7 +66,7 @@ def _all_trees(row: SearchRow) -> tuple[dict[Any, list[Any]], Lengths]:
 
 
 def _refuse_negative_loops(row: SearchRow) -> None:
-    """Raise if any self-loop is negative, even an unreached one; not for searches by hops."""
+    """Raise if any self-loop is negative, even an unreached one; ignore searches by hops."""
     graph = row.G.graph
     if row.kind.method != HOPS and (graph.weights[graph.indices == graph.tails] < 0).any():
         raise nx.NetworkXUnbounded("Negative cycle detected.")
@@ -258,7 +258,7 @@ def floyd_warshall_numpy(
 
 
 def _matrix(G: ConvertedGraph, weight: Any, *, tree: bool) -> ShortestPaths:
-    """Solve all pairs; at a negative cycle raise NetworkX's error, or leave the call to it."""
+    """Solve all pairs; at a negative cycle raise NetworkX's error, or leave it to NetworkX."""
     try:
         return searches.find_matrix(G, weight, tree=tree)
     except nx.NetworkXUnbounded as error:
@@ -345,7 +345,7 @@ def radius(G: ConvertedGraph, e: None = None, usebounds: bool = False, weight: A
 
 
 def _ask_networkx(name: str, G: ConvertedGraph, nodes: Iterable[Any], /, **arguments: Any) -> Any:
-    """Call NetworkX's own function on a graph of the given nodes without edges.
+    """Call NetworkX's own function on an edgeless graph of those `nodes` that `G` has.
 
     Parameters
     ----------

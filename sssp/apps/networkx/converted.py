@@ -139,7 +139,7 @@ def _lengths(rows: list[Any]) -> NDArray[np.int64]:
 
 
 def _weights(values: list[Any], name: Any, n: int) -> tuple[NDArray[Any], str]:
-    """Return weights as an array, and "none", "some" or "all" as the part that was missing."""
+    """Return the weights as an array, and how many were missing: "none", "some" or "all"."""
     kinds = set(map(type, values))
     others = kinds - {_Default}
     defaulted = "none" if _Default not in kinds else "some" if others else "all"

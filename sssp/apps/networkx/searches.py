@@ -222,7 +222,7 @@ class SearchRow:
         return sum(np.sort(self.distances[self.reached]).tolist())
 
     def farthest(self) -> Any:
-        """Return the greatest distance of a reached node; the int 0 for 0, even among floats."""
+        """Return the greatest distance of a reached node; 0 as an int, even among floats."""
         return self.distances[self.reached].max().item() or 0
 
     def lengths(self) -> dict[Any, Any]:
@@ -282,7 +282,7 @@ def _call(search: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
 def _search(
     G: ConvertedGraph, kind: SearchKind, sources: Sequence[int], *, nearest: bool, **options: Any
 ) -> Any:
-    """Search from each source; with `nearest` once, for the distance from the nearest source."""
+    """Search from each source; if `nearest`, once from all, for the nearest source's distance."""
     network = G.backwards if kind.backwards else G.graph
     options |= {"method": kind.method, "limit": kind.limit}
     starts = sources[0] if nearest and len(sources) == 1 else sources

@@ -102,7 +102,7 @@ class NamedGraph:
 
     @property
     def is_table(self) -> bool:
-        """Whether the graph is a table file, with a row or a map line per arc."""
+        """Whether the graph is a table file, with a row (or a line on the map) per arc."""
         return self.path is not None and self.path.suffix.lower() in ARC_TABLES
 
     def load(self, coordinates: Path | None = None) -> sssp.Graph:
@@ -251,7 +251,7 @@ def method_list(text: str) -> list[Method]:
 
 
 def method_text(method: Method) -> str:
-    """Return a method as `one_method` parses it; options with default values are left out."""
+    """Return the text that `one_method` parses to a method, without options at their defaults."""
     changed = [
         f"{field.name}={getattr(method, field.name)}"
         for field in fields(method)
@@ -402,7 +402,7 @@ def vertex_of(g: sssp.Graph, name: Any) -> int:
 
 
 def label_of(g: sssp.Graph, name: Any) -> str | int:
-    """Return the label that a text, or a cell of a table, stands for.
+    """Convert a text or a table cell to a vertex label of the graph: a string or an integer.
 
     Raises
     ------
@@ -463,7 +463,7 @@ class Parser(argparse.ArgumentParser):
         self._negative_number_matcher = re.compile(r"-[.\d]")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse the arguments; refuse unknown ones, with a hint from their own command."""
+        """Parse the arguments; refuse unknown ones, with a hint about the option before them."""
         given = sys.argv[1:] if args is None else list(args)
         options, unknown = super().parse_known_args(given, namespace)
         if unknown:

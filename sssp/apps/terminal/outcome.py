@@ -43,7 +43,7 @@ _MENDABLE = (
 
 
 class _Screen(io.BufferedIOBase):
-    """A terminal behind stdout that escapes unprintable characters: a label cannot control it.
+    """A stdout terminal that escapes unprintable characters, so that labels cannot control it.
 
     Lines end and tabs advance as ever.
     """

@@ -95,7 +95,7 @@ class Output:
             write(self.path)
 
     def fill(self, write: Callable[[Path], object]) -> None:
-        """Write a temporary file by `write`, named for the format; copy it to the output.
+        """Call `write` on a temporary file named for the format; copy that file to the output.
 
         For what writes to paths only, or needs to move back and forth.
         """
@@ -143,7 +143,7 @@ def add_output(
     default: Path = NOWHERE,
     required: bool = False,
 ) -> None:
-    """Declare ``--output``, ``--format``, ``--safe-csv``; `formats[0]` is that of stdout."""
+    """Declare ``--output``, ``--format``, ``--safe-csv``; `formats[0]` is the one for stdout."""
     endings = _either(formats)
     parser.set_defaults(formats=formats)
     text = (

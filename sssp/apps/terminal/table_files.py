@@ -69,7 +69,7 @@ class FileTable:
     lines: Sequence[int]
 
     def find(self, *names: str) -> str | None:
-        """Return the heading of the first of `names` in the table, in any spelling, or None."""
+        """Return the heading of the first of `names` in the file, in any spelling; or None."""
         known = {heading.strip().lower(): heading for heading in self.columns}
         for name in names:
             # source_lon is origin_longitude, too
@@ -80,7 +80,7 @@ class FileTable:
         return None
 
     def require(self, name: str) -> str:
-        """Return the heading of a column; raise if it is missing."""
+        """Return the heading that the file has for a column name; raise if there is none."""
         found = self.find(name)
         if found is None:
             raise self.lacks(name)
@@ -209,7 +209,7 @@ def _check_names(path: str, names: Sequence[str]) -> None:
 
 
 def write_table(output: Output, blocks: Iterable[Columns]) -> int:
-    """Write blocks of rows, at least one block; return the number of rows.
+    """Write a table, given as one or more blocks of rows; return its number of rows.
 
     The first block is there before the file is opened, for a search compiles at first, and may
     refuse what it is asked.
@@ -261,7 +261,7 @@ def _cells(column: NDArray[Any] | list[Any]) -> list[Any]:
 
 
 def _unlike_formulas(cells: Iterable[Any]) -> list[Any]:
-    """Prefix with ' each text that a spreadsheet would take for a formula."""
+    """Put ' before each text that a spreadsheet would take for a formula."""
     return [f"'{c}" if isinstance(c, str) and FORMULA.match(c) else c for c in cells]
 
 

@@ -64,7 +64,7 @@ class Chosen:
 
 
 def add_vertices(parser: argparse.ArgumentParser, role: str, *, help: str) -> None:
-    """Declare the options of a role: ``--ROLE V``, ``--ROLE-at LON,LAT``, ``--ROLEs FILE``.
+    """Declare ``--ROLE V``, ``--ROLE-at LON,LAT``, ``--ROLEs FILE``; ROLE: source, target...
 
     All may be repeated and mixed; their order is kept.
     """
@@ -91,7 +91,7 @@ def add_max_distance(parser: argparse.ArgumentParser) -> None:
 
 
 def require_vertices(options: argparse.Namespace, *roles: str) -> None:
-    """Refuse a command that names no vertex for a role, before the graph is read."""
+    """Refuse a command without a vertex for a role (source, target), before reading a graph."""
     for role in roles:
         if not getattr(options, f"{role}s"):
             raise ValueError(f"required: --{role} V, --{role}-at LON,LAT or --{role}s FILE")
@@ -142,7 +142,7 @@ def find_vertices(
 def find_ends(
     g: sssp.Graph, options: argparse.Namespace
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None, list[str]]:
-    """Return the sources and the targets of a command (None if it names none), and notes."""
+    """Return a command's sources and targets (None if it names none), and notes on points."""
     ends: list[NDArray[np.int64] | None] = [None, None]
     notes: list[str] = []
     for place, role in enumerate(("source", "target")):
@@ -160,7 +160,7 @@ def find_in_table(
     farthest: float,
     before: str = "",
 ) -> Chosen:
-    """Return the vertices of a table: by its first known label column, else nearest to points.
+    """Find the vertices of a table: by the first label column that it has, else by its points.
 
     Points lie at most `farthest` metres from theirs; `before` stands before the names of their
     columns.
@@ -191,7 +191,7 @@ def find_in_table(
 
 
 def read_labels(g: sssp.Graph, table: FileTable, column: str) -> NDArray[np.int64]:
-    """Return the vertices of a column of labels.
+    """Return the vertices whose labels a column of a table holds.
 
     Raises
     ------

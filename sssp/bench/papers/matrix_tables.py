@@ -158,7 +158,7 @@ DENSE_TABLES: dict[str, Spec] = {
 
 
 def make_blocks_spec(side: int) -> Spec:
-    """Return the `Spec` of a line of the blocks table: tiles of one side, over several n."""
+    """Return the `Spec` of a line of table "blocks": squaring by tiles of one side, several n."""
     method = baselines.BaselineSquaring(side)
     return Spec(
         "Xiao et al. 2023: repeated squaring by the side of its tiles, n = 5,000",
@@ -212,7 +212,7 @@ def _make_matrix(task: str, n: int, seed: int) -> Matrix:
 
 
 def _is_right(task: str, matrix: Matrix, result: Any) -> bool:
-    """Return True if sampled rows are right: closures by search, distances by their last arcs."""
+    """Return True if sampled rows are right: closures by search, distances by one relaxation."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
 
@@ -249,7 +249,7 @@ class _Series:
     largest: Measurement | None = None
 
     def measure(self, n: int, make: Callable[[], Matrix]) -> Measurement:
-        """Time and check one size, whose matrix `make` gives.
+        """Time the contender on the n x n matrix that `make` returns, and check its result.
 
         A row without trials has the reason as its remark.
         """
@@ -283,7 +283,7 @@ class _Series:
         return row
 
     def show(self, row: Measurement) -> Cell:
-        """Return the milliseconds of a row; if it was skipped, those of the largest n, marked."""
+        """Return a row's milliseconds; for a skipped row, those of the largest n, with that n."""
         shown = self.largest if row.skipped and not self.refusal else row
         if shown is None or shown.skipped:
             return None

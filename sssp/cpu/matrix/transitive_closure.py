@@ -38,7 +38,7 @@ Words = NDArray[np.uint64]
 
 @njit
 def _look_up(word, table):
-    """Return the row in `tables` that holds the union for byte `table` of `word`."""
+    """Return the index in `tables` of the union of matrix rows that a byte of `word` selects."""
     bits = (word >> np.uint64(table * EIGHT)) & LOW
     return table * UNIONS + np.int64(bits)
 
@@ -87,7 +87,7 @@ def _unite(row, word, tables):
 
 @njit
 def _closure_kernel(source, target, first_word, last_word, sweep, tables, barrier, thread, threads):
-    """Add to this thread's rows what pivots reach; return whether one of the rows changed.
+    """Add what pivots reach to this thread's rows of the closure; return whether one changed.
 
     In a sweep `source` is `target`; else this is a part of ``target |= target source``.
     ``tables`` uint64, shape (`TABLES` * `UNIONS`, words), is shared.

@@ -124,7 +124,7 @@ class CheckedKernel:
         self.kernel, self.graph, self.dtype = kernel, graph, dtype
 
     def __call__(self, *arguments: Any) -> tuple[int, int]:
-        """Search from the sources of one row; return the status and the number of vertices."""
+        """Search from one row's sources; return the status and the number of reached vertices."""
         arcs, (sources, _, *row), scratch = arguments[:3], arguments[3:9], arguments[9:]
         (_, distances, reached, counters), dtype = row, self.dtype
         signs = self.graph.least_weight < 0, largest_distance(dtype)

@@ -114,7 +114,7 @@ def _labels_kernel(indptr, indices, weights, facilities, bound, distances, index
 
 @njit
 def _leads_on_kernel(indptr, indices, weights, distances, index, limit):
-    """Return whether some arc adds a label within the limit to a head with fewer than k.
+    """Return whether some arc can add a label within the limit to a head with fewer than k.
 
     ``limit`` has the type in which sums are taken: int64, which none of them leaves, or float64.
     """

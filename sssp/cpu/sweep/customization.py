@@ -208,7 +208,7 @@ class Metric(NamedTuple):
 
     @property
     def down(self) -> tuple[NDArray[Any], ...]:
-        """Downward arcs, in the same form as `up`."""
+        """Downward arcs for kernels: those of the base, then the changed ranks and their arcs."""
         return (*self.base_down, self.layer.ranks, *self.layer.down)
 
     def reversed(self) -> Metric:

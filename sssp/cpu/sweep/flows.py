@@ -125,7 +125,7 @@ def _greatest(row):
 
 @njit
 def _turn_down(at, depth, rank, climbs, flow, down_flow):
-    """Move the flow at a vertex to the climb, in lanes where the climb gives its distance."""
+    """Move a vertex's flow to the climb, in lanes where the climb gives the vertex's distance."""
     on_climb, climbed, _ = climbs
     for lane in range(LANES):
         if on_climb[depth, lane] == rank and climbed[depth, lane] == at[lane]:

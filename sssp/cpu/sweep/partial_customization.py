@@ -86,7 +86,7 @@ def _wait_for(rank, number, structure, both, scratch, waiting, log):
 
 @njit
 def _swap(ranks, count, begins, held, first, both):
-    """Exchange the weights above the first `count` ranks with those in `held`."""
+    """Exchange the weights above the first `count` of `ranks` with the saved ones in `held`."""
     basic, perfect = both
     for note in range(count):
         rank, place = np.int64(ranks[note]), begins[note]
@@ -220,7 +220,7 @@ def _make_perfect(v, structure, both, counts):
 
 @njit
 def _concerns(one, other, arc, place, before, perfect):
-    """Return whether a changed arc supported, or now supports, another arc of its triangle.
+    """Return whether a changed arc gave, or now gives, another arc of its triangle its weight.
 
     These lead up from one rank, to the lower and to the upper end of the arc.
     """

@@ -442,7 +442,7 @@ def _reached_kernel(block, start, bound, places, vertices, distances):
 
 @njit
 def _reduce_kernel(block, start, places, bound, least, counts, greatest, upper, lower):
-    """Write the count, greatest (or `least`) and sum of the reached distances of every lane.
+    """Write count, maximum (`least` if none) and sum of the reached distances of every lane.
 
     Sums go to `lower`, or their upper and lower 32 bits to both, where `upper` is not None; nowhere
     if `lower` is None. A loop each, so that the compiler sees which arrays do not overlap.

@@ -25,7 +25,7 @@ ONE, TWO = np.uint64(1), np.uint64(2)
 
 @njit
 def _hand_on(slot, left, right, flow, sides):
-    """Move a shortcut's flow to the two lower arcs of its triangle, and note them in `sides`."""
+    """Move a shortcut's flow to the two lower arcs of its triangle; record these in `sides`."""
     flow[left] += flow[slot]
     flow[right] += flow[slot]
     flow[slot] = 0.0

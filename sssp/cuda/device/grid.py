@@ -46,7 +46,7 @@ def worker_of(*, together: bool) -> Any:
 
 
 def barrier_of(*, together: bool) -> Any:
-    """Return a device function that is the barrier of the grid, or of a block."""
+    """Return a device function: a barrier for all threads of the grid, or of a block."""
 
     @inline
     def barrier():
@@ -72,7 +72,7 @@ SLOTS = 3
 
 
 class Slots(namedtuple("Slots", "now after before")):
-    """Three positions in an array that change roles every step: now, next, and to be cleared.
+    """Positions of three array entries: read in this step, filled for the next, or cleared.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Slots(namedtuple("Slots", "now after before")):
 
 @inline
 def slots_of(step, first):
-    """Return the slots of a step by its number; the three positions start at `first`."""
+    """Return the `Slots` of a step, from its number and the first of the three positions."""
     return Slots(
         uint32(first + step % SLOTS),
         uint32(first + (step + 1) % SLOTS),
@@ -97,5 +97,5 @@ def slots_of(step, first):
 
 @inline
 def rotate(slots):
-    """Return the slots of the next step."""
+    """Return the `Slots` of the next step: each position takes on its next role."""
     return Slots(slots.after, slots.before, slots.now)

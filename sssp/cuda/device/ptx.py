@@ -72,7 +72,7 @@ else:
 
     @intrinsic
     def lower_halves(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
-        """Return ``min(a + b, c)`` for each 16-bit half: one instruction, two on 12.0."""
+        """Return ``min(a + b, c)`` for each 16-bit half: one instruction, or two on 12.0 GPUs."""
         return _of_words("{ .reg .b32 t; add.u16x2 t, $1, $2; min.u16x2 $0, t, $3; }", 3)
 
     def _place(context: Any, builder: Any, kind: Any, array: Any, index: Any, space: int) -> Any:
@@ -91,7 +91,7 @@ else:
         typing_context: Any, c0: Any, c1: Any, c2: Any, c3: Any, a0: Any, a1: Any, a2: Any, a3: Any,
         b0: Any, b1: Any,
     ) -> Any:  # fmt: skip
-        """Count common bits of 16 rows and 8 columns of 256, on tensor cores (BMMA, 8.0 to 9.0).
+        """Add counts of common bits: 16 rows x 8 columns of 256 bits (BMMA, GPUs 8.0 to 9.0).
 
         Lane ``4 g + q`` of a warp has the counts of rows g, g, g + 8, g + 8 and columns 2 q,
         2 q + 1, 2 q, 2 q + 1; in a0 to a3 words q of rows g and g + 8, and words 4 + q of the same;

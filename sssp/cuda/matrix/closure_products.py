@@ -113,7 +113,7 @@ def _transpose(reach, pitch, first, depth, panel, panel_pitch):
 
 @part
 def _multiply_eight(shared, a_own, b_at, counts, first):
-    """Add the products of four tiles of A and eight columns of B to the counts from `first` on."""
+    """Multiply four tiles of A by eight columns of B; add to `counts` from `first` on."""
     b0, b1, b2, b3 = ptx.four_tiles(shared, b_at)
     for m in range(4):
         at, a = m * 32 + first, 8 * m
@@ -129,7 +129,7 @@ def _multiply_eight(shared, a_own, b_at, counts, first):
 
 @part
 def _byte_of(counts, at):
-    """Return a byte: one bit for each of eight counts (two per eight columns), 1 if not 0."""
+    """Pack eight counts (two per eight columns) into a byte: one bit each, 1 if nonzero."""
     found = uint32(0)
     for t in range(4):
         # (16 bits are enough for a count)
@@ -255,7 +255,7 @@ def _take_over(own, a_start, out_start, own_pitch, other, other_at, other_pitch,
 
 @cache
 def make_products_kernel(barrier: Any = None) -> Any:
-    """Return the kernel of the closure's rounds; `barrier` replaces the grid's in type checks."""
+    """Return the kernel of closure rounds; for type checks, `barrier` replaces its barrier."""
     meet = barrier or barrier_of(together=True)
 
     @kernel
@@ -263,7 +263,7 @@ def make_products_kernel(barrier: Any = None) -> Any:
         reach, size, pivots, panel, flags, first_round, last_round, block_strip, column_strip,
         strip,
     ):  # fmt: skip
-        """Add to a bit matrix all paths through the pivots of some rounds, with all blocks.
+        """Close a bit matrix over the pivots of some rounds (blocked Warshall), with all blocks.
 
         ============ ===================== ====== ==========================================
         argument     shape                 dtype  written by
@@ -342,7 +342,7 @@ def make_products_kernel(barrier: Any = None) -> Any:
 
 @kernel
 def _copy_rows_kernel(rows, words, copied, copied_words):
-    """Copy a bit matrix to rows of another number of words; added words are 0."""
+    """Copy a bit matrix to one with more or fewer words per row; added words are 0."""
     for i in range(cuda.grid(1), copied.size, cuda.gridsize(1)):
         row = i // copied_words
         word, found = i - row * copied_words, uint64(0)
@@ -363,7 +363,7 @@ def bytes_of_products(n: int) -> int:
 
 
 def _strip_of(columns: int, tiles: int, blocks: int) -> int:
-    """Return the number of tiles in a job that keeps all blocks busy most of the time."""
+    """Return the number of tiles per job (a strip) for which all blocks finish soonest."""
     strips = np.arange(1, min(STRIP, tiles) + 1)
     # (half a tile's time goes by at the start of a strip)
     times = -(-columns * -(-tiles // strips) // blocks) * (strips + 0.5)

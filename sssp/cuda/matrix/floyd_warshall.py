@@ -150,7 +150,7 @@ def _make_close_kernel(dtype: np.dtype[Any], tile: int, *, with_tails: bool = Fa
 
     @kernel
     def _close_kernel(matrix, tails, n, first, flags):
-        """Run Floyd-Warshall in the diagonal block from vertex `first` on, a block per matrix.
+        """Run Floyd-Warshall in the diagonal block from `first` on, a thread block per matrix.
 
         ======== ============ ====== ================================================
         argument shape        dtype  written by
@@ -254,7 +254,7 @@ def launch_round(matrix: Matrix, first: int, tile: int, *, closes: bool = False)
 
 
 def launch_rounds(matrix: Matrix) -> None:
-    """Queue all Floyd-Warshall rounds on small matrices, where launches take most time.
+    """Queue all rounds on small matrices; each closes the next block too, to save launches.
 
     Of one matrix small tiles leave fewer multiprocessors idle; several have enough of any.
     """

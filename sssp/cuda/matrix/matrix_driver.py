@@ -117,7 +117,7 @@ def _broken_kernel(matrix, tails, n, missing, flags):
 
 @kernel
 def _least_kernel(matrix, leasts):
-    """Write for each thread the least of the entries that it reads, or 0 if none is less."""
+    """Write per thread the minimum of 0 and the matrix entries that it reads."""
     own = matrix.dtype.type(0)
     for i in range(cuda.grid(1), matrix.size, cuda.gridsize(1)):
         own = min(own, matrix[i])
@@ -126,7 +126,7 @@ def _least_kernel(matrix, leasts):
 
 @kernel
 def _settle_kernel(matrix, above, missing, greatests):
-    """Set entries of at least `above` to the sentinel; write each thread's greatest other."""
+    """Set entries of at least `above` to the sentinel; write per thread the maximum of others."""
     own = matrix.dtype.type(0)
     for i in range(cuda.grid(1), matrix.size, cuda.gridsize(1)):
         if matrix[i] >= above:
@@ -238,7 +238,7 @@ class Matrix:
         return int(on_host(self.flags, self.stream)[which])
 
     def vertex(self, which: int) -> int | None:
-        """Return the vertex that a flag stores plus 1; None if the flag is 0."""
+        """Return the vertex that a flag encodes as its number plus 1; None if the flag is 0."""
         found = self.flag(which)
         return found - 1 if found else None
 

@@ -52,7 +52,7 @@ PADDING = 4
 
 
 def tile_side(dtype: np.dtype[Any], *, with_tails: bool = False) -> int:
-    """Return the rows (and columns) of a tile; smaller if tails are updated too."""
+    """Return the number of rows (and of columns) of a tile; smaller if tails are updated too."""
     wide = dtype.itemsize == 4 and not with_tails and not SIMULATOR
     return 2 * SMALL_TILE if wide else SMALL_TILE
 

@@ -174,7 +174,7 @@ def _product_kernel(out, old, a, b, n, flags):
 
 @part
 def _step(k, i_own, j_own, is_high, owner, place, arrays):
-    """Relax the diagonal block through a vertex of the `owner`-th row and column of threads.
+    """Relax the diagonal block through `k`; `owner`-th threads hold its row and column.
 
     Its row and its column are with the threads that come `owner`-th, at `i_own` and `j_own`.
     """
@@ -202,7 +202,7 @@ def _step(k, i_own, j_own, is_high, owner, place, arrays):
 
 @kernel
 def _close_kernel(matrix, n, first):
-    """Run Floyd-Warshall in the diagonal block of `TILE` vertices from `first` on, by a block.
+    """Run Floyd-Warshall within the `TILE` vertices from `first` on, with one thread block.
 
     ======== ============ ====== =================================
     argument shape        dtype  written by

@@ -124,13 +124,13 @@ def _look_up(word, tables, lane):
 
 @cache
 def _make_sweep_kernel(barrier: Any = None) -> Any:
-    """Return the kernel of Warshall's sweep; `barrier` replaces the grid's in type checks."""
+    """Return the kernel of Warshall's sweep; for type checks, `barrier` replaces its barrier."""
     meet = barrier or barrier_of(together=True)
 
     @kernel_with(max_registers=65536 // THREADS // BLOCKS)
     @no_type_check
     def _sweep_kernel(reach, n, words, first_word, last_word):
-        """Add all paths through some words of 64 pivots, with all blocks; one barrier per word.
+        """Run Warshall's sweep over words of 64 pivots, with all blocks; a barrier per word.
 
         ========== ============ ====== ==================
         argument   shape        dtype  written by
@@ -205,7 +205,7 @@ def _make_sweep_kernel(barrier: Any = None) -> Any:
 @kernel_with(max_registers=65536 // THREADS // BLOCKS)
 @no_type_check
 def _square_kernel(before, after, n, words, changed):
-    """Compute the boolean square of a bit matrix: each block some rows of some columns.
+    """Compute the boolean square of a bit matrix; each block computes some rows and columns.
 
     ======== ============ ====== ============================
     argument shape        dtype  written by
@@ -257,7 +257,7 @@ def _square_kernel(before, after, n, words, changed):
 
 
 def sweep(reach: Any, n: int, words: range, stream: Any) -> None:
-    """Queue the part of Warshall's sweep that has some words of 64 vertices as pivots.
+    """Queue Warshall's sweep for a range of pivots, given as words of 64 vertices.
 
     Parameters
     ----------

@@ -130,7 +130,7 @@ class Pile(namedtuple("Pile", "entries sizes slot common")):
 
 
 class Queue(namedtuple("Queue", "size entries common shared")):
-    """Near vertices that a block expands in a hop: its own pile, or its part of a common one.
+    """Near vertices that a block expands in a hop: its own pile, or its share of a common one.
 
     Attributes
     ----------
@@ -200,7 +200,7 @@ def _near_of_round(common, row, rounds):
 
 @inline
 def _near_of_hop(own, hop, slot, common):
-    """Return the near pile of a block that `hop` expands; the hop before fills it."""
+    """Return the near pile of a block that is expanded in `hop` and filled in the hop before."""
     return Pile(own.near[uint32(hop & 1)], own.sizes, slot, common)
 
 
@@ -320,7 +320,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @inline
     def relax(head, candidate, words, limits, near, far, least):
-        """Relax an arc, queue its head; return the least of `least` and a far head's distance."""
+        """Relax an arc, queue its head if closer; return `least`, lowered if the head is far."""
         if candidate > limits.bound:
             if words[head] == nothing:
                 near.common.sizes[STATUS] = CLIPPED
@@ -411,7 +411,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @part
     def expand(block, limits, entries, shared, surplus, far, progress):
-        """Expand the near vertices of a block hop by hop, until none is left or too many are.
+        """Expand a block's near vertices hop by hop, until none is left or its pile overflows.
 
         Stop when none is left, or more than the block can hold.
         """

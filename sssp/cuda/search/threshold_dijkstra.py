@@ -198,7 +198,7 @@ def _set_entry(entries, i, entry):
 
 @part
 def _clear_slots(block, slots):
-    """Clear the counters and minima for the next phase, which no thread reads in this one."""
+    """Reset the counters and minima of the next phase, which no thread reads in this phase."""
     owner, tallies = block.owner, block.tallies
     # the last thread, which seldom owns a vertex
     if owner.thread == owner.threads - 1:
@@ -238,7 +238,7 @@ def _take_over(block, slots, end, count, arrived):
 
 @inline
 def _least_in_shared(place, open_vertices, settled, unseen):
-    """Return the least weight of arcs in shared memory to unsettled heads; delete the others."""
+    """Delete arcs in shared memory to settled heads; return the least weight of the others."""
     heads, weights = open_vertices.heads, open_vertices.weights
     states = cuda.local.array(LIGHTEST, int32)
     useful = unseen
@@ -257,7 +257,7 @@ def _least_in_shared(place, open_vertices, settled, unseen):
 
 @inline
 def _least_in_table(vertex, arcs, settled, hidden, unseen):
-    """Return the least weight of a vertex's arcs to unsettled ends, in the table of lightest."""
+    """Return the least weight among a vertex's lightest arcs (a table) with unsettled ends."""
     least = unseen
     # no branch, so that all loads are under way together; padded with weight `unseen`
     for k in range(LIGHTEST):

@@ -1,4 +1,4 @@
-"""Numbers of chordal arcs and triangles within bundles, found on a GPU once per structure.
+"""Lists of arcs and triangles within bundles, by number, made on a GPU once per structure.
 
 Chordal arcs are numbered by place: those of a vertex, to ranks above it in order, follow those of
 the vertex at the place before. Weights up and down along an arc are next to each other.
@@ -120,7 +120,7 @@ def down_slot(arc):
 
 @inline
 def _extent(bundle, bundle_first, boundary_first, arcs_first):
-    """Return a bundle's number of members, of boundary vertices, its first arc, and arc count."""
+    """Return a bundle's counts of members and boundary vertices, its first arc, and arc count."""
     first, last = uint32(bundle_first[bundle]), uint32(bundle_first[uint32(bundle + 1)])
     bounded = uint32(boundary_first[uint32(bundle + 1)] - boundary_first[bundle])
     begin = uint32(arcs_first[first])

@@ -38,7 +38,7 @@ REGISTERS = 64
 
 @kernel
 def changes_kernel(places, values, arc_weights):
-    """Overwrite weights of some arcs, in several sets of weights, one thread a change.
+    """Overwrite weights of some arcs, in the weights of several versions; a thread per change.
 
     =========== ======= ====== ===========================================
     argument    shape   dtype  written by
@@ -87,12 +87,12 @@ def _make_greatest(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_first_weights_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that initializes a customization: weights, matrix of the top, notes."""
+    """Return the kernel that initializes a customization: weights, top matrix, status words."""
     inf, load_weight = infinity(dtype).item(), _make_load_weight(dtype)
 
     @kernel
     def _first_weights_kernel(count, arc_weights, givers, weights, matrix, found):
-        """Set chordal arcs to the graph's weights in both directions; reset matrix and notes.
+        """Set chordal arc weights, up and down, from the graph; reset top matrix and status.
 
         A thread a chordal arc and direction, or an entry of the matrix, whatever is more.
 
@@ -256,7 +256,7 @@ def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _basic_level_kernel(first_place, places, arcs_first, heads, weights, found):
-        """Relax arcs over lower triangles of one depth, some blocks per vertex and version.
+        """Relax arcs over triangles with lowest vertex at one depth; blocks per vertex, version.
 
         =========== ========== ====== =========================================
         argument    shape      dtype  written by

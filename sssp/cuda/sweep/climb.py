@@ -125,7 +125,7 @@ def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
 
     @inline
     def cross_top(entered, doors, door_ways, top, between, least, thread):
-        """Find the distances of a thread's top vertices: the minimum over entries to the top."""
+        """Find a thread's top-vertex distances: minimum over top vertices that the climb enters."""
         for share in range(SHARE):
             least[share] = number(inf)
         # (several rows at a time, for they come from far)

@@ -179,7 +179,7 @@ class Room(NamedTuple):
 
 @inline
 def own_block():
-    """Return the number of a block among those of its version, and the version's number.
+    """Return the block's number among the blocks of its version, and the version's number.
 
     Blocks of one number are next to each other, so that what sets share is read once.
     """
@@ -199,7 +199,7 @@ def way_up(arc):
 
 @cache
 def make_lend(dtype: np.dtype[Any], *, outside: bool) -> Any:
-    """Return a device function that gives a bundle's array of weights, and its first position."""
+    """Return a device function: the array that holds a bundle's weights, and where they begin."""
     number, arcs_a_unit = from_dtype(dtype), UNIT // 2 // dtype.itemsize
 
     @inline

@@ -75,7 +75,7 @@ class ArcWeights(NamedTuple):
 class KeptArcs(
     namedtuple("KeptArcs", "up_stop up_depths up_weights down_stop down_ends down_weights")
 ):
-    """The chordal arcs that the perfect pass keeps, by rank; with a further axis for maps.
+    """The kept arcs of the perfect pass, by rank; for several maps, arrays have one more axis.
 
     Attributes
     ----------
@@ -293,7 +293,7 @@ class DeviceMaps:
         slots: NDArray[np.uint32],
         potentials: NDArray[Any] | None = None,
     ) -> None:
-        """Customize the first maps to non-negative weights of the graph's arcs.
+        """Customize as many of the maps as versions are given, to non-negative arc weights.
 
         Parameters
         ----------
@@ -352,7 +352,7 @@ class DeviceMaps:
         ]
 
     def _launch(self, make: Any, configuration: Any, work: Work, **numbers: int) -> None:
-        """Launch a kernel for some of the maps, with its arguments by name; numbers are uint32."""
+        """Launch a kernel with arguments by name, for versions in `work`; integers as uint32."""
         arrays = self.arrays | work.memory.arrays | work._asdict()
         words = {name: np.uint32(number) for name, number in numbers.items()}
         launch_by_name(make(self.dtype), configuration, arrays, **words)
@@ -418,7 +418,7 @@ class DeviceMaps:
 
 
 def customize(stream: Any, maps: DeviceMaps, work: Work) -> None:
-    """Launch all kernels of a customization, for the first maps."""
+    """Launch all kernels of a customization, for the versions in `work`."""
     for _, stage in maps.stages():
         stage(work, stream)
 
@@ -432,7 +432,7 @@ def _pass_basic(stream: Any, maps: DeviceMaps, work: Work) -> None:
 
 
 def _grid_of_level(vertices: int, work: Work) -> tuple[int, int, int]:
-    """Return the grid for the vertices of a level, with enough blocks each to fill the GPU."""
+    """Return the grid for a level's vertices, with enough blocks per vertex to fill the GPU."""
     blocks = LEVEL_BLOCKS if SIMULATOR else blocks_at_once(LEVEL_BLOCKS)
     return vertices, work.versions, -(-blocks // (vertices * work.versions))
 
@@ -455,7 +455,7 @@ def together(tree: DeviceTree, dtype: np.dtype[Any], versions: int) -> int:
 
 
 class Loan:
-    """A reservation of memory for maps; it ends when no hierarchy holds one of them.
+    """Reservation of memory for maps; it ends once no hierarchy holds any of the maps.
 
     Parameters
     ----------
@@ -487,7 +487,7 @@ _taking = threading.Lock()
 
 
 def _take_idle(idle: deque[DeviceMaps], kind: tuple[Any, ...]) -> DeviceMaps | None:
-    """Take memory for maps of a kind: dtype, number, and whether shifted; None if there is none."""
+    """Take idle memory for maps by dtype, number and whether shifted; None if there is none."""
     with _taking:
         for _ in range(len(idle)):
             maps = idle.popleft()
@@ -587,7 +587,7 @@ def _weights_of(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> Ar
 def basic_weights(
     prepared: PreparedMap, dtype: np.dtype[Any], number: int
 ) -> Iterator[tuple[DeviceMaps, Work]]:
-    """Lend a version's basic weights in partition order; its arc weights are not negative.
+    """Run only the basic pass for a non-negative version; lend its weights in partition order.
 
     The device is current; launches on the maps' stream find them there.
     """

@@ -310,7 +310,7 @@ def _load_batch(stream: Any, scratch: _Scratch) -> None:
 
 
 def _join_small(levels: list[tuple[int, int, int]]) -> list[tuple[int, int, bool]]:
-    """Return the levels from the deepest up, small neighbours joined into one; flag those."""
+    """Return levels from the deepest up; adjacent small levels are joined, and flagged small."""
     runs: list[tuple[int, int, bool]] = []
     for low, high, _ in reversed(levels):
         is_small = high - low <= MOST_IN_TURN
@@ -333,7 +333,7 @@ def _slices(degree: float, rows: int) -> int:
 
 
 def _unpack(stream: Any, scratch: _Scratch, found: Any) -> None:
-    """Unpack flows of shortcuts to the graph's arcs; copy lost volume and notes to the host."""
+    """Unpack shortcut flows to graph arcs; copy lost volume and status words to the host."""
     ranks = scratch["ranks_by_depth"]
     sizes, low, height = np.diff(scratch.all_levels), 0, len(scratch.all_levels) - 1
     while low < height:

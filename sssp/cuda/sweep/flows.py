@@ -250,7 +250,7 @@ def make_seed_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_descent_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that finds the distances of the vertices of one depth."""
+    """Return the kernel that sweeps one depth: distances, and the arc that gives each."""
     number, inf = from_dtype(dtype), infinity(dtype).item()
 
     @kernel
@@ -258,7 +258,7 @@ def make_descent_kernel(dtype: np.dtype[Any]) -> Any:
         first_spot, ranks, size, depth, first, head_spots, weights, source_ranks, ways, lanes,
         distances, choices,
     ):  # fmt: skip
-        """Find the distances of vertices of one depth, a block per vertex and some lanes.
+        """Find distances and last arcs of vertices of a depth; a block per vertex, some lanes.
 
         The arcs of a vertex are shared by as many slices as a block has rows of threads, a power
         of two.
@@ -322,7 +322,7 @@ def make_descent_kernel(dtype: np.dtype[Any]) -> Any:
 def gather_kernel(
     first_spot, in_turn, ranks, depth, first, head_spots, lanes, choices, flow, down_flow, on_slot
 ):
-    """Pass the flows of one depth up the arcs of their paths, or to their origins' climbs.
+    """Pass flows of one depth to the tails of their paths' last arcs, or to origins' climbs.
 
     Or of some depths, from the last vertex on: lanes do not wait for each other.
 

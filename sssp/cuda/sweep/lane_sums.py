@@ -25,7 +25,7 @@ SLOTS = 2 if SIMULATOR else 64
 
 @inline
 def add_up(totals, lane, reached, total, greatest):
-    """Add a thread's count, sum and maximum for a lane to those in its block's slot."""
+    """Combine a thread's count, sum and maximum of a lane with those in its block's slot."""
     slot = uint32(cuda.blockIdx.x & (SLOTS - 1))
     cuda.atomic.add(totals, (slot, 0, lane), reached)
     cuda.atomic.add(totals, (slot, 1, lane), total)
@@ -45,7 +45,7 @@ def make_fold_kernel(dtype: np.dtype[Any], *, weighs: bool = False) -> Any:
 
     @kernel
     def _fold_kernel(places, lanes, bound, distances, values, totals):
-        """Reduce each lane's distances over listed vertices; a block for some vertices, lanes.
+        """Reduce each lane's distances over listed vertices; a block takes some vertices, lanes.
 
         ========= ================= ====== ==================================================
         argument  shape             dtype  written by

@@ -83,7 +83,7 @@ def _make_pack(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that copies distances from the top's matrix to arcs, and packs them."""
+    """Return the kernel that sets top arcs to matrix distances, and packs the kept ones."""
     inf = infinity(dtype).item()
     pack = _make_pack(dtype)
     length_of = make_length_of(dtype)
@@ -93,7 +93,7 @@ def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
         ranks, places, depth, arcs_first, heads, size, matrix, perfect, lengths, found,
         up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
     ):  # fmt: skip
-        """Set arcs between top vertices to their distances in the matrix, and pack them.
+        """Set arcs between top vertices to their matrix distances, and pack the kept ones.
 
         A block per place and set.
 
@@ -214,7 +214,7 @@ def _kept_between(bits, words_at, low, high):
 
 @inline
 def _last_group(kept, group_bits):
-    """Return the number of a member's last group of kept arcs; 0 also if it has no arc."""
+    """Return the index of a member's last group of arcs in the arc stream, from 0."""
     return uint32(uint32(max(kept, uint32(1)) - 1) >> group_bits)
 
 
@@ -230,7 +230,7 @@ def _note_members(bundle, held, arcs_first):
 
 @inline
 def _number_groups(bundle, held, group_bits):
-    """Write for every member how many groups of kept arcs the members before it have.
+    """Write per member the number of arc groups of all members before it (a prefix sum).
 
     A member of which no arc is kept has a group too, that leads nowhere.
     """
@@ -248,7 +248,7 @@ def _number_groups(bundle, held, group_bits):
 
 @inline
 def _note_kept(bundle, held, ranks, measures, lengths, found, up_stop, down_stop):
-    """Write for every member its number of kept arcs, where they end, and its longest paths."""
+    """Write per member how many arcs are kept, where they stop, and longest path lengths."""
     words, at = held.words, held.at
     i = bundle.thread
     while i < bundle.members:
@@ -290,7 +290,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def relax(numbers, basic, ways, legs, third):
-        """Relax each leg of a triangle through the other leg.
+        """Relax each leg of a triangle: over the other leg and the third side.
 
         From what they were, so that no sum depends on which thread is first.
         """
@@ -317,7 +317,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def bring(bundle, held, weights):
-        """Load the weights of members' arcs into shared memory, twice: old, and to be lowered."""
+        """Load members' arc weights into shared memory twice: one copy kept, one to be lowered."""
         i = bundle.thread
         while i < bundle.arcs:
             arc = uint32(bundle.begin + i)

@@ -84,7 +84,7 @@ def _mark_above_kernel(targets, rank_of, places, chain, leap, top, marks):
 
 @inline
 def _flag_members(flags, sums, thread, threads, first, members, rows_here, marks):
-    """Flag and count the marked members of a bundle.
+    """Write a flag per row of a bundle: 1 for marked members, else 0; count the marked.
 
     Barriers on both sides.
     """
@@ -107,7 +107,7 @@ def _flag_members(flags, sums, thread, threads, first, members, rows_here, marks
 def _flag_boundary(
     flags, sums, thread, threads, first, members, rows_here, arcs_first, rows, group
 ):
-    """Flag and count the boundary vertices next to flagged members; count groups of arcs.
+    """Flag and count boundary vertices that flagged members have arcs to; count arc groups.
 
     Barriers on both sides.
     """
@@ -176,7 +176,7 @@ def _renumber_kernel(
     highest, places, ranks, arcs_first, rows, own_first, own_boundary_first, renumbered_first,
     own_places, own_ranks, own_boundary, own_lowest, own_highest, renumbered,
 ):  # fmt: skip
-    """Renumber the selected rows of a bundle, one block for each bundle with any.
+    """Renumber a bundle's selected rows one after the other; one block per selected bundle.
 
     Rows, and the one that arcs come from which only fill up their group.
 
@@ -247,7 +247,7 @@ def _name_kernel(
     start, bounded, targets, rank_of, places, ranks, own_places, own_boundary, own_ranks, names,
     columns,
 ):  # fmt: skip
-    """Write positions in a selection: of boundaries, targets and vertices above bundles.
+    """Write positions in a selection: of boundary vertices, targets, vertices above bundles.
 
     ============ ======= ====== ==============================================================
     argument     shape   dtype  written by
@@ -499,7 +499,7 @@ class Selection(Arrays):
 
 
 class Selections:
-    """The recent selections of a tree, for all versions of a map, by the bytes of their targets."""
+    """Cache of a tree's recent selections by their targets, for all versions of a map."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[bytes, Selection] = OrderedDict()
@@ -507,7 +507,7 @@ class Selections:
         self._lock = threading.Lock()
 
     def known(self, targets: NDArray[np.int64]) -> Selection | None:
-        """Return the kept selection of some targets, or None."""
+        """Return the cached selection for some targets; None if there is none."""
         return self._kept.get(targets.tobytes())
 
     def come_again(self, targets: NDArray[np.int64]) -> bool:
@@ -602,7 +602,7 @@ class SelectedStreams:
             self._version += 1
 
     def of(self, selection: Selection, *, packed: bool = True) -> Packed:
-        """Return a selection's packed streams; without `packed` only memory for them."""
+        """Return a selection's `Packed` streams; without `packed`, only memory for the streams."""
         with self._lock:
             found = self._packed(selection)
             if packed and found.version != self._version:

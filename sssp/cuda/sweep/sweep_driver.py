@@ -70,7 +70,7 @@ def solve(
 def reduce_versions(
     versions: Sequence[PreparedMap], plan: Plan[Request]
 ) -> Iterator[NDArray[Any] | None] | None:
-    """Return an iterator that reduces the same rows on several versions of a map, or None.
+    """Return an iterator that reduces the same rows on several versions; None if impossible.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def reduce_versions(
 def _sweep(
     number: int, hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer a request by sweeps on the current device; pass on nearest sources and trips."""
+    """Answer a request by sweeps on the current device; delegate nearest searches and trips."""
     if request.nearest:
         return search_graph(hierarchy, request, method, dtype)
     there = device_map(hierarchy, dtype, number)
@@ -184,7 +184,7 @@ def _set_up(
     whole: bool,
     kind: Any,
 ) -> Setup:
-    """Return the `Setup` of a request's sweeps; `kind` None: no other request can use it."""
+    """Return the `Setup` of a request's sweeps, for no other request if `kind` is None."""
     graph = hierarchy.graph.without_closed_arcs() if request.predecessors else hierarchy.graph
     there, dtype, trees = device_graph(graph, device_number(request.device)), on_device.dtype, None
     if request.predecessors and graph._least_inner_weight > 0:
@@ -318,7 +318,7 @@ def _are_joined(on_device: DeviceMap, hierarchy: PreparedMap, asked: Graph) -> b
     structure = hierarchy._structure
 
     def find_ends() -> dict[str, Any] | None:
-        """Return marks of trip ends by rank; None if an arc to an end comes from a non-child."""
+        """Return marks of trip ends by rank; None if a trip end has an arc from a non-child."""
         sinks, departures = ends_of_trips(hierarchy, asked)
         lower = np.repeat(np.arange(sinks.size), np.diff(structure.first))
         above = sinks[structure.upper]

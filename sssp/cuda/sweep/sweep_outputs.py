@@ -51,11 +51,11 @@ class Transposed(LanesSearch):
             self.wanted, self.places_wanted = packed.selection.wanted, packed.selection.columns
 
     def is_row(self, rows: int) -> bool:
-        """Return whether the single lane is swept directly into the row of the result."""
+        """Return whether `rows` make a single lane, swept directly into the row of the result."""
         return self.direct and self.lanes(rows) == 1
 
     def fill(self, batch: Batch, scratch: Any) -> None:
-        """Sweep a batch into lanes; a single lane may be the row of the result itself."""
+        """Sweep a batch into lanes; a single lane may be swept directly into the result's row."""
         swept = batch.distances.reshape(self.n) if self.is_row(batch.rows) else scratch.swept
         self.fill_lanes(batch, scratch, self.lanes(batch.rows), swept)
 
@@ -276,7 +276,7 @@ class OfVersions(Search):
         return type(self.searches[0]), self.searches[0].kind, self.rows
 
     def part(self, rows: range) -> OfVersions:
-        """Return the search for the versions to which some rows of the request belong."""
+        """Return this search cut down to the map versions whose rows are in a given range."""
         versions = slice(rows.start // self.rows, rows.stop // self.rows)
         return OfVersions(self.searches[versions], self.rows)
 

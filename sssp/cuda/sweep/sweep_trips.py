@@ -245,7 +245,7 @@ class _Scratch(
 
 
 class _Climbs(namedtuple("_Climbs", "map depths_down parent chain held")):
-    """A map on a device, with tree arrays that climbs of trips need, and the bytes of all."""
+    """A device map with the tree arrays that climbs of trips need, and the bytes of all."""
 
 
 def find_trips(

@@ -221,7 +221,7 @@ def make_sweep_kernel(
 
     @inline
     def locate(row, threads):
-        """Return the offset of a row's distances in shared memory, combined with the end mark."""
+        """Return a row's offset in shared memory, with the bit that marks a member's last arcs."""
         return uint32((rows_at + (row & uint32(STREAM_ROW)) * threads) | (row & uint32(ENDS)))
 
     @inline

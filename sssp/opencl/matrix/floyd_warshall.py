@@ -28,7 +28,7 @@ SIDE = 16
 
 
 class Rounds:
-    """Floyd-Warshall rounds on one matrix: the kernels, and copies of a block's rows, columns."""
+    """Floyd-Warshall rounds on one matrix: kernels, and copies of a block's rows and columns."""
 
     def __init__(self, matrix: DeviceMatrix) -> None:
         queue, dtype, side, stride = matrix.queue, matrix.dtype, matrix.side, matrix.stride

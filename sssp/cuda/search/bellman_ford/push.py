@@ -92,7 +92,7 @@ class State(namedtuple("State", "words marks predecessors counters")):
 
 
 class Round(namedtuple("Round", "row stamp current following counts slot staged stage")):
-    """Data of a block for one round: both frontiers, their sizes, and its part of the next.
+    """Data of a thread block for a round: both frontiers, their sizes, its share of the next.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ def put(entries, place, vertex, indptr):
 
 @inline
 def _flag(vertex, round_, indptr):
-    """Append a vertex to the next frontier: to the block's part, or if full to the list."""
+    """Append a vertex to the next frontier: to the block's buffer or, if full, to the list."""
     place = cuda.atomic.add(round_.stage, SIZE, uint32(1))
     if place < STAGED:
         round_.staged[place] = vertex
@@ -129,7 +129,7 @@ def _flag(vertex, round_, indptr):
 
 @part
 def _hand_on(worker, round_, indptr):
-    """Copy the block's part of the next frontier, in shared memory, to that frontier."""
+    """Append the block's buffer, in shared memory, to the list of the next frontier."""
     staged, stage, following = round_.staged, round_.stage, round_.following
     flagged = uint32(min(stage[SIZE], uint32(STAGED)))
     if flagged > 0:
@@ -162,7 +162,7 @@ def _make_start_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _start_kernel(sources, first_sources, indptr, words, lists, counts):
-        """Write the sources of a row to its first frontier, with each block.
+        """Write the sources of a row to its first frontier, one block per row.
 
         ============= ===================== ======= ==============================================
         argument      shape                 dtype   written by
@@ -234,7 +234,7 @@ def _make_push_kernel(
 
     @part
     def expand(group, size, arcs, chunks, limits, state, round_):
-        """Relax the arcs of a frontier's vertices; return the number of arcs this thread counts."""
+        """Relax the arcs of a frontier's vertices; return this thread's count of relaxed arcs."""
         current, relaxed = round_.current, uint32(0)
         i = group.place
         while i < size:

@@ -46,7 +46,7 @@ class Limits(namedtuple("Limits", "bound lowest negative")):
 
 
 class Kept(namedtuple("Kept", "words predecessors")):
-    """What kernels keep of the rows of a batch.
+    """Results that kernels keep for a batch: distance words, and predecessors.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class BellmanFordSearch(Search):
         self.most_rounds = graph.n
 
     def grid(self, batch: Batch) -> tuple[bool, int, range]:
-        """Return whether all blocks share a row, the number of blocks, and rows to launch for.
+        """Return whether all blocks share a row, the blocks per launch, and each launch's row.
 
         A few rows are done one after the other, many side by side, a block each.
         """
