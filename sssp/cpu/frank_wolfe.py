@@ -63,6 +63,31 @@ def conjugate_shares(
         The last two targets, the latest first, or the only one.
     step : float
         How far the last step went to its target, in [0, 1).
+
+    Notes
+    -----
+    Let x be the flow, y the all-or-nothing flow, s1 and s2 the last target and the one before, a
+    the step, and <u, v> the sum of slopes * u * v. Directions are conjugate if <u, v> is 0. Then
+
+        fresh_1 = <s1 - x, y - x>     last_1 = <s1 - x, s1 - x>     both = <s1 - x, s2 - x>
+        fresh_2 = <s2 - x, y - x>     last_2 = <s2 - x, s2 - x>
+
+    With one target, the next one is (1 - share) y + share s1. The direction there is conjugate to
+    s1 - x for
+
+        share = fresh_1 / (fresh_1 - last_1)
+
+    With two, the next target is (y + nu s1 + mu s2) / (1 + nu + mu). The last two directions are,
+    as seen from x, d1 = s1 - x and d2 = a s1 + (1 - a) s2 - x. They are taken as conjugate to each
+    other: they were made so, with the slopes of that time. Then the new one is conjugate to both
+    for
+
+        mu = - <d2, y - x> / <d2, s2 - s1>
+        nu = - <d1, y - x> / <d1, d1> + mu a / (1 - a)
+
+    where <d2, y - x> is a fresh_1 + (1 - a) fresh_2. `across` is what share or mu is divided by.
+    What comes out negative becomes 0, so that the target is a mix of feasible flows; and a share is
+    at most 1 - `LEAST_SHARE`.
     """
     fresh_1, fresh_2, last_1, both, last_2 = _products_kernel(
         slopes, flow, fresh, targets[0], targets[-1]

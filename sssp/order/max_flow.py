@@ -144,7 +144,19 @@ def components_kernel(starts, heads, part, queue, stop):
 def _terminals_kernel(n, hops, direction, count, place, keys):
     """Mark the first and last vertices of a piece along a direction as sources and sinks.
 
-    Equal ones go by number.
+    Equal ones go by number. The key of v, with a(v) for its hops from a, and so on:
+
+    ========= ======================================= =============
+    direction key                                     runs
+    ========= ======================================= =============
+    0         2 n + (a(v) - b(v))                     from a to b
+    1         2 n + (x(v) - y(v))                     from x to y
+    2         2 n + (a(v) - b(v)) + (x(v) - y(v))     their sum
+    3         2 n + (a(v) - b(v)) - (x(v) - y(v))     difference
+    ========= ======================================= =============
+
+    Differences of hops are between -n and n, so with 2 n no key is negative. Sources have the least
+    keys, sinks the greatest.
 
     - ``count``: of sources, and of sinks; less than half of the piece.
     - ``place`` uint32, shape (n,): kinds; written.
@@ -261,6 +273,16 @@ def _band_kernel(starts, heads, place, queue, flow, arcs, stop):
 def _path_kernel(source, turn, flow, arcs, stack):
     """Search depth-first for an augmenting path; return its number of states, 0 for none.
 
+    One unit of flow may pass a vertex. As usual that is a capacity of an arc: the vertex is split
+    in two, *in* (2 v) and *out* (2 v + 1), with an arc of capacity 1 between (vertex splitting).
+    Here p and q are the vertices before and after v on its path of flow, u and w any neighbours:
+
+        v without flow        search:  u --> v out --> w       (in and out are one state)
+
+        v with flow           flow:    p out --> v in --> v out --> q in
+                              search:  p out <-- v in <-- v out <-- q in    takes flow back
+                                       u --> v in             v out --> w
+
     A vertex with flow has two states, 2 v where a search comes in and must follow the flow back,
     and 2 v + 1 where it may go on to any neighbour; a vertex without flow only the latter. A state
     is visited once a round.
@@ -311,7 +333,13 @@ def _path_kernel(source, turn, flow, arcs, stack):
 
 @njit_uncounted
 def _augment_kernel(size, flow, stack):
-    """Send one unit along a path: add flow on forward steps, cancel flow on backward steps."""
+    """Send one unit along a path: add flow on forward steps, cancel flow on backward steps.
+
+    States are those of `_path_kernel`. Only a step from *out* (odd) writes: to another vertex the
+    flow goes on there; to the same vertex's *in* the vertex has no flow any more. A step from *in*
+    needs nothing: it leads to the *out* of the vertex before, whose next step replaces its flow.
+    After the last vertex, a sink, comes itself.
+    """
     source = stack[0] >> 1
     flow[source, BEFORE] = source
     for i in range(size):

@@ -76,9 +76,9 @@ GRAIN = 20_000
 SMALL = 128
 #: key of a vertex that is eliminated
 LAST = np.iinfo(np.int64).max
-#: bits of a position in a small piece, and of a number of changes to its degrees
+#: bits of a position in a small piece, and of the number that counts changes of degree down
 POSITION_BITS, CHANGE_BITS = 8, 32
-#: that number, before any
+#: that number, before any: the greatest
 UNCHANGED = (1 << CHANGE_BITS) - 1
 WORD = 64
 #: of Knuth's multiplicative hashing
@@ -251,7 +251,18 @@ def _neighbours_kernel(core, starts, heads, names):
 
 @njit
 def _minimum_degree_kernel(core, starts, heads, names, order):
-    """Eliminate a piece by minimum degree; ties go to the vertex whose degree changed last."""
+    """Eliminate a piece by minimum degree; ties go to the vertex whose degree changed last.
+
+    The vertex with the least key is next. A key has three parts:
+
+        bits 40 and up   degree
+        bits 8 to 39     `change`, when the degree of this vertex changed last
+        bits 0 to 7      position in the piece
+
+    `change` is one number for the piece. It begins at `UNCHANGED`, all bits set, and counts down by
+    one at every change of a degree: so of equal degrees the one that changed last has the least
+    key. Among vertices that never changed the first position goes first.
+    """
     n = names.size
     rows = _neighbours_kernel(core, starts, heads, names)
     words = rows.shape[1]

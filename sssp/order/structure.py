@@ -358,8 +358,9 @@ def _postorder_kernel(parent, size, heaviest, number):
             size[up] += size[v]
             if heaviest[up] < 0 or size[v] >= size[heaviest[up]]:
                 heaviest[up] = v
-    # `number` of a parent is known when its children come; meanwhile it points to the greatest
-    # number that is free in its range
+    # The number of a parent is known when its children come. Its heaviest child gets the range of
+    # numbers right before it, the others get theirs from what is left below that range: `free` of
+    # the parent is where this ends, one more than the greatest number left
     free = np.empty(n, np.int32)
     top = n
     for v in range(n - 1, -1, -1):

@@ -262,6 +262,11 @@ def _basic_kernel(
 ):
     """Lower the weights of the arcs above ranks low..high-1 by their lower triangles.
 
+    `inf` is a number and a switch. Without it (None) no weight is negative: sums are plain, for two
+    times INF fits the dtype and lowers nothing, and False is returned. With it weights may be
+    negative: a sum with INF is INF, for INF less something would pass as a way; and a rank is
+    looked through for cycles once it is done.
+
     With `inf`, return whether a negative cycle was found; only valid if all of `lower` is looked
     at, for then the paths found so far are simple.
 
@@ -273,7 +278,7 @@ def _basic_kernel(
         Up and down along every arc; those above these ranks are written.
     above : shape (n,), uint32, of one worker
         Where the arc to every rank above is; scratch.
-    inf : INF, where a weight may be negative
+    inf : INF, where a weight may be negative; else None
     """
     number = weights.dtype.type
     for x in range(np.uint64(low), np.uint64(high)):
@@ -586,6 +591,11 @@ class Customization:
             # within the range; then for what is below, some vertices by themselves
             inside = self.first[low]
             self._run(_perfect_kernel, inside, ALL, low, high)
+            # For what is below, triangles of one lowest vertex write only arcs above that vertex.
+            # So the arcs may be cut wherever the list of a vertex ends, and all parts pass the
+            # whole range; where the cuts are decides only how even the parts are. The lower arcs of
+            # one rank are taken as a sample of those of all ranks of the range: every part gets
+            # about as many of them. The rank in the middle stands for the range.
             middle = (low + high) // 2
             own = slice(*self.structure.lower_first[middle : middle + 2])
             ends = self.structure.lower[own] + self.structure.lower_rest[own] + 1

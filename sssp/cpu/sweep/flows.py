@@ -147,7 +147,21 @@ def _gather_kernel(low, high, targets, volumes, downs, inf, scratch, on_arc, los
     on_arc : added to: the flow of every arc down
     lost, which : added to: volume that leads to what is not reached; its first target and lane
 
-    What a place has stands in sixteen variables: loops over lanes take three times as long.
+    What a place has stands in sixteen variables: loops over lanes take three times as long. Of one
+    lane, with `at` for ``block[place]``, the same is
+
+        for every place, the lowest first:
+            waiting[depth of place] += volumes that have their target here (not if unreached)
+            f, waiting[depth of place] = waiting[depth of place], 0.0
+            if the climb gave the place its distance:
+                down_flow[depth of place] += f, and f = 0.0
+            for arc in range(first[place], first[place + 1]):
+                h = f if block[ends[arc]] + weights[arc] == at else 0.0
+                f = f - h  # (0 after the first tight arc, which so takes all)
+                waiting[end_depths[arc]] += h
+                on_arc[arc] += h
+
+    In variables: t is a sum to be written back, d the distance `at`, s the sum of h over lanes.
     """
     ranks, depths, (first, ends, weights, _, _, _, _), end_depths = downs
     _, climbs, is_open, block, waiting, down_flow = scratch

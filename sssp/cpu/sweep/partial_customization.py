@@ -137,6 +137,15 @@ def _basic_pass(arcs, slots, structure, graph, inf, both, scratch, waiting, log,
     """Update basic weights after arcs changed, rank by rank upward; False if over a limit.
 
     Return False if there is no room, or the work limit is exceeded.
+
+    Indices
+    -------
+    v, x : ranks; v is the lowest corner of a triangle, x the middle one
+    one, other, arc : numbers of chordal arcs: from v to x, from v to the highest rank y, and from x
+        to y; `start` to `end` are all arcs above v
+    slot : of an arc and a direction: ``2 * arc`` is up, ``2 * arc + 1`` down
+    note : where the old weights of the arcs above v begin in `before`
+    place, far : where those of `one` and of `other` are there: up, and then down
     """
     first, upper = structure[1:3]
     _, states, places, marks = scratch
@@ -179,6 +188,9 @@ def _basic_pass(arcs, slots, structure, graph, inf, both, scratch, waiting, log,
                     now = basic[2 * one + 1 - down] + basic[2 * other + down]
                     slot = 2 * arc + down
                     falls = now < basic[slot]
+                    # Or the way over v has become longer and was as short as the arc still is: the
+                    # arc may owe its weight to this way, and is found anew. If the arc is shorter
+                    # than the way was, it owes its weight to another one
                     if not (falls or (now > was and was <= basic[slot])):
                         continue
                     if not _wait_for(x, x, structure, both, scratch, waiting, log):
@@ -238,7 +250,17 @@ def _concerns(one, other, arc, place, before, perfect):
 
 @njit
 def _perfect_pass(structure, both, scratch, waiting, log, most, exact):
-    """Update perfect weights after logged changes, rank by rank downward; False if too many."""
+    """Update perfect weights after logged changes, rank by rank downward; False if too many.
+
+    Indices
+    -------
+    v, u : ranks; v is the middle corner of a triangle, u the lowest one. The heap has `last` less
+        a rank, so that the highest comes first
+    arc, below, other : numbers of chordal arcs: from v to the highest rank y, from u to v, and from
+        u to y; `start` to `end` are all arcs above v
+    note : first the number of a logged rank; then where the old weights of the arcs above v begin
+        in `before`, those of `arc` at ``note + 2 * (arc - start)``: up, and then down
+    """
     order, first, upper, lower_first, lower, rest = structure
     _, states, places, marks = scratch
     ranks, begins, held, counts = log

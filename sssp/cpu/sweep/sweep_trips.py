@@ -91,6 +91,9 @@ def _relax_path_kernel(path, offset, first, ends, weights, block):
 @njit
 def _relax_layered_path_kernel(path, arcs, block):
     """Relax the arcs of ascending ranks in a base and a layer, for all lanes."""
+    # of the base: where the arcs of every rank begin; their ends above, and their weights. Of the
+    # layer: the ranks that have other arcs, ascending; then the same three by place among those.
+    # The arcs of a changed rank begin at own_first[place], so its offset is rank - place
     first, ends, weights, changed, own_first, own_ends, own_weights = arcs
     done = 0
     place = place_from(path[0], changed) if path.size else 0

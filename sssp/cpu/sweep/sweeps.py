@@ -313,8 +313,11 @@ def sweep_lanes_kernel(arcs, order, is_open, block, stride, groups, inf):
     block : shape (any, LANES): `stride` rows of every place, one after the other; written
     stride, groups : uint64; the first `groups` rows of every place are swept
     """
+    # of the base: where the arcs of every rank begin; their upper ends, and their weights. Of the
+    # layer: the ranks that have other arcs, ascending; then the same three by place among those
     first, ends, weights, ranks, own_first, own_ends, own_weights = arcs
     lanes, high = (is_open, block, stride, groups, inf), order.size
+    # from the top: the ranks between two of the layer, down to rank + 1; then that rank by itself
     for i in range(ranks.size):
         place = ranks.size - 1 - i
         rank = np.int64(ranks[place])

@@ -50,6 +50,20 @@ def _unpack_kernel(
     sides : shape (2 c, 2), written of shortcuts; or None
     above, marks : shape (n,), of one worker: where the arc to every rank above is, and for which
         rank that was written down; scratch
+
+    In a triangle v is the lowest rank, x the middle and y the highest. `below` is the arc between v
+    and x, `other` the one between v and y, `above[y]` the one between x and y, which has the flow.
+    An arc e has slot 2 e upward and 2 e + 1 downward. With `up` = 2 above[y], `far` = 2 other:
+
+    ==== ==================== ============================ ========================
+    back shortcut             side between x and v         side between v and y
+    ==== ==================== ============================ ========================
+    0    from x to y: up      from x to v: 2 below + 1     from v to y: far
+    1    from y to x: up + 1  from v to x: 2 below         from y to v: far + 1
+    ==== ==================== ============================ ========================
+
+    So the side at y goes the same way as the shortcut, up or down, and that at x the other way:
+    2 below + 1 - back.
     """
     number = basic.dtype.type
     x = np.uint64(high)

@@ -86,6 +86,34 @@ UNSIGNED = {4: uint32, 8: uint64}
 # device functions pass related values as records, which the compiler takes apart; kernels have
 # plain arguments, for the types in a record would be determined anew at every launch
 
+# How piles and sizes rotate. h, r, p: the numbers of a hop, a round, a phase. A phase has one round
+# or more, a round any number of hops. `split` before a round counts as a part of that round and of
+# its phase. Entries have two places in turn, sizes three slots (`sssp.cuda.device.grid`).
+#
+# what         entries      size or word        filled               read           size cleared
+# own near     (h + 1) & 1  NEAR + (h + 1) % 3  in hop h (1)         in hop h + 1   in hop h + 2 (2)
+# own far      -            FAR                 in hops, in `split`  in `_spill`    in `_spill`
+# own.least    -            0                   behind the hops      in `_spill`    in `_spill`
+# common near  (r + 1) & 1  COMMON_NEAR         in round r: what     in round       at the start of
+#                             + (r + 1) % 3       own near cannot      r + 1          round r + 2
+#                                                 hold (2)
+# common far   (p + 1) & 1  COMMON_FAR          in phase p: what     at the start   at the start of
+#                             + (p + 1) % 3       own far cannot       of phase       phase p + 2
+#                                                 hold; `_spill`       p + 1
+# common.least -            (p + 1) % 3         in phase p: in       at the start   at the start of
+#                                                 `_spill`             of phase       phase p + 2
+#                                                                      p + 1
+#
+# (1) Sources, and `split`, fill the pile of the hop that comes next: h & 1, and slot h % 3.
+# (2) If too many wait for hop h + 1, the round ends: `_spill` moves all to the common pile, and
+#     clears the size.
+#
+# Barriers: the threads of a block wait before the first hop of a round and after every hop
+# (`cuda.syncthreads`), so what hop h fills is whole in hop h + 1. All blocks of a row wait after
+# every round (`meet`, behind `_spill`); the start of a round or a phase is right behind that. So of
+# three slots, what is cleared was last read before the last barrier, and is not filled before the
+# next one.
+
 
 class Arcs(namedtuple("Arcs", "indptr indices weights table")):
     """The graph: CSR arrays, and a table with the first arcs of every vertex."""
@@ -528,7 +556,8 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
         counters         (rows, words)   int64    host: 0; here: statistics, `CLIPPED_ROW`
         ================ =============== ======== ================================================
 
-        A word is an unsigned integer as wide as a number, as `word_of` writes it.
+        A word is an unsigned integer as wide as a number, as `word_of` writes it. A table above the
+        records of this file says how piles rotate: what is filled, read and cleared when.
         """
         worker = worker_of_row(first_row)
         row = worker.row

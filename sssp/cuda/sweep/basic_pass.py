@@ -185,6 +185,21 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         found          (s, WORDS) int32  all kernels: `GREATEST`
         spare          (x,)       number here: ways, if shared memory is too small
         ============== ========== ====== ==========================================================
+
+        Words of this pass:
+
+        - `ways`: a position, not a length: that of the bundle's first arc in `numbers`, counted in
+          arcs. ``numbers[way_up(ways + i)]`` is the weight up along arc i of the bundle, the next
+          number the weight down. In `relax`, `way` is a length: of the path over the lowest vertex.
+        - `room`, `arc_room`, `ways_room`: the greatest sizes of a bundle of this tier (`Room`), by
+          which its memory is laid out.
+        - `units`: the size of that memory in units of `UNIT` bytes.
+        - `lend`: gives the memory of the weights: shared memory, or with `outside` a part of
+          `spare`. `held` is how many numbers of them are in shared memory, before the words.
+        - `legs`: of a triangle, the two arcs of its lowest vertex, the numbers of both in one word;
+          `thirds`: the arc between their heads, which this pass lowers.
+        - `pairs`: arcs within the boundary. They begin at INF here, and what they get over members
+          is taken to `weights` at the end by an atomic minimum, for other bundles have them too.
         """
         block, weighed = own_block()
         in_tier = uint32(block * cuda.blockDim.y + cuda.threadIdx.y)

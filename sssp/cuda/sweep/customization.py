@@ -229,6 +229,12 @@ def make_walk(relax: Any, *, from_below: bool) -> Any:
 
     Words say where every step ends, in the order in which they are walked.
 
+    - *depth*: of a vertex in the elimination tree.
+    - *step*: the members of a bundle that have one depth, and the triangles of which they are the
+      lower corner. These are relaxed side by side.
+    - *stage*: number of a step in the order of the walk. The perfect pass begins with the highest
+      members; with `from_below`, in the basic pass, stage 0 is the deepest ones.
+
     ``relax(numbers, basic, ways, legs, third)`` takes one of them, by its words; `basic` and `ways`
     are the places of a bundle's first arc, as it was and as it becomes.
     """
@@ -241,7 +247,11 @@ def make_walk(relax: Any, *, from_below: bool) -> Any:
 
     @inline
     def find_next(words, ends_at, stages, own, stage):
-        """Return the position and the step of a thread's next triangle, from `own` on."""
+        """Return the position and the stage of a thread's next triangle, from `own` on.
+
+        In every step a thread takes the triangle of its own number, and every `blockDim.x`-th after
+        it. Where that leads beyond the end of a step it begins anew in the next one.
+        """
         while stage < stages and own >= words[uint32(ends_at + stage)]:
             own = uint32(words[uint32(ends_at + stage)] + cuda.threadIdx.x)
             stage = uint32(stage + 1)
@@ -249,6 +259,19 @@ def make_walk(relax: Any, *, from_below: bool) -> Any:
 
     @inline
     def walk(words, ends_at, stages, legs, thirds, numbers, basic, ways):
+        """Relax all triangles of a bundle, with a barrier after every stage.
+
+        The words of a triangle take long to come, so a thread asks for them two triangles ahead. Of
+        a thread with the triangles A, B in stage 0 and C, D, E in stage 1, in time:
+
+            asks for   A B   C   D           E   -   -
+            relaxes          A   B   meet    C   D   E   meet
+            stage            0   0           1   1   1
+
+        So while A is relaxed, B (`next`) and C (`then`) are on their way. `own` and `later` are the
+        position and the stage of the triangle to ask for after these. Asking early is safe
+        across a barrier: words of triangles do not change, only weights do.
+        """
         threads = uint32(cuda.blockDim.x)
         # a thread's next two triangles are on their way while it relaxes, and while it waits
         own, later = find_next(words, ends_at, stages, uint32(cuda.threadIdx.x), uint32(0))

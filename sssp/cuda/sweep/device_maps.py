@@ -322,6 +322,10 @@ class DeviceMaps:
             )
             measured = noted[GREATEST] > self.most
             fits = ROUNDED_UP * (longest + far) < self.safe
+            # Kernels measure the longest ways only where some weight is above `most`. If none is,
+            # all sums fit: a path has less than `height` arcs up and less than `height` down, so it
+            # is shorter than 2 * height * most, which is safe / ROUNDED_UP. Between potentials that
+            # proves nothing, for `far` may come on top
             version.fits = bool(fits or not (measured or self.shifted))
             version.joined, version.joined_by_turns = not words[APART], None
 

@@ -408,7 +408,11 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         bundle, held, group_bits, rows, heads, depths, up_depths, up_weights, down_ends,
         down_weights, stream, start,
     ):  # fmt: skip
-        """Write a bundle's kept arcs; write the downward ones also to the arc stream."""
+        """Write a bundle's kept arcs; write the downward ones also to the arc stream.
+
+        There a member's kept arc k comes at `group_at` + k: behind all groups of the members before
+        it. `sssp.cuda.sweep.packed_arcs` has an example.
+        """
         words, at = held.words, held.at
         i = bundle.thread
         while i < bundle.arcs:
@@ -435,7 +439,11 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def fill_up(bundle, held, group_bits, count, rows, stream, start, stream_stop, own):
-        """Pad the last group of every member with arcs of weight INF; write the stream's end."""
+        """Pad the last group of every member with arcs of weight INF; write the stream's end.
+
+        They come from row `count`, which is behind all rows of the bundle: the dots in the example
+        of `sssp.cuda.sweep.packed_arcs`.
+        """
         words, at = held.words, held.at
         i = bundle.thread
         while i < bundle.members:
@@ -512,6 +520,29 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         stream         (s, words) int64   here: arcs down that are kept, in groups
         spare          (x,)       number  here: ways, if shared memory is too small
         ============== ========== ======= =====================================================
+
+        A block may have several bundles. The shared memory of the next one begins `units` * `UNIT`
+        bytes further. Within a bundle, from its begin (`own_shares`; a number is one word or two):
+
+        ============ ============= =========================================== =================
+        offset       size          what                                        written by
+        ============ ============= =========================================== =================
+        basic        2 arc_room    numbers: up and down along members' arcs,   `bring`
+                                   as the basic pass left them
+        ways         2 ways_room   numbers: the same, which fall here; then    `bring`,
+                                   those of pairs, which are read only         `bring_pairs`
+        at.ends      room          words: where every step of triangles ends   here
+        at.starts    room + 1      words: where the arcs of every member begin `_note_members`
+        at.lengths   2 room        words: longest ways up of every row; down   `measure`
+        at.groups    room          words: kept arcs down of every member       `_note_kept`
+         + room      room          words: groups of all members before it      `_number_groups`
+        at.up_bits   arc_room / 32 words: a bit an arc: is it kept, upward     `choose`
+        at.down_bits arc_room / 32 words: the same, downward                   `choose`
+        ============ ============= =========================================== =================
+
+        With `outside` the first two are in `spare`, and the rest begins at 0. `basic` and `ways`
+        count in arcs, of two numbers each; `at` counts in words of 4 bytes. Bits have a word more
+        than the division gives, for the remainder.
         """
         block, weighed = own_block()
         in_tier = uint32(block * cuda.blockDim.y + cuda.threadIdx.y)
