@@ -182,7 +182,7 @@ def choose_device(
         named = "cuda"
     by_rule = named == "auto"
     if by_rule:
-        stays = work is None or memory_limit is not None or not _pays(method, work)
+        stays = work is None or memory_limit is not None or not _gpu_is_faster(method, work)
         named = "cpu" if stays else "cuda"
     if named == "cpu":
         return "cpu", False
@@ -281,7 +281,7 @@ def _number(named: str) -> int:
     return device_number(named)
 
 
-def _pays(method: Method, work: Work) -> bool:
+def _gpu_is_faster(method: Method, work: Work) -> bool:
     """Return True if a GPU is expected to be faster; ask its driver only for large calls."""
     least = max(work.worth, work.host_bytes / thresholds.BACK) + work.bringing
     if work.seconds < least or os.getpid() != _home:

@@ -339,7 +339,7 @@ class Loader:
         for low, high, r in self._trees(searched):
             rows = self.demand.volumes[low:high]
             rows = rows.toarray() if self.demand.is_sparse else rows
-            lost, volumes = self.leave_out(rows, r.reached, low)
+            lost, volumes = self.drop_unreached(rows, r.reached, low)
             left += lost
             flow += r._load_arcs(volumes)[0]
         return flow, left
@@ -367,7 +367,7 @@ class Loader:
         """
         uses = np.isin(version._tree_graph.arc_origin, rows)
         sums = self.skim(version, uses[np.newaxis].astype(FLOAT64))[0]
-        lost, kept = self.leave_out(self.demand.entries, sums < np.inf)
+        lost, kept = self.drop_unreached(self.demand.entries, sums < np.inf)
         return np.where(sums > 0, kept, 0.0), lost
 
     def _trees(self, searched: Any) -> Iterator[tuple[int, int, ShortestPaths]]:
@@ -381,7 +381,7 @@ class Loader:
             yield low, low + r.rows, r
             low += r.rows
 
-    def leave_out(self, volumes: Any, reached: Any, first_row: int = 0) -> tuple[float, Any]:
+    def drop_unreached(self, volumes: Any, reached: Any, first_row: int = 0) -> tuple[float, Any]:
         """Return the sum of unreached volumes, and all volumes with those set to 0; or raise."""
         lost = ~reached & (volumes > 0)
         if not lost.any():

@@ -194,7 +194,7 @@ class Certifier:
         rtol = self.rtol
         code, place = self._look(row, limit, rtol)
         if code != RIGHT and rtol < self.last_rtol:
-            found, weights, bound = self._blank(row, limit)
+            found, weights, bound = self._unreached_row(row, limit)
             self._relax(found, weights, bound)
             if self._look(found, limit, 0)[0] != RIGHT:  # (no row is right without tolerance)
                 rtol = self.last_rtol
@@ -205,7 +205,7 @@ class Certifier:
 
     def certify_targets(self, row: CheckedRow, targets: Vertices, limit: float | None) -> None:
         """Certify a row of targets by a new search up to the farthest one, itself certified."""
-        found, limit = self._find_anew(row, targets, limit)
+        found, limit = self._search_again(row, targets, limit)
         rtol = self.certify(found, limit)
         right = found.distances[targets]
         apart = _comparable(row.distances) != _comparable(right)
@@ -275,7 +275,7 @@ class Certifier:
         bound = number(limit)
         return bound + min(tolerance, number(most) - bound), bound - tolerance, largest, tolerance
 
-    def _find_anew(
+    def _search_again(
         self, row: CheckedRow, targets: Vertices, limit: float | None
     ) -> tuple[CheckedRow, float | None]:
         """Search again for a row; return distances, and the limit up to which they are final.
@@ -284,7 +284,7 @@ class Certifier:
         with negative weights everything, for paths may pass through vertices farther away than
         their end.
         """
-        found, weights, bound = self._blank(row, limit)
+        found, weights, bound = self._unreached_row(row, limit)
         g, distances = self.graph, found.distances
         if self._negative:
             dropped = self._relax(found, weights, bound)
@@ -327,7 +327,7 @@ class Certifier:
             row.distances[row.sources] = np.where(lowered, 0, starts)
         return bool(code == reference.DROPPED)
 
-    def _blank(self, row: CheckedRow, limit: float | None) -> tuple[CheckedRow, Array, Any]:
+    def _unreached_row(self, row: CheckedRow, limit: float | None) -> tuple[CheckedRow, Array, Any]:
         """Return an unreached row (int64 for integers), weights in its dtype, and its bound."""
         number = _arithmetic(row.distances.dtype)
         nothing = np.full(self.graph.n, unreached(np.dtype(number)), number)

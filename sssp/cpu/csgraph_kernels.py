@@ -108,7 +108,7 @@ def dense_kernel(given, dense):
 
 
 @njit
-def look_kernel(matrix):
+def matrix_extremes_kernel(matrix):
     """Return min and max of 0 and finite entries; whether all are numbers; and all integers.
 
     Minus infinity does not count as a number.

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.calls.choose_device import matrix_work, place
-from sssp.cpu.csgraph_kernels import LARGEST, dense_kernel, look_kernel
+from sssp.cpu.csgraph_kernels import LARGEST, dense_kernel, matrix_extremes_kernel
 from sssp.csgraph.scipy_rows import SearchResult, as_floats, is_exact, validate, with_null
 from sssp.engine.matrix_request import MatrixRequest, NegativeDiagonalError
 from sssp.engine.plan import Plan
@@ -109,7 +109,7 @@ def close_matrix(matrix: NDArray[Any], predecessors: bool, device: str) -> Searc
     """
     if matrix.size == 0:
         return None
-    least, greatest, proper, whole = look_kernel(seal(matrix).reshape(-1))
+    least, greatest, proper, whole = matrix_extremes_kernel(seal(matrix).reshape(-1))
     if not proper:
         return None
     n = len(matrix)
@@ -145,7 +145,7 @@ def close_matrix(matrix: NDArray[Any], predecessors: bool, device: str) -> Searc
 
 def find_cycle(matrix: NDArray[Any]) -> list[int]:
     """Return a negative cycle in a matrix of `validate_dense`; empty if none is found."""
-    if not look_kernel(seal(matrix).reshape(-1))[2]:
+    if not matrix_extremes_kernel(seal(matrix).reshape(-1))[2]:
         return []
     graph = MatrixGraph.of(matrix, zero_is_arc=True)
     request = Request(np.arange(len(matrix)), nearest=True, threads=1)

@@ -22,7 +22,7 @@ ONE = np.uint64(1)
 
 
 @njit
-def _leads_on_kernel(indptr, indices, weights, distances, reached, unseen, limit):
+def _has_missed_vertex_kernel(indptr, indices, weights, distances, reached, unseen, limit):
     """Return whether an arc leads from a reached vertex to an unreached one, within the limit.
 
     ``limit`` has the type in which sums are taken: int64, which none of them leaves, or float64.
@@ -100,4 +100,4 @@ class OverflowTest:
             wanted = self._query.targets_of(row)
             if not (distances[wanted] == self.unseen).any():
                 return False
-        return bool(_leads_on_kernel(*arcs, distances, reached, self.unseen, self.limit))
+        return bool(_has_missed_vertex_kernel(*arcs, distances, reached, self.unseen, self.limit))

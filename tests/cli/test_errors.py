@@ -10,7 +10,7 @@ import pytest
 
 import sssp
 from sssp.apps.cli import main
-from sssp.apps.terminal.outcome import in_options
+from sssp.apps.terminal.outcome import reword_for_options
 from tests.cli.conftest import outcome
 
 #: longer than any file system takes, and than Python reads as a number
@@ -144,7 +144,7 @@ def test_nonsense_is_told_in_one_line(graph, arguments, complaint, capsys):
     ],
 )
 def test_what_the_library_advises_is_told_by_options_or_not_at_all(message, told):
-    assert in_options(message, {"block_size", "device", "limit"}) == told
+    assert reword_for_options(message, {"block_size", "device", "limit"}) == told
 
 
 @pytest.mark.parametrize(

@@ -473,7 +473,7 @@ class Parser(argparse.ArgumentParser):
             # (how to give an option several values, before a stray word)
             if option is not None and option.nargs != 0 and not unknown[0].startswith("-"):
                 name = option.option_strings[-1]
-                hint = _in_one_piece(option) or f"; {name} takes one value"
+                hint = _comma_hint(option) or f"; {name} takes one value"
                 if not isinstance(option, _StoreOnce):
                     hint = f"; for several, write {name} before each"
             self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
@@ -517,12 +517,12 @@ class _StoreOnce(argparse.Action):
         """Store the value as argparse does; raise if the argument was given before."""
         given = vars(namespace).setdefault("given", set())
         if self.dest in given:
-            raise argparse.ArgumentError(self, f"given twice{_in_one_piece(self)}")
+            raise argparse.ArgumentError(self, f"given twice{_comma_hint(self)}")
         given.add(self.dest)
         setattr(namespace, self.dest, values)
 
 
-def _in_one_piece(option: argparse.Action) -> str:
+def _comma_hint(option: argparse.Action) -> str:
     """Return the hint that an option takes comma-separated values without blanks, or ''."""
     name, form = option.option_strings[-1], str(option.metavar)
     return f"; {name} takes {form} in one piece, without blanks" if "," in form else ""

@@ -130,12 +130,12 @@ def report_errors(program: str, command: Callable[[], int], options: Collection[
         message = _message(error)
         *_, (frame, _) = walk_tb(error.__traceback__)
         if not (isinstance(error, OSError) or frame.f_globals["__name__"].startswith(_OWN)):
-            message = in_options(message, options)
+            message = reword_for_options(message, options)
         code = _report(program, message)
     return _flush(program, code)
 
 
-def in_options(message: str, options: Collection[str]) -> str:
+def reword_for_options(message: str, options: Collection[str]) -> str:
     """Reword an error message for the command line: option names replace parameter names.
 
     What is wrong stands first and stays; what to do stands behind it, in clauses or parentheses,

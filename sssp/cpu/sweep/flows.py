@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sssp.cpu.sweep.sweeps import LANES, ONE, close_kernel, sweep_lanes_kernel
+from sssp.cpu.sweep.sweeps import LANES, ONE, clear_marks_kernel, sweep_lanes_kernel
 from sssp.kernels.jit import njit, njit_vectorized
 
 
@@ -124,7 +124,7 @@ def _greatest(row):
 
 
 @njit
-def _turn_down(at, depth, rank, climbs, flow, down_flow):
+def _move_flow_to_climb(at, depth, rank, climbs, flow, down_flow):
     """Move a vertex's flow to the climb, in lanes where the climb gives the vertex's distance."""
     on_climb, climbed, _ = climbs
     for lane in range(LANES):
@@ -185,7 +185,7 @@ def _gather_kernel(low, high, targets, volumes, downs, inf, scratch, on_arc, los
             own[12], own[13], own[14], own[15] = t12, t13, t14, t15
             target += 1
         if is_open[place]:
-            _turn_down(at, depths[place], ranks[place], climbs, own, down_flow)
+            _move_flow_to_climb(at, depths[place], ranks[place], climbs, own, down_flow)
         f0, f1, f2, f3 = own[0], own[1], own[2], own[3]
         f4, f5, f6, f7 = own[4], own[5], own[6], own[7]
         f8, f9, f10, f11 = own[8], own[9], own[10], own[11]
@@ -273,7 +273,7 @@ def load_kernel(lanes, volumes, ups, downs, inf, scratch, on_up, on_down, lost, 
         low, high = starts[group], starts[group + 1]
         _gather_kernel(low, high, targets, volumes, downs, inf, scratch, on_down, lost, which)
         _descend_kernel(ups, scratch[1], scratch[-1], on_up)
-        close_kernel(own, ups[2], ups[1], scratch[2])
+        clear_marks_kernel(own, ups[2], ups[1], scratch[2])
 
 
 @njit
@@ -368,4 +368,4 @@ def skim_kernel(lanes, ups, downs, inf, scratch, up_values, down_values, found):
             values, sums = down_values[column], found[column]
             _carry_kernel(own.size, ups, scratch[1], up_values[column], scratch[-2])
             _sum_kernel(low, high, targets, downs, values, inf, scratch, sums)
-        close_kernel(own, ups[2], ups[1], scratch[2])
+        clear_marks_kernel(own, ups[2], ups[1], scratch[2])

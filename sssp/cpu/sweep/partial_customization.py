@@ -62,7 +62,7 @@ NOTES, HELD, LOOKED = 0, 1, 2
 
 
 @njit
-def _wait_for(rank, number, structure, both, scratch, waiting, log):
+def _queue_rank(rank, number, structure, both, scratch, waiting, log):
     """Queue a rank after saving its old weights in the log; return False if the log is full."""
     first, (basic, perfect) = structure[1], both
     _, states, places, _ = scratch
@@ -156,7 +156,7 @@ def _basic_pass(arcs, slots, structure, graph, inf, both, scratch, waiting, log,
         if slot == NO_SLOT:
             continue
         v = place_from(np.int64(slot >> 1) + 1, first) - 1
-        if not _wait_for(v, v, structure, both, scratch, waiting, log):
+        if not _queue_rank(v, v, structure, both, scratch, waiting, log):
             return False
         weight = graph[2][arcs[i]]
         if weight <= basic[slot]:
@@ -193,7 +193,7 @@ def _basic_pass(arcs, slots, structure, graph, inf, both, scratch, waiting, log,
                     # than the way was, it owes its weight to another one
                     if not (falls or (now > was and was <= basic[slot])):
                         continue
-                    if not _wait_for(x, x, structure, both, scratch, waiting, log):
+                    if not _queue_rank(x, x, structure, both, scratch, waiting, log):
                         return False
                     if falls:
                         basic[slot] = now
@@ -231,7 +231,7 @@ def _make_perfect(v, structure, both, counts):
 
 
 @njit
-def _concerns(one, other, arc, place, before, perfect):
+def _affects_triangle(one, other, arc, place, before, perfect):
     """Return whether a changed arc gave, or now gives, another arc of its triangle its weight.
 
     These lead up from one rank, to the lower and to the upper end of the arc.
@@ -268,7 +268,7 @@ def _perfect_pass(structure, both, scratch, waiting, log, most, exact):
     last = order.size - 1
     for note in range(counts[NOTES]):
         rank = np.int64(ranks[note])
-        _wait_for(rank, last - rank, structure, both, scratch, waiting, log)
+        _queue_rank(rank, last - rank, structure, both, scratch, waiting, log)
     while waiting:
         v = last - heappop(waiting)
         states[v] = TOUCHED
@@ -287,10 +287,12 @@ def _perfect_pass(structure, both, scratch, waiting, log, most, exact):
                     arc += 1
                 if marks[arc] and (
                     not exact
-                    or _concerns(below, other, arc, note + 2 * (arc - start), before, perfect)
+                    or _affects_triangle(
+                        below, other, arc, note + 2 * (arc - start), before, perfect
+                    )
                 ):
                     u = place_from(below + 1, first) - 1
-                    if not _wait_for(u, last - u, structure, both, scratch, waiting, log):
+                    if not _queue_rank(u, last - u, structure, both, scratch, waiting, log):
                         return False
                     break
             counts[LOOKED] += arc - start

@@ -62,7 +62,7 @@ def solve(prepared: PreparedMap, request: Request, method: Method, dtype: Number
         asked = replace(request, predecessors=False, dtype=dtype, progress=False)
         lengths = solve_trips(prepared, asked, method, dtype).distances
         greatest = lengths[np.isfinite(lengths)].max(initial=dtype.type(0))
-        if _goes_back(graph, request, 4 * max(graph.n, 1) * greatest):
+        if _searches_backward(graph, request, 4 * max(graph.n, 1) * greatest):
             return _TripRows(prepared, request, method, dtype, backward=True).run()
     return solve_by_sweeps(_solve, _fits, prepared, request, method, dtype)
 
@@ -80,7 +80,7 @@ def _solve(prepared: PreparedMap, request: Request, method: Method, dtype: Numbe
         return solve_trips(*question)
     if request.wants_tree or request.nearest or request.predecessors:
         bound = request.bound(dtype)
-        if _goes_back(prepared.graph, request, bound):
+        if _searches_backward(prepared.graph, request, bound):
             rows = _SweptRows if request.target_offsets is None else _TripRows
             return rows(*question, backward=True).run()
         # paths in lanes: to targets, from many rows, without ties, with room for a block
@@ -104,7 +104,7 @@ def _solve(prepared: PreparedMap, request: Request, method: Method, dtype: Numbe
     return (_SweptRows if few or stays_near else _LaneRows)(*question).run()
 
 
-def _goes_back(graph: Graph, request: Request, farthest: Any) -> bool:
+def _searches_backward(graph: Graph, request: Request, farthest: Any) -> bool:
     """Return whether to find paths backward from targets: few targets, no ties up to `farthest`."""
     if request.targets is None or request.nearest or request.fewest_arcs:
         return False
@@ -370,7 +370,7 @@ class _LaneRows(Rows):
             selection.arcs, selection.order, is_open, block.reshape(-1, LANES)[start // LANES :],
             np.uint64(block.shape[1] // LANES), np.uint64(lanes // LANES), self.inf,
         )  # fmt: skip
-        sweeps.close_kernel(ranks, parent, selection.places, is_open)
+        sweeps.clear_marks_kernel(ranks, parent, selection.places, is_open)
         if self.cuts:
             known = block if self.memory is None else block[: self.request.columns(self.places)]
             sweeps.cut_kernel(known, start, start + len(rows), self.bound, self.unseen)

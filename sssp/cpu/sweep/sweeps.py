@@ -251,7 +251,7 @@ def climb_lanes_kernel(
 
 
 @njit
-def close_kernel(sources, parent, places, is_open):
+def clear_marks_kernel(sources, parent, places, is_open):
     """Clear the marks in `is_open` of all ancestors of the sources."""
     for source in sources:
         rank = np.int64(source)

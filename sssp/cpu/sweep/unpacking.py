@@ -24,7 +24,7 @@ ONE, TWO = np.uint64(1), np.uint64(2)
 
 
 @njit
-def _hand_on(slot, left, right, flow, sides):
+def _split_shortcut_flow(slot, left, right, flow, sides):
     """Move a shortcut's flow to the two lower arcs of its triangle; record these in `sides`."""
     flow[left] += flow[slot]
     flow[right] += flow[slot]
@@ -93,7 +93,9 @@ def _unpack_kernel(
                         if flow[slot] != 0 and number(side + basic[far + back]) == basic[slot]:
                             street = street_of[slot]
                             if street < 0 or arc_weights[street] != basic[slot]:
-                                _hand_on(slot, TWO * below + ONE - back, far + back, flow, sides)
+                                _split_shortcut_flow(
+                                    slot, TWO * below + ONE - back, far + back, flow, sides
+                                )
                                 waiting -= 1
             k += ONE
 

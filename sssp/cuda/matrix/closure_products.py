@@ -139,7 +139,9 @@ def _byte_of(counts, at):
 
 
 @part
-def _take_over(own, a_start, out_start, own_pitch, other, other_at, other_pitch, tiles, slices):
+def _multiply_strip(
+    own, a_start, out_start, own_pitch, other, other_at, other_pitch, tiles, slices
+):
     """Compute ``out |= A * B`` for a strip of tiles and `COLUMNS` columns, with one block.
 
     Parameters
@@ -321,7 +323,7 @@ def make_products_kernel(barrier: Any = None) -> Any:
                         other_at = uint64(
                             uint64(first + column) * uint64(pitch) + uint64(first // 32)
                         )
-                    fell = _take_over(
+                    fell = _multiply_strip(
                         own, a_start, out_start, own_pitch, other, other_at, other_pitch,
                         own_tiles, uint32(depth // SLICE),
                     )  # fmt: skip

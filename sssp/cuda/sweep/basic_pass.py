@@ -27,7 +27,7 @@ from sssp.cuda.sweep.customization import (
     note,
     own_block,
     own_shares,
-    way_up,
+    up_position,
 )
 from sssp.kernels.dtypes import infinity
 from sssp.order.structure import NO_SLOT
@@ -137,8 +137,11 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
     @inline
     def relax(numbers, _, ways, legs, third):
         """Relax the third side of a triangle through its lowest vertex."""
-        one, other = way_up(ways + (legs >> uint32(HALF))), way_up(ways + (legs & uint32(LOW_HALF)))
-        side = way_up(ways + third)
+        one, other = (
+            up_position(ways + (legs >> uint32(HALF))),
+            up_position(ways + (legs & uint32(LOW_HALF))),
+        )
+        side = up_position(ways + third)
         up, down = numbers[one], numbers[one + uint64(1)]
         other_up, other_down = numbers[other], numbers[other + uint64(1)]
         over, back = numbers[side], numbers[side + uint64(1)]
@@ -189,8 +192,9 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         Words of this pass:
 
         - `ways`: a position, not a length: that of the bundle's first arc in `numbers`, counted in
-          arcs. ``numbers[way_up(ways + i)]`` is the weight up along arc i of the bundle, the next
-          number the weight down. In `relax`, `way` is a length: of the path over the lowest vertex.
+          arcs. ``numbers[up_position(ways + i)]`` is the weight up along arc i of the bundle, the
+          next number the weight down. In `relax`, `way` is a length: of the path over the lowest
+          vertex.
         - `room`, `arc_room`, `ways_room`: the greatest sizes of a bundle of this tier (`Room`), by
           which its memory is laid out.
         - `units`: the size of that memory in units of `UNIT` bytes.
@@ -222,7 +226,7 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         first_pair, last_pair = uint32(pair_first[bundle]), uint32(pair_first[uint32(bundle + 1)])
         i = thread
         while i < end:
-            up_at, down_at, place = up_slot(begin + i), down_slot(begin + i), way_up(ways + i)
+            up_at, down_at, place = up_slot(begin + i), down_slot(begin + i), up_position(ways + i)
             if lowest:
                 numbers[place] = load_weight(arc_weights, givers, up_at)
                 numbers[place + uint64(1)] = load_weight(arc_weights, givers, down_at)
@@ -231,7 +235,7 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
             i = uint32(i + threads)
         pair = uint32(first_pair + thread)
         while pair < last_pair:
-            place = way_up(ways + pairs[pair])
+            place = up_position(ways + pairs[pair])
             numbers[place], numbers[place + uint64(1)] = number(inf), number(inf)
             pair = uint32(pair + threads)
         low, high = triangle_first[bundle], triangle_first[uint32(bundle + 1)]
@@ -245,7 +249,7 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         greatest = float32(0)
         i = thread
         while i < end:
-            place = way_up(ways + i)
+            place = up_position(ways + i)
             up, down = numbers[place], numbers[place + uint64(1)]
             weights[up_slot(begin + i)], weights[down_slot(begin + i)] = up, down
             greatest = with_arc(greatest, up, down)
@@ -253,7 +257,7 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         note(found, GREATEST, greatest)
         pair = uint32(first_pair + thread)
         while pair < last_pair:
-            place, arc = way_up(ways + pairs[pair]), pair_arcs[pair]
+            place, arc = up_position(ways + pairs[pair]), pair_arcs[pair]
             up, down = numbers[place], numbers[place + uint64(1)]
             if up < inf:
                 cuda.atomic.min(weights, up_slot(arc), up)

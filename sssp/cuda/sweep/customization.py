@@ -189,7 +189,7 @@ def own_block():
 
 
 @inline
-def way_up(arc):
+def up_position(arc):
     """Return the position of an arc's upward weight in shared memory; the downward one is next.
 
     (With 64 bits, shifted last, the compiler sees that both can be read at once.)

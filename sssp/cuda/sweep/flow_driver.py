@@ -267,7 +267,7 @@ def _prepare(stream: Any, scratch: _Scratch, placed: Any, arc_weights: Any) -> N
     triangles, arcs = flows.make_triangles_kernel(dtype), arrays["tails"].size
     for kernel, size, others in (
         (flows.number_kernel, arrays["parent"].size, {"placed": placed}),
-        (flows.streets_kernel, arrays["slots"].size, {"arc_weights": arc_weights}),
+        (flows.mark_input_arcs_kernel, arrays["slots"].size, {"arc_weights": arc_weights}),
         (triangles, arcs * flows.TRIANGLE_THREADS, {}),
     ):
         if size:
@@ -345,7 +345,7 @@ def _unpack(stream: Any, scratch: _Scratch, found: Any) -> None:
             blocks, threads = 1, SMALL_LEVEL * flows.VERTEX_THREADS
         numbers = {"low": np.uint32(low), "high": np.uint32(high)}
         grid = blocks, threads, stream
-        scratch.launch(flows.hand_on_kernel, grid, ranks=ranks, **numbers)
+        scratch.launch(flows.unpack_flows_kernel, grid, ranks=ranks, **numbers)
         low = high
     blocks = -(-max(1, scratch["slots"].size) // THREADS)
     grid = blocks, THREADS, stream

@@ -77,7 +77,7 @@ def number_kernel(place_ranks, arcs_first, first, placed, weights, triangles):
 
 
 @kernel
-def streets_kernel(slots, arc_weights, weights, triangles):
+def mark_input_arcs_kernel(slots, arc_weights, weights, triangles):
     """Mark chordal arcs whose weight equals that of their input arc, a thread per arc.
 
     =========== ====== ====== ==============================================================
@@ -115,7 +115,7 @@ def make_triangles_kernel(dtype: np.dtype[Any]) -> Any:
         first     (n + 1,) uint32 host: where the arcs of every rank begin
         upper     (c,)     int32  host: ranks above
         weights   (2 c,)   number `number_kernel`
-        triangles (2 c,)   uint64 `streets_kernel`; here
+        triangles (2 c,)   uint64 `mark_input_arcs_kernel`; here
         ========= ======== ====== ==============================================================
         """
         thread = int64(cuda.grid(1))
@@ -396,7 +396,7 @@ def descend_kernel(tail_depths, via, down_flow, on_slot):
 
 
 @kernel
-def hand_on_kernel(low, high, level_first, ranks, first, triangles, on_slot):
+def unpack_flows_kernel(low, high, level_first, ranks, first, triangles, on_slot):
     """Unpack flows: pass those of shortcuts to the two sides of their triangles, by levels.
 
     Some threads per vertex.
@@ -447,7 +447,7 @@ def collect_kernel(slots, on_slot, flow):
     argument shape  dtype   written by
     ======== ====== ======= ==========================================================
     slots    (m,)   uint32  host: of the graph's arcs; `NO_SLOT` of a self-loop
-    on_slot  (2 c,) float64 `hand_on_kernel`
+    on_slot  (2 c,) float64 `unpack_flows_kernel`
     flow     (m,)   float64 here
     ======== ====== ======= ==========================================================
     """

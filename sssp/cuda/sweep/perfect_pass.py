@@ -34,7 +34,7 @@ from sssp.cuda.sweep.customization import (
     meet,
     own_block,
     own_shares,
-    way_up,
+    up_position,
 )
 from sssp.cuda.sweep.packed_arcs import ENDS, LEVEL_AT, ROW_BITS, make_arc_functions
 from sssp.kernels.dtypes import infinity
@@ -295,11 +295,15 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         From what they were, so that no sum depends on which thread is first.
         """
         leg, other_leg = uint32(legs >> uint32(HALF)), uint32(legs & uint32(LOW_HALF))
-        one, other, side = way_up(basic + leg), way_up(basic + other_leg), way_up(ways + third)
+        one, other, side = (
+            up_position(basic + leg),
+            up_position(basic + other_leg),
+            up_position(ways + third),
+        )
         up, down = numbers[one], numbers[one + uint64(1)]
         other_up, other_down = numbers[other], numbers[other + uint64(1)]
         over, back = numbers[side], numbers[side + uint64(1)]
-        one, other = way_up(ways + leg), way_up(ways + other_leg)
+        one, other = up_position(ways + leg), up_position(ways + other_leg)
         way = number(other_up + back)
         if way < up:
             cuda.atomic.min(numbers, one, way)
@@ -322,7 +326,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         while i < bundle.arcs:
             arc = uint32(bundle.begin + i)
             up, down = weights[up_slot(arc)], weights[down_slot(arc)]
-            before, after = way_up(held.basic + i), way_up(held.ways + i)
+            before, after = up_position(held.basic + i), up_position(held.ways + i)
             held.numbers[before], held.numbers[before + uint64(1)] = up, down
             held.numbers[after], held.numbers[after + uint64(1)] = up, down
             i = uint32(i + bundle.threads)
@@ -331,7 +335,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
     def bring_pairs(bundle, held, pair, last_pair, pairs, pair_arcs, perfect):
         """Load the weights of arcs between boundary vertices into shared memory."""
         while pair < last_pair:
-            place, arc = way_up(held.ways + pairs[pair]), pair_arcs[pair]
+            place, arc = up_position(held.ways + pairs[pair]), pair_arcs[pair]
             held.numbers[place] = perfect[up_slot(arc)]
             held.numbers[place + uint64(1)] = perfect[down_slot(arc)]
             pair = uint32(pair + bundle.threads)
@@ -368,7 +372,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
                 stop = words[uint32(held.at.starts + step)]
             while i < stop:
                 tail, head = rows_of(rows[uint32(bundle.begin + i)])
-                before, after = way_up(held.basic + i), way_up(held.ways + i)
+                before, after = up_position(held.basic + i), up_position(held.ways + i)
                 lengthen(
                     signed, uint32(ups + tail), uint32(ups + head),
                     numbers[after], numbers[before],
@@ -389,7 +393,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
             i = uint32(base + bundle.thread)
             keeps_up, keeps_down = False, False
             if i < bundle.arcs:
-                before, after = way_up(held.basic + i), way_up(held.ways + i)
+                before, after = up_position(held.basic + i), up_position(held.ways + i)
                 was_up, was_down = held.numbers[before], held.numbers[before + uint64(1)]
                 up, down = held.numbers[after], held.numbers[after + uint64(1)]
                 if feeds:
@@ -420,7 +424,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
             place, head = rows[arc], heads[arc]
             tail, _ = rows_of(place)
             low, bit = words[uint32(at.starts + tail)], uint32(uint32(1) << uint32(i % WARP))
-            after = way_up(held.ways + i)
+            after = up_position(held.ways + i)
             up, down = held.numbers[after], held.numbers[after + uint64(1)]
             if words[uint32(at.up_bits + i // WARP)] & bit:
                 own = uint32(bundle.begin + low + _kept_between(words, at.up_bits, low, i))

@@ -243,7 +243,7 @@ def _renumber_kernel(
 
 
 @kernel
-def _name_kernel(
+def _selection_positions_kernel(
     start, bounded, targets, rank_of, places, ranks, own_places, own_boundary, own_ranks, names,
     columns,
 ):  # fmt: skip
@@ -490,7 +490,7 @@ class Selection(Arrays):
             )  # fmt: skip
         blocks = blocks_for(max(self.size, own_boundary.size, targets.size))
         tree.launch(
-            _name_kernel, (blocks, THREADS), start=np.uint32(start),
+            _selection_positions_kernel, (blocks, THREADS), start=np.uint32(start),
             bounded=np.uint32(boundaries[-1]), targets=self.wanted, names=names,
             columns=self.columns, **places,
         )  # fmt: skip

@@ -96,7 +96,7 @@ def has_passed(source, rank, size):
 
 
 @inline
-def _far_away(vertex, distances, lanes, lane):
+def _global_distance(vertex, distances, lanes, lane):
     """Return the distance of a vertex in a lane, read from global memory."""
     return distances[uint64(uint32(vertex)) * uint64(lanes) + lane]
 
@@ -158,8 +158,14 @@ def make_level_kernel(dtype: np.dtype[Any]) -> Any:
             )
             w0, w1 = down_weights[arc], down_weights[arc1]
             w2, w3 = down_weights[arc2], down_weights[arc3]
-            d0, d1 = _far_away(v0, distances, lanes, lane), _far_away(v1, distances, lanes, lane)
-            d2, d3 = _far_away(v2, distances, lanes, lane), _far_away(v3, distances, lanes, lane)
+            d0, d1 = (
+                _global_distance(v0, distances, lanes, lane),
+                _global_distance(v1, distances, lanes, lane),
+            )
+            d2, d3 = (
+                _global_distance(v2, distances, lanes, lane),
+                _global_distance(v3, distances, lanes, lane),
+            )
             least = min(number(d0 + w0), least)
             least = min(number(d1 + w1), least)
             least = min(number(d2 + w2), least)
@@ -232,16 +238,16 @@ def make_sweep_kernel(
             last = uint32(bundle.bounded - 1)
             i1, i2 = min(uint32(i + 1), last), min(uint32(i + 2), last)
             i3 = min(uint32(i + 3), last)
-            b0 = _far_away(vertices[uint32(bundle.begin + i)], distances, lanes, lane)
-            b1 = _far_away(vertices[uint32(bundle.begin + i1)], distances, lanes, lane)
-            b2 = _far_away(vertices[uint32(bundle.begin + i2)], distances, lanes, lane)
-            b3 = _far_away(vertices[uint32(bundle.begin + i3)], distances, lanes, lane)
+            b0 = _global_distance(vertices[uint32(bundle.begin + i)], distances, lanes, lane)
+            b1 = _global_distance(vertices[uint32(bundle.begin + i1)], distances, lanes, lane)
+            b2 = _global_distance(vertices[uint32(bundle.begin + i2)], distances, lanes, lane)
+            b3 = _global_distance(vertices[uint32(bundle.begin + i3)], distances, lanes, lane)
             i4, i5 = min(uint32(i + 4), last), min(uint32(i + 5), last)
             i6, i7 = min(uint32(i + 6), last), min(uint32(i + 7), last)
-            b4 = _far_away(vertices[uint32(bundle.begin + i4)], distances, lanes, lane)
-            b5 = _far_away(vertices[uint32(bundle.begin + i5)], distances, lanes, lane)
-            b6 = _far_away(vertices[uint32(bundle.begin + i6)], distances, lanes, lane)
-            b7 = _far_away(vertices[uint32(bundle.begin + i7)], distances, lanes, lane)
+            b4 = _global_distance(vertices[uint32(bundle.begin + i4)], distances, lanes, lane)
+            b5 = _global_distance(vertices[uint32(bundle.begin + i5)], distances, lanes, lane)
+            b6 = _global_distance(vertices[uint32(bundle.begin + i6)], distances, lanes, lane)
+            b7 = _global_distance(vertices[uint32(bundle.begin + i7)], distances, lanes, lane)
             at_boundary = uint32(rows_at + bundle.members * threads + thread)
             rows[uint32(at_boundary + i * threads)] = b0
             rows[uint32(at_boundary + i1 * threads)] = b1
