@@ -16,9 +16,10 @@ to O(m) (Gilbert, Ng and Peyton 1994), so that a graph that is no road network i
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, wait
-from threading import Lock
+from concurrent.futures import wait
+from threading import Condition
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,44 +119,57 @@ class Tasks(NamedTuple):
                 after[first].append(then)
                 waiting[then] += 1
         scratches = [make_scratch() for _ in range(threads)]
-        futures: list[Future[None]] = []
-        lock, is_stopped = Lock(), False
+        change = Condition()
+        ready: deque[int] = deque()
+        left = 0  # tasks of a phase that no thread has taken yet
 
-        def process(task: int) -> None:
-            """Run a task, then one that it made ready; submit other ready tasks to a pool."""
-            nonlocal is_stopped
-            ready = [task]
+        def is_next() -> bool:
+            return bool(ready) or not left
+
+        def process(scratch: Any) -> None:
+            """Run tasks that may start, one after the other, until all of the phase are taken."""
+            nonlocal left
             try:
-                while ready and not is_stopped:
-                    task, *others = ready
-                    for other in others:
-                        futures.append(executor.submit(process, other))
+                while True:
+                    with change:
+                        change.wait_for(is_next)
+                        if not left:
+                            return
+                        left -= 1
+                        task = ready.popleft()
                     if together is not None and self.shared[task]:
                         together(*ranges[task], pool)
                     else:
-                        scratch = scratches.pop()
                         work(*ranges[task], scratch)
-                        scratches.append(scratch)
-                    with lock:
+                    with change:
                         for following in after[task]:
                             waiting[following] -= 1
-                        ready = [following for following in after[task] if not waiting[following]]
+                            if not waiting[following]:
+                                ready.append(following)
+                        change.notify_all()
             except BaseException:
-                is_stopped = True
+                stop()
                 raise
+
+        def stop() -> None:
+            nonlocal left
+            with change:
+                left = 0
+                change.notify_all()
 
         with lend_pool(threads) as pool, lend_pool(threads) as executor:
             try:
                 for phase in phases:
-                    for task in [task for task in phase if not waiting[task]]:
-                        futures.append(executor.submit(process, task))
-                    for future in futures:  # (the list grows meanwhile)
-                        # (with a timeout, or some systems do not hear Ctrl-C)
-                        while wait([future], POLL_SECONDS).not_done:
-                            pass
+                    ready.extend(task for task in phase if not waiting[task])
+                    left = len(phase)
+                    futures = [executor.submit(process, scratch) for scratch in scratches]
+                    # (with a timeout, or some systems do not hear Ctrl-C)
+                    while wait(futures, POLL_SECONDS).not_done:
+                        pass
+                    for future in futures:
                         future.result()
             finally:
-                is_stopped = True
+                stop()
 
 
 def make_tasks(
