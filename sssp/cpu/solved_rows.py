@@ -21,6 +21,17 @@ MANY = 16
 
 
 @njit
+def reached_kernel(distances, unseen, vertices):
+    """Write the reached vertices of a row in ascending order; `vertices` has their number."""
+    place = 0
+    for vertex in range(distances.size):
+        if place == vertices.size:
+            break
+        vertices[place] = vertex
+        place += distances[vertex] != unseen
+
+
+@njit
 def _paths_kernel(targets, predecessors, vertices):
     """List the vertices on the paths to some targets, each once; return their number.
 

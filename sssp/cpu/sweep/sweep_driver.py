@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.search_driver import Allocate, Rows, Scratch, SingleRows, ranges_of
-from sssp.cpu.solved_rows import HostRows
+from sssp.cpu.solved_rows import HostRows, reached_kernel
 from sssp.cpu.sweep import sweeps
 from sssp.cpu.sweep.selection import Selection, ancestors_of, select_arcs
 from sssp.cpu.sweep.sweep_trips import solve_trips
@@ -162,7 +162,7 @@ class _SweptRows(SingleRows):
         elif self.request.limit is None or self.request.nearest:
             out = structure.order, row, self.unseen
             count, swept = sweeps.sweep_kernel(down, climbed, self.bound, *out), climbed.size
-            scratch.reached[:count] = np.flatnonzero(row != self.unseen)
+            reached_kernel(row, self.unseen, scratch.reached[:count])
             climbed.fill(self.inf)
         else:
             if place is not None:
