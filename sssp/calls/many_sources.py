@@ -18,7 +18,6 @@ from sssp.engine.device_names import kind_of
 from sssp.engine.memory import FEWER_SOURCES, SMALLER_BLOCKS
 from sssp.engine.plan import Plan, solver_of, with_fixed_dtype
 from sssp.engine.request import Request
-from sssp.errors import DeviceError
 from sssp.graph.frames import by_vertex
 from sssp.methods import Method
 from sssp.prepared.scenarios import Scenarios
@@ -162,14 +161,10 @@ def _reduce_scenarios(
 def _reduce_together(plan: Plan[Request], versions: list[Hierarchy]) -> Any:
     """Return a generator that reduces several versions at once on a GPU; None if it cannot."""
     request = plan.request
-    if kind_of(request.device) != "cuda" or request.devices:
+    # (what a rule has sent to a GPU falls back to the CPU one by one)
+    if kind_of(request.device) != "cuda" or request.devices or request.by_rule:
         return None
-    try:
-        return solver_of(plan.method, request.device).reduce_versions(versions, plan)
-    except DeviceError:
-        if request.by_rule:  # (one by one it falls back to the CPU)
-            return None
-        raise
+    return solver_of(plan.method, request.device).reduce_versions(versions, plan)
 
 
 def make_reduction_plan(

@@ -301,6 +301,5 @@ class OfVersions(Search):
 
     def complete(self, rows: DeviceRows, scratch: Any) -> DeviceRows:
         """Return the results of all versions, in the form that output forms read."""
-        numbers = scratch.here[: len(self.searches), :, : self.rows]
-        numbers = np.concatenate(list(numbers), axis=1)
+        numbers = np.concatenate(scratch.here[:, :, : self.rows], axis=1)
         return self.searches[0].complete(rows, scratch._replace(here=numbers))
