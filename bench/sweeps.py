@@ -31,7 +31,7 @@ from sssp.cuda.availability import cuda, select
 from sssp.cuda.batch import COUNTERS, Batch
 from sssp.cuda.device_memory import device_graph, pinned_array
 from sssp.cuda.driver import Recording
-from sssp.cuda.sweep.device_maps import (
+from sssp.cuda.sweep.customization import (
     DeviceMap,
     DeviceMaps,
     Work,
@@ -220,7 +220,7 @@ class Bench:
 
         def launch(own: Any) -> None:
             there = replace(batch, stream=own)
-            search.fill(there, scratch)
+            search.launch(there, scratch)
             if tails is not None:
                 search.find_tails(there, lanes, scratch.swept, transposed=False)
 

@@ -417,7 +417,7 @@ def _customize(hierarchy: sssp.Hierarchy, dtype: np.dtype[Any], device: str) -> 
     if device == "cpu":
         return count_bytes(hierarchy._layered(dtype))
     from sssp.cuda.availability import device_number, select
-    from sssp.cuda.sweep.device_maps import device_map
+    from sssp.cuda.sweep.customization import device_map
 
     number = device_number(device)
     with select(number):

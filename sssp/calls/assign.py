@@ -595,7 +595,7 @@ def _listed(names: Any) -> str:
 
 
 def _fixed_column(fixed: Any, rows: int, name: str) -> Column:
-    """Check the extra costs of a class; return them as one number per row."""
+    """Check the flow-independent costs of a user class; return one per input row (road)."""
     numbers = number_array(fixed, "classes").astype(FLOAT64)
     if numbers.shape not in ((), (rows,)):
         raise ValueError(f"class {name!r} must have a number or shape ({rows},): one a row")

@@ -232,7 +232,7 @@ class Turns:
         return replace(self, costs=costs, floor=floor)
 
     def with_row_costs(self, values: Any, weights: Array) -> Turns:
-        """Return the turns with other costs of table rows, checked against the weights of arcs."""
+        """Return turns with new costs per turn-table row; raise if cost + weight overflows."""
         column = as_costs(values, "row", self.costs.dtype.kind == "i")
         if column.size != self.rows:
             raise ValueError(

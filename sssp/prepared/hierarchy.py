@@ -331,7 +331,7 @@ class Hierarchy:
         if kind_of(named) != "cuda":
             raise DeviceError(f"prepared maps are customized on 'cpu' or 'cuda', not on {named!r}")
         from sssp.cuda.availability import device_number
-        from sssp.cuda.sweep.device_maps import customize_together
+        from sssp.cuda.sweep.customization import customize_together
 
         def finish(versions: list[Hierarchy]) -> None:
             customize_together([one._searched for one in versions], device_number(named))

@@ -395,7 +395,7 @@ def _nest(lines: Lines, marks: Array, corner: tuple[int, int]) -> Iterator[tuple
 
 
 def _divide(lines: Lines, _: Array, corner: tuple[int, int]) -> Iterator[tuple[int, Array]]:
-    """Yield each area's mark and grid levels: negative near its lines if these are nearest."""
+    """Yield for each area its mark and a tile's grid values, negative inside the area."""
     marks = np.unique(lines.marks)
     distances = np.full((marks.size, TILE + 1, TILE + 1), REACH**2)
     for mark, squares in zip(marks, distances, strict=True):

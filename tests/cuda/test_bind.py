@@ -13,7 +13,7 @@ compiler = pytest.importorskip("sssp.cuda.compiler", exc_type=sssp.MissingExtraE
 
 from sssp.cuda.availability import cuda, device_number  # noqa: E402
 from sssp.cuda.compiler import bind, kernel  # noqa: E402
-from sssp.cuda.sweep.device_maps import device_map  # noqa: E402
+from sssp.cuda.sweep.customization import device_map  # noqa: E402
 from sssp.kernels.dtypes import INT32  # noqa: E402
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("device")]

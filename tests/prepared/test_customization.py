@@ -114,7 +114,7 @@ def test_a_scenario_too_heavy_to_be_asked_is_named(device: str) -> None:
 
 def test_nobody_gets_the_memory_of_a_map_that_is_in_use(device: str) -> None:
     from sssp.cuda.availability import select
-    from sssp.cuda.sweep.device_maps import DeviceMap, device_map
+    from sssp.cuda.sweep.customization import DeviceMap, device_map
 
     h = sssp.prepare(random_graph(int))
 

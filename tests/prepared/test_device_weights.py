@@ -15,7 +15,7 @@ from sssp.graph.weights import closed_weight
 arrays = pytest.importorskip("sssp.cuda.arrays", exc_type=sssp.MissingExtraError)
 
 from sssp.cuda.availability import SIMULATOR, cuda, device_number  # noqa: E402
-from sssp.cuda.sweep import device_maps as versions  # noqa: E402
+from sssp.cuda.sweep import customization as versions  # noqa: E402
 
 pytestmark = pytest.mark.gpu
 

@@ -13,7 +13,7 @@ import sssp
 graph_replay = pytest.importorskip("sssp.cuda.graph_replay", exc_type=sssp.MissingExtraError)
 
 from sssp.cuda.availability import cuda, device_number  # noqa: E402
-from sssp.cuda.sweep.device_maps import device_map  # noqa: E402
+from sssp.cuda.sweep.customization import device_map  # noqa: E402
 from sssp.cuda.sweep.sweep_outputs import Transposed  # noqa: E402
 
 pytestmark = pytest.mark.gpu

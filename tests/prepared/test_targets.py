@@ -37,7 +37,7 @@ def roads() -> sssp.Hierarchy:
 
 def on_device(h: sssp.Hierarchy, dtype: Any = np.int32) -> Any:
     from sssp.cuda.availability import select
-    from sssp.cuda.sweep.device_maps import device_map
+    from sssp.cuda.sweep.customization import device_map
 
     with select(0):
         return device_map(h, np.dtype(dtype), 0)

@@ -7,8 +7,8 @@ What all versions of a map share, and how it is numbered:
 
 New weights:
 
-- `customization`, then `basic_pass` and `perfect_pass`; `device_maps` launches them, and holds the
-  weights that they find.
+- `customization` launches `basic_pass` and `perfect_pass`, and holds the weights that they find;
+  both go over triangles by `triangle_walk`.
 
 Answers:
 

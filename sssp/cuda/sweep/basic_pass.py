@@ -16,7 +16,7 @@ from sssp.cuda.compiler import inline, kernel, kernel_with
 from sssp.cuda.device.warp import WARP
 from sssp.cuda.matrix.min_plus import ALIGNMENT
 from sssp.cuda.sweep.arc_slots import HALF, LOW_HALF, down_slot, third_of, up_slot
-from sssp.cuda.sweep.customization import (
+from sssp.cuda.sweep.triangle_walk import (
     GREATEST,
     VERTEX_THREADS,
     WORDS,

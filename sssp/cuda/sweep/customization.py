@@ -1,9 +1,9 @@
-"""Customization on a GPU, bundle by bundle, and packing of kept arcs for sweeps.
+"""Customize versions of a prepared map on a GPU, several at a time; lend memory for their weights.
 
 The twin of `sssp.cpu.sweep.customization`, on the pieces that `sssp.order.tree_partition` cuts the
-elimination tree into: the basic pass goes up through tiers and levels, Floyd-Warshall closes the
-top, the perfect pass comes back down and packs what is kept. Here is what both have in common:
-`basic_pass` and `perfect_pass` have their kernels.
+elimination tree into: the basic pass (`basic_pass`) goes up through tiers and levels,
+Floyd-Warshall closes the top, the perfect pass (`perfect_pass`) comes back down and packs what is
+kept for sweeps.
 
 A thread block holds the *ways* of a bundle in shared memory, up and down along every arc: first the
 arcs above its members, in the order of places, then those within its boundary, which belong to the
@@ -27,273 +27,608 @@ knows, does not bound them well enough.
 
 from __future__ import annotations
 
-from collections import namedtuple
-from functools import cache
+import threading
+import weakref
+from collections import deque, namedtuple
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from functools import partial
+from itertools import count, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float32, from_dtype, int32, int64, uint32, uint64
+from numpy.typing import NDArray
 
-from sssp.cuda.availability import SIMULATOR, cuda
-from sssp.cuda.compiler import inline
-from sssp.cuda.device.bits import bits_of, number_of
-from sssp.cuda.device.warp import WARP, warp_barrier
-from sssp.cuda.matrix.min_plus import ALIGNMENT
-from sssp.cuda.sweep.packed_arcs import ROW_BITS
-from sssp.kernels.dtypes import FLOAT32
+from sssp.cuda.availability import SIMULATOR, cuda, select
+from sssp.cuda.compiler import launch_by_name
+from sssp.cuda.device.grid import blocks_at_once
+from sssp.cuda.device.warp import WARP
+from sssp.cuda.device_memory import device_graph, free_bytes, on_host, upload
+from sssp.cuda.driver import address, copy_bytes
+from sssp.cuda.graph_replay import Launches, key_of
+from sssp.cuda.matrix.floyd_warshall import launch_rounds
+from sssp.cuda.matrix.matrix_driver import Matrix
+from sssp.cuda.pool import THREADS, Shelf, current_pool, device_array, fill
+from sssp.cuda.sweep import basic_pass, perfect_pass
+from sssp.cuda.sweep.device_tree import DeviceTree
+from sssp.cuda.sweep.packed_arcs import ArcStreams, stream_words
+from sssp.cuda.sweep.selection import SelectedStreams
+from sssp.cuda.sweep.triangle_walk import (
+    APART,
+    FARTHEST,
+    GREATEST,
+    LONGEST_DOWN,
+    LONGEST_UP,
+    UNIT,
+    VERTEX_THREADS,
+    WORDS,
+)
+from sssp.graph.weights import converted
+from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, infinity, largest_distance, safe_length
+from sssp.order.prepared_map import PreparedMap
+from sssp.order.structure import Structure
 
-Crews = tuple[tuple[int, tuple[int, int]], ...]
-
-#: words of ``found``: whether some vertex cannot climb or be climbed down to; by their bits, the
-#: greatest weight of an arc before the perfect pass, the greatest distance within the top, and the
-#: longest ways up and down, if they have been measured
-APART, GREATEST, FARTHEST, LONGEST_UP, LONGEST_DOWN, WORDS = 0, 1, 2, 3, 4, 5
-#: threads of a block that takes a vertex, on a level or in the top
-VERTEX_THREADS = 2 * WARP if SIMULATOR else 128
-#: bytes that the memory of a bundle is counted in: ways up and down along an arc, of any dtype
-UNIT = 16
-#: more rows than any bundle has
-ANY = 1 << ROW_BITS
-#: rows up to which a bundle has so many threads, in the basic pass and in the perfect pass
-CREWS: Crews = (48, (32, 32)), (64, (256, 256)), (88, (512, 512)), (ANY, (1024, 1024))
-#: the same where there are blocks enough, of several sets
-CREWS_OF_SETS: Crews = (48, (32, 32)), (64, (64, 128)), (88, (256, 256)), (ANY, (512, 512))
-if SIMULATOR:
-    CREWS = CREWS_OF_SETS = (4, (WARP, WARP)), (ANY, (2 * WARP, 2 * WARP))
-#: bundles of a block, if a warp is enough for each
-SIDE_BY_SIDE = 2
-
-#: longer arcs count as that long
-FAR = 1e38
-
-#: a length as an integer that orders as it does, and back
-length_bits = bits_of(FLOAT32)
-length_of_bits = number_of(FLOAT32)
-
-
-@cache
-def make_length_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that converts a weight to a length, a 32-bit float."""
-    floats = dtype.kind == "f"
-
-    @inline
-    def length_of(weight):
-        return float32(min(weight, FAR) if floats else weight)
-
-    return length_of
+#: how often maps that are customized together leave memory for others when they are gone
+KEPT_MAPS = 2
+#: versions that are customized together at most, and the part of a device's memory they may take
+TOGETHER, SHARE_TOGETHER = (4 if SIMULATOR else 64), 1 / 16
+#: blocks of a multiprocessor that share the vertices of a level
+LEVEL_BLOCKS = 8
+#: longest ways are added up in 32-bit floats: they are less than this many times as long
+ROUNDED_UP = 1 + 1 / 1024
 
 
-@inline
-def note(found, word, length):
-    """Raise a word of `found` to the bits of a length, by an atomic maximum."""
-    if int32(length_bits(length)) > found[word]:
-        cuda.atomic.max(found, word, int32(length_bits(length)))
-
-
-class Shares(namedtuple("Shares", "ends starts lengths groups up_bits down_bits stop")):
-    """Offsets of a bundle's arrays in its shared memory, in words.
+class ArcWeights(NamedTuple):
+    """Weights of a graph's arcs to copy to a device: those of a base, and changed ones.
 
     Attributes
     ----------
-    ends : uint32
-        Where every step ends; before come the numbers, of ways. The rest is the perfect pass's.
-    starts : uint32
-        Where the arcs of every member begin.
-    lengths : uint32
-        Of the longest ways up from every row, and after all of them those down.
-    groups : uint32
-        How many arcs down of every member are kept, and after all of them how many groups come
-        before its own.
-    up_bits, down_bits : uint32
-        Whether arcs up and down are kept, a bit each.
-    stop : uint32
-        Where all ends.
+    all : ndarray or device array, shape (m,)
+        Of all arcs, but for changes.
+    places : ndarray, shape (k,), int64
+        The arcs that weigh something else, each once.
+    values : ndarray, shape (k,)
+        Their weights. Closed arcs weigh INF or more.
     """
 
-
-def _shares(rows: Any, arcs: Any, numbers: Any, words_a_number: Any) -> Shares:
-    """Return the offsets of a bundle's arrays, relative to its own shared memory."""
-    ends = numbers * words_a_number
-    starts = ends + rows
-    lengths = starts + rows + 1
-    groups = lengths + 2 * rows
-    up_bits = groups + 2 * rows
-    down_bits = up_bits + arcs // WARP + 1
-    stop = down_bits + arcs // WARP + 1
-    return Shares(ends, starts, lengths, groups, up_bits, down_bits, stop)
+    all: Any
+    places: NDArray[np.int64]
+    values: NDArray[Any]
 
 
-_shares_here = inline(_shares)
-
-
-@inline
-def own_shares(room, arc_room, numbers, words_a_number, units):
-    """Return the offsets of a bundle's arrays in the block's shared memory."""
-    shares = _shares_here(room, arc_room, numbers, words_a_number)
-    own = uint32(cuda.threadIdx.y * units * (UNIT // 4))
-    return Shares(
-        uint32(shares.ends + own),
-        uint32(shares.starts + own),
-        uint32(shares.lengths + own),
-        uint32(shares.groups + own),
-        uint32(shares.up_bits + own),
-        uint32(shares.down_bits + own),
-        uint32(shares.stop + own),
-    )
-
-
-class Room(NamedTuple):
-    """Greatest sizes of a tier's bundles (rows, arcs, pairs), which size their shared memory.
+class KeptArcs(
+    namedtuple("KeptArcs", "up_stop up_depths up_weights down_stop down_ends down_weights")
+):
+    """The kept arcs of the perfect pass, by rank; for several maps, arrays have one more axis.
 
     Attributes
     ----------
-    rows : int
-        Most members and boundary vertices of a bundle.
-    arcs : int
-        Most arcs above its members.
-    ways : int
-        Most of these and the pairs of its boundary vertices together.
+    up_stop, down_stop : device arrays, shape (n,), uint32
+        Where the arcs up from every rank end, and those down to it.
+    up_depths : device array, shape (c,), int32
+        Depths of the heads of arcs up.
+    down_ends : device array, shape (c,), int32
+        The ranks that arcs down come from.
+    up_weights, down_weights : device arrays, shape (c,)
     """
 
-    rows: int
-    arcs: int
-    ways: int
 
-    def crew(self, sets: int, *, packs: bool) -> tuple[int, int]:
-        """Return the number of threads per bundle, and of bundles per block."""
-        crews = CREWS if sets == 1 else CREWS_OF_SETS
-        threads = next(crew[packs] for most, crew in crews if self.rows <= most)
-        return threads, SIDE_BY_SIDE if threads == WARP else 1
+class Weights:
+    """Working memory of one customization on a device, of several versions in one dtype.
 
-    def numbers(self, *, packs: bool) -> int:
-        """Return how many weights a bundle stores: up, down, and old ones in the perfect pass."""
-        return 2 * (self.ways + (self.arcs if packs else 0))
-
-    def shared_bytes(self, dtype: np.dtype[Any], *, packs: bool, outside: bool) -> int:
-        """Return the bytes of a bundle's shared memory, with or without the weights."""
-        numbers = 0 if outside else self.numbers(packs=packs)
-        shares = _shares(self.rows, self.arcs, numbers, dtype.itemsize // 4)
-        words: int = shares.stop if packs else shares.starts
-        return -(-4 * words // UNIT) * UNIT
-
-
-@inline
-def own_block():
-    """Return the block's number among the blocks of its version, and the version's number.
-
-    Blocks of one number are next to each other, so that what sets share is read once.
+    Attributes
+    ----------
+    lock : Lock
+        Held from bringing the weights of arcs until the maps have been made.
+    arrays : dict of device arrays, by the parameter names of kernels
+        `weights` and `perfect`, shape (count, 2 c): up and down along every chordal arc, before and
+        after the perfect pass. `lengths`, shape (count, 2, n), int32: of the longest ways up from
+        every rank, and down to it, 32-bit floats. `spare`: ways of bundles, where shared memory is
+        too small for them.
     """
-    block = int64(cuda.blockIdx.y) * int64(cuda.gridDim.x) + int64(cuda.blockIdx.x)
-    own = int64(block // int64(cuda.gridDim.y))
-    return own, uint32(block - own * int64(cuda.gridDim.y))
+
+    def __init__(self, tree: DeviceTree, dtype: np.dtype[Any], count: int) -> None:
+        self.lock, self.count = threading.Lock(), count
+        outside = max((tree.outside(tier, dtype) for tier in range(tree.tiers)), default=0)
+        self.arrays = {
+            "weights": device_array((count, max(1, 2 * tree.arcs)), dtype),
+            "perfect": device_array((count, max(1, 2 * tree.arcs)), dtype),
+            "lengths": device_array((count, 2, max(1, tree.size)), INDEX),
+            "spare": device_array(max(1, count * outside), dtype),
+        }
+        self._arc_weights = device_array((count, 1), dtype)
+        #: the arrays that kernels work in, which stay the same
+        self.replay_key = key_of(tuple(self.arrays.values()))
+
+    def bring(self, versions: Sequence[ArcWeights], stream: Any) -> Any:
+        """Copy the arc weights of all versions to the device; return the device array."""
+        m = versions[0].all.size
+        if self._arc_weights.shape[1] != max(1, m):
+            self._arc_weights = device_array((self.count, max(1, m)), self._arc_weights.dtype)
+        if not m:
+            return self._arc_weights
+        row = m * self._arc_weights.dtype.itemsize
+        for number, version in enumerate(versions):
+            if SIMULATOR:
+                self._arc_weights[number].copy_to_device(version.all, stream=stream)
+            else:
+                on_host = isinstance(version.all, np.ndarray)
+                start = version.all.ctypes.data if on_host else address(version.all)
+                copy_bytes(address(self._arc_weights) + number * row, start, row, stream)
+        places = np.concatenate([own.places + i * m for i, own in enumerate(versions)])
+        if places.size:
+            values = np.concatenate([version.values for version in versions])
+            there = [device_array(given.size, given.dtype) for given in (places, values)]
+            for array, given in zip(there, (places, values), strict=True):
+                array.copy_to_device(given, stream=stream)
+            basic_pass.changes_kernel[-(-places.size // THREADS), THREADS, stream](
+                *there, self._arc_weights.reshape(self._arc_weights.size)
+            )
+        return self._arc_weights
 
 
-@inline
-def up_position(arc):
-    """Return the position of an arc's upward weight in shared memory; the downward one is next.
+class Work(NamedTuple):
+    """The input and the working memory of a customization of several maps.
 
-    (With 64 bits, shifted last, the compiler sees that both can be read at once.)
+    Attributes
+    ----------
+    memory : Weights
+    arc_weights : device array, shape (versions or more, m)
+        Of the arcs of graphs.
+    givers : device array, shape (2 c,), uint32
+        Which of these arcs gives a chordal arc its weight, up and down.
+    versions : int
+        How many maps.
     """
-    return uint64(uint64(uint32(arc)) << uint64(1))
+
+    memory: Weights
+    arc_weights: Any
+    givers: Any
+    versions: int
 
 
-@cache
-def make_lend(dtype: np.dtype[Any], *, outside: bool) -> Any:
-    """Return a device function: the array that holds a bundle's weights, and where they begin."""
-    number, arcs_a_unit = from_dtype(dtype), UNIT // 2 // dtype.itemsize
+class DeviceMap:
+    """The customized weights of a map in one dtype on one device.
 
-    @inline
-    def lend(spare, in_tier, weighed, numbers, units):
-        if outside:
-            own = int64(in_tier) * int64(cuda.gridDim.y) + int64(weighed)
-            begin = int64(own * int64(numbers))
-            return spare[begin : begin + int64(numbers)], uint32(0)
-        shared = cuda.shared.array(0, number, alignment=ALIGNMENT)
-        return shared, uint32(cuda.threadIdx.y * units * arcs_a_unit)
+    Attributes
+    ----------
+    number : int
+        No other has had it.
+    tree : DeviceTree
+    kept : KeptArcs
+    streams : ArcStreams
+        Arcs down into bundles, as they are swept.
+    selected : SelectedStreams
+        The same of selections.
+    between : device array, shape (top * top,)
+        Distances within the top.
+    shifts : device array, shape (n,) or (0,)
+        Potentials of the vertices, if the weights are between them.
+    joined : bool
+        Whether every vertex reaches every other.
+    joined_by_turns : bool or None
+        Whether those of a graph with turns do, in its expansion; None: not known yet.
+    fits : bool
+        Whether no sum, here or in a sweep, can leave the dtype.
+    nbytes : int
+        Bytes of the device, of the tree too.
+    shelf : Shelf
+        Scratch of sweeps, which all maps of a tree share.
+    nothing : tuple of device arrays
+        What kernels take that fold nothing, in place of totals, and no targets.
+    base : DeviceMap
+        The map of `DeviceMaps` that this is a copy of, which keeps no memory reserved.
+    loan : Loan
+        Keeps the memory from other versions, for a hierarchy and for calls that are under way.
+    """
 
-    return lend
+    base: DeviceMap
+    loan: Loan
+    _numbers = count()
+
+    def __init__(self, maps: DeviceMaps, own: int) -> None:
+        self.number = next(self._numbers)
+        #: the identity of its arrays, which never change
+        self.replay_key = DeviceMap, self.number
+        tree, dtype = maps.tree, maps.dtype
+        self.tree, self.dtype = tree, dtype
+        self.shelf = tree.made.get_or_build(f"scratch {dtype.char}", lambda: Shelf(current_pool()))
+        self.nothing = maps.nothing
+        self.kept = KeptArcs(*(array[own] for array in maps.kept))
+        self.streams = ArcStreams(tree["stream_first"], maps.stream_stop[own], maps.stream[own])
+        self.selected = SelectedStreams(dtype, self.streams)
+        self.between, self.shifts = maps.between[own], maps.shifts
+        self.nbytes = tree.nbytes + maps.nbytes // maps.count
+        self.joined = self.fits = False
+        self.joined_by_turns: bool | None = None
+
+    def with_loan(self, loan: Loan) -> DeviceMap:
+        """Return a copy of this map that keeps its memory reserved as long as it exists."""
+        own = copy(self)
+        own.base, own.loan = self, loan
+        return own
 
 
-@inline
-def meet():
-    """Wait for all threads of a bundle (a barrier)."""
-    if cuda.blockDim.y > 1:
-        warp_barrier()
+class DeviceMaps:
+    """Device memory for several maps in one dtype that are customized together.
+
+    Attributes
+    ----------
+    tree : DeviceTree
+    count : int
+        How many there may be.
+    shifted : bool
+        Whether weights are between potentials; then there is one map.
+    kept : KeptArcs
+    stream_stop, stream, between : device arrays, shape (count, ...)
+        As of `DeviceMap`.
+    shifts : device array, shape (n,) or (0,)
+    found : device array, shape (count, WORDS), int32
+        What kernels note of every map.
+    nbytes : int
+        Bytes of the device, without the tree.
+    maps : list of DeviceMap
+    safe : float
+        Length below which paths are sure to fit the dtype, measured in 32-bit floats.
+    most : float32
+        Greatest weight with which no path up and down can exceed the dtype.
+    searches : dict
+        Sweeps of the maps, which depend on their memory alone, by map and kind of call.
+    """
+
+    def __init__(
+        self, tree: DeviceTree, dtype: np.dtype[Any], count: int, *, shifted: bool
+    ) -> None:
+        self.tree, self.dtype, self.count, self.shifted = tree, dtype, count, shifted
+        bundles, n, arcs = tree.bundles, max(1, tree.bundles.rank.size), max(1, tree.arcs)
+        self.nothing = cuda.to_device(np.zeros((1, 1, 1), INT64)), upload(np.empty(0, INT64))
+        kinds = ((n, np.uint32), (arcs, INDEX), (arcs, dtype)) * 2
+        self.kept = KeptArcs(*(device_array((count, size), kind) for size, kind in kinds))
+        self.stream_stop = device_array((count, max(1, bundles.lowest.size)), np.uint32)
+        words = max(1, tree.stream_arcs) * stream_words(dtype)
+        self.stream = device_array((count, words), INT64)
+        self.shifts = device_array(n, dtype) if shifted else upload(np.empty(0, dtype))
+        top = max(bundles.top, 1)
+        self.matrix = Matrix(top, dtype, cuda.stream(), with_tails=False, count=count)
+        self.between = self.matrix.flat.reshape((count, top * top))
+        self.found = device_array((count, WORDS), INDEX)
+        # (between what is kept stands anything, but always a rank; and nothing is negative)
+        for array in (self.kept.down_ends, self.matrix.flags):
+            fill(array, INDEX.type(0), self.matrix.stream)
+        self._launches = Launches()
+        own = self.kept._asdict() | {
+            "stream_stop": self.stream_stop,
+            "stream": self.stream,
+            "matrix": self.between,
+        }
+        self.nbytes = sum(array.nbytes for array in own.values())
+        self.safe = min(safe_length(dtype), safe_length(FLOAT32))
+        # (between potentials it takes more than that)
+        longest = ROUNDED_UP * 2 * max(1, tree.height)
+        self.most = np.float32(0 if shifted else self.safe / longest)
+        #: what kernels take of tree and maps, by their parameter names
+        self.arrays = tree.arrays | own | {"found": self.found, "most": self.most}
+        self.maps = [DeviceMap(self, i) for i in range(count)]
+        self.searches: dict[Any, Any] = {}
+
+    def customize(
+        self,
+        versions: Sequence[ArcWeights],
+        slots: NDArray[np.uint32],
+        potentials: NDArray[Any] | None = None,
+    ) -> None:
+        """Customize as many of the maps as versions are given, to non-negative arc weights.
+
+        Parameters
+        ----------
+        versions : sequence of ArcWeights
+            For as many of the maps.
+        slots : ndarray, shape (m,), uint32
+            `slots_of` the graphs.
+        potentials : ndarray, shape (n,), or None
+            That the weights are between.
+        """
+        weights, stream = working_memory(self.tree, self.dtype, self.count), self.matrix.stream
+        if potentials is not None:
+            self.shifts.copy_to_device(potentials)
+        givers, own = self.tree.givers(slots), len(versions)
+        for version in self.maps[:own]:
+            version.selected.renew()
+        with weights.lock:
+            arc_weights = weights.bring(versions, stream)
+            self._launches.do(customize, stream, self, Work(weights, arc_weights, givers, own))
+            found = on_host(self.found, stream)
+        lengths = found.view(FLOAT32).astype(float)
+        far = 0.0 if potentials is None else -2.0 * float(potentials.min(initial=0))
+        for version, words, noted in zip(self.maps[:own], found, lengths, strict=False):
+            longest = max(
+                noted[LONGEST_UP] + noted[LONGEST_DOWN], 2 * noted[GREATEST], 2 * noted[FARTHEST]
+            )
+            measured = noted[GREATEST] > self.most
+            fits = ROUNDED_UP * (longest + far) < self.safe
+            # Kernels measure the longest ways only where some weight is above `most`. If none is,
+            # all sums fit: a path has less than `height` arcs up and less than `height` down, so it
+            # is shorter than 2 * height * most, which is safe / ROUNDED_UP. Between potentials that
+            # proves nothing, for `far` may come on top
+            version.fits = bool(fits or not (measured or self.shifted))
+            version.joined, version.joined_by_turns = not words[APART], None
+
+    def _basic_stages(self) -> list[tuple[str, Callable[[Work, Any], None]]]:
+        """Return the launches of the basic pass below the top, in order, with their names."""
+        levels = list(pairwise(self.tree.bundles.levels.tolist()))
+        return [
+            ("first weights", self._first_weights),
+            *(
+                (f"basic pass, tier {tier}", partial(self._basic_tier, tier))
+                for tier in range(self.tree.tiers)[::-1]
+            ),
+            *(
+                ("basic pass, a level", partial(self._basic_level, *level))
+                for level in levels[::-1]
+            ),
+        ]
+
+    def stages(self) -> list[tuple[str, Callable[[Work, Any], None]]]:
+        """Return the launches of a customization in order, with their names."""
+        tiers, levels = range(self.tree.tiers), list(pairwise(self.tree.bundles.levels.tolist()))
+        return [
+            *self._basic_stages(),
+            ("top", self._close_top),
+            *(("perfect pass, a level", partial(self._perfect_level, *level)) for level in levels),
+            *([("levels packed", self._pack_levels)] if levels else []),
+            *((f"perfect pass, tier {tier}", partial(self._perfect_tier, tier)) for tier in tiers),
+        ]
+
+    def _launch(self, make: Any, configuration: Any, work: Work, **numbers: int) -> None:
+        """Launch a kernel with arguments by name, for versions in `work`; integers as uint32."""
+        arrays = self.arrays | work.memory.arrays | work._asdict()
+        words = {name: np.uint32(number) for name, number in numbers.items()}
+        launch_by_name(make(self.dtype), configuration, arrays, **words)
+
+    def _first_weights(self, work: Work, stream: Any) -> None:
+        count = self.tree.given_first
+        grid = -(-max(count, self.between.shape[1], WORDS) // THREADS), work.versions
+        first = basic_pass.make_first_weights_kernel
+        self._launch(first, (grid, THREADS, stream), work, count=count)
+
+    def _basic_tier(self, tier: int, work: Work, stream: Any) -> None:
+        lowest = tier + 1 == self.tree.tiers
+        self._launch_tier(basic_pass.make_basic_kernel, tier, work, stream, lowest=lowest)
+
+    def _basic_level(self, low: int, high: int, work: Work, stream: Any) -> None:
+        level = _grid_of_level(high - low, work), VERTEX_THREADS, stream
+        self._launch(basic_pass.make_basic_level_kernel, level, work, first_place=low)
+
+    def _close_top(self, work: Work, stream: Any) -> None:
+        """Run Floyd-Warshall on the top's matrix; copy arc weights in, and distances back."""
+        top = self.tree.bundles.top
+        if not top:
+            return
+        rows = (top, work.versions), VERTEX_THREADS, stream
+        self._launch(basic_pass.make_to_top_kernel, rows, work, size=top)
+        matrix = copy(self.matrix)
+        matrix.stream, matrix.count = stream, work.versions
+        launch_rounds(matrix)
+        self._launch(perfect_pass.make_from_top_kernel, rows, work, size=top)
+
+    def _perfect_level(self, low: int, high: int, work: Work, stream: Any) -> None:
+        for make, grid in (
+            (perfect_pass.make_perfect_level_kernel, _grid_of_level(high - low, work)),
+            (perfect_pass.make_lengths_level_kernel, (high - low, work.versions)),
+        ):
+            self._launch(make, (grid, VERTEX_THREADS, stream), work, first_place=low)
+
+    def _pack_levels(self, work: Work, stream: Any) -> None:
+        low, high = self.tree.bundles.levels[[0, -1]].tolist()
+        grid = -(-(high - low) // (VERTEX_THREADS // WARP)), work.versions
+        pack, levels = perfect_pass.make_pack_levels_kernel, (grid, VERTEX_THREADS, stream)
+        self._launch(pack, levels, work, first_place=low, last_place=high)
+
+    def _perfect_tier(self, tier: int, work: Work, stream: Any) -> None:
+        feeds, bits = tier + 1 < self.tree.tiers, self.tree.group(tier).bit_length() - 1
+        make = perfect_pass.make_perfect_kernel
+        self._launch_tier(make, tier, work, stream, group_bits=bits, feeds=feeds)
+
+    def _launch_tier(self, make: Any, tier: int, work: Work, stream: Any, **others: int) -> None:
+        """Launch a kernel on the bundles of a tier, for some of the maps."""
+        tree, dtype, versions = self.tree, self.dtype, work.versions
+        low, high = tree.bundles.tiers[tier : tier + 2].tolist()
+        room, outside = tree.rooms[tier], tree.outside(tier, dtype) > 0
+        packs = make is perfect_pass.make_perfect_kernel
+        nbytes = room.shared_bytes(dtype, packs=packs, outside=outside)
+        threads, bundles = room.crew(versions, packs=packs)
+        grid, block = (-(-(high - low) // bundles), versions), (threads, bundles)
+        self._launch(
+            partial(make, outside=outside), (grid, block, stream, bundles * nbytes), work,
+            first_bundle=low, last_bundle=high, units=nbytes // UNIT, room=room.rows,
+            arc_room=room.arcs, ways_room=room.ways, **others,
+        )  # fmt: skip
+
+
+def customize(stream: Any, maps: DeviceMaps, work: Work) -> None:
+    """Launch all kernels of a customization, for the versions in `work`."""
+    for _, stage in maps.stages():
+        stage(work, stream)
+
+
+def _pass_basic(stream: Any, maps: DeviceMaps, work: Work) -> None:
+    """Launch the basic pass alone; it treats the top level by level, not as a matrix."""
+    for _, stage in maps._basic_stages():
+        stage(work, stream)
+    for low, high in [*pairwise(maps.tree.top_levels)][::-1]:
+        maps._basic_level(low, high, work, stream)
+
+
+def _grid_of_level(vertices: int, work: Work) -> tuple[int, int, int]:
+    """Return the grid for a level's vertices, with enough blocks per vertex to fill the GPU."""
+    blocks = LEVEL_BLOCKS if SIMULATOR else blocks_at_once(LEVEL_BLOCKS)
+    return vertices, work.versions, -(-blocks // (vertices * work.versions))
+
+
+def working_memory(tree: DeviceTree, dtype: np.dtype[Any], count: int) -> Weights:
+    """Return the working memory of a customization of several versions; allocated once."""
+    key = f"weights {dtype.char} {count}"
+    return tree.made.get_or_build(key, lambda: Weights(tree, dtype, count))
+
+
+def together(tree: DeviceTree, dtype: np.dtype[Any], versions: int) -> int:
+    """Return how many versions are customized at a time: a power of two, or all."""
+    n, arcs, top = tree.bundles.rank.size, tree.arcs, tree.bundles.top
+    one = (8 * n + 6 * arcs + top * top) * dtype.itemsize + 8 * (n + arcs)
+    one += 8 * stream_words(dtype) * tree.stream_arcs
+    memory = free_bytes() if SIMULATOR else int(cuda.current_context().get_memory_info().total)
+    # (of no vertices they take nothing)
+    fitting = min(TOGETHER, int(memory * SHARE_TOGETHER) // max(1, one))
+    return min(versions, 1 << max(1, fitting).bit_length() - 1)
+
+
+class Loan:
+    """Reservation of memory for maps; it ends once no hierarchy holds any of the maps.
+
+    Parameters
+    ----------
+    tree : DeviceTree
+    dtype : dtype
+    versions : int
+        Most maps.
+    shifted : bool
+        Whether the weights are between potentials.
+
+    Attributes
+    ----------
+    maps : DeviceMaps
+        Of versions that are gone, or new.
+    """
+
+    def __init__(
+        self, tree: DeviceTree, dtype: np.dtype[Any], versions: int, *, shifted: bool
+    ) -> None:
+        idle = tree.made.get_or_build("idle maps", lambda: deque[DeviceMaps](maxlen=KEPT_MAPS))
+        count = 1 << (versions - 1).bit_length()
+        kept = _take_idle(idle, (dtype, count, shifted))
+        self.maps = kept or DeviceMaps(tree, dtype, count, shifted=shifted)
+        # (without the lock, for that may happen in the midst of it)
+        weakref.finalize(self, idle.append, self.maps).atexit = False
+
+
+_taking = threading.Lock()
+
+
+def _take_idle(idle: deque[DeviceMaps], kind: tuple[Any, ...]) -> DeviceMaps | None:
+    """Take idle memory for maps by dtype, number and whether shifted; None if there is none."""
+    with _taking:
+        for _ in range(len(idle)):
+            maps = idle.popleft()
+            if (maps.dtype, maps.count, maps.shifted) == kind:
+                return maps
+            idle.append(maps)
+    return None
+
+
+def tree_of(structure: Structure, number: int) -> DeviceTree:
+    """Return the elimination tree of a structure on a device, made once."""
+    return structure.shared.get_or_build(f"cuda:{number}", lambda: DeviceTree(structure))
+
+
+def _key(dtype: np.dtype[Any], number: int) -> str:
+    return f"cuda:{number}, {dtype.char}"
+
+
+def device_map(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> DeviceMap:
+    """Return the customized weights of a map on the current device, computed once."""
+
+    def make() -> DeviceMap:
+        return _customize_all(tree_of(hierarchy._structure, number), [hierarchy], dtype, number)[0]
+
+    return hierarchy._cached(_key(dtype, number), make)
+
+
+def customize_together(hierarchies: Sequence[PreparedMap], number: int) -> None:
+    """Customize versions of one map on a device, several at a time.
+
+    Each in the first dtype that questions are asked in. Those that may be negative come when they
+    are asked for.
+    """
+    by_dtype: dict[np.dtype[Any], list[PreparedMap]] = {}
+    for hierarchy in hierarchies:
+        if hierarchy.graph.least_weight >= 0:
+            dtype = hierarchy.graph._weight_range.working_dtypes(None)[0]
+            by_dtype.setdefault(dtype, []).append(hierarchy)
+    with select(number):
+        for dtype, versions in by_dtype.items():
+            tree = tree_of(versions[0]._structure, number)
+            size = together(tree, dtype, len(versions))
+            for first in range(0, len(versions), size):
+                some = versions[first : first + size]
+                for one, held in zip(some, _customize_all(tree, some, dtype, number), strict=True):
+                    one._cached(_key(dtype, number), partial(lambda made: made, held))
+
+
+def _customize_all(
+    tree: DeviceTree, hierarchies: Sequence[PreparedMap], dtype: np.dtype[Any], number: int
+) -> list[DeviceMap]:
+    """Customize versions together, or one with negative weights; return their maps."""
+    shifted = hierarchies[0].graph.least_weight < 0
+    loan = Loan(tree, dtype, len(hierarchies), shifted=shifted)
+    maps = loan.maps.maps[: len(hierarchies)]
+    if not shifted:
+        versions = [_weights_of(hierarchy, dtype, number) for hierarchy in hierarchies]
+        loan.maps.customize(versions, hierarchies[0]._slots)
     else:
-        cuda.syncthreads()
+        _customize_shifted(loan.maps, hierarchies[0])
+    return [each.with_loan(loan) for each in maps]
 
 
-@cache
-def make_walk(relax: Any, *, from_below: bool) -> Any:
-    """Return a device function that relaxes a bundle's triangles, from depth to depth.
+def _customize_shifted(maps: DeviceMaps, hierarchy: PreparedMap) -> None:
+    """Customize a version with negative weights, unless a sum may exceed the dtype."""
+    graph, dtype = hierarchy.graph, maps.dtype
+    metric = hierarchy._layered(dtype)
+    if not metric.fits:
+        maps.maps[0].fits = False
+        return
+    weights, potentials = graph.weights_as(dtype), metric.potentials
+    assert potentials is not None
+    heights = potentials[graph.indices] - potentials[graph.tails]
+    is_open = weights < infinity(dtype)
+    weights = np.where(is_open, np.maximum(weights - heights, 0), infinity(dtype))
+    maps.customize([_without_changes(weights)], hierarchy._slots, potentials)
 
-    Words say where every step ends, in the order in which they are walked.
 
-    - *depth*: of a vertex in the elimination tree.
-    - *step*: the members of a bundle that have one depth, and the triangles of which they are the
-      lower corner. These are relaxed side by side.
-    - *stage*: number of a step in the order of the walk. The perfect pass begins with the highest
-      members; with `from_below`, in the basic pass, stage 0 is the deepest ones.
+def _weights_of(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> ArcWeights:
+    """Return a graph's arc weights as `ArcWeights`, from the device if they are there.
 
-    ``relax(numbers, basic, ways, legs, third)`` takes one of them, by its words; `basic` and `ways`
-    are the places of a bundle's first arc, as it was and as it becomes.
+    Of a graph that was made by a change only what changes: the others are those of the other graph,
+    which stay on the device.
     """
+    graph, change, name = hierarchy.graph, hierarchy.graph._change, f"weights, {dtype}"
+    if change is not None and change.values.dtype.kind == dtype.kind:
+        base = change.graph
+        # (an arc that the change replaces may have weighed more than the dtype holds)
+        if base._weight_range.largest <= largest_distance(dtype).item():
+            there = device_graph(base, number).array(name, lambda: base.weights_as(dtype))
+            return ArcWeights(there, change.places, converted(change.values, dtype))
+    held = device_graph(graph, number).held(name)
+    return _without_changes(np.ascontiguousarray(graph.weights_as(dtype)) if held is None else held)
 
-    @inline
-    def triangle(legs, thirds, own):
-        """Return the arc numbers of a triangle: its two legs in one word, and its third side."""
-        at = uint32(uint32(legs.size - 1) - own) if from_below else own
-        return legs[at], uint32(thirds[at])
 
-    @inline
-    def find_next(words, ends_at, stages, own, stage):
-        """Return the position and the stage of a thread's next triangle, from `own` on.
+@contextmanager
+def basic_weights(
+    prepared: PreparedMap, dtype: np.dtype[Any], number: int
+) -> Iterator[tuple[DeviceMaps, Work]]:
+    """Run only the basic pass for a non-negative version; lend its weights in partition order.
 
-        In every step a thread takes the triangle of its own number, and every `blockDim.x`-th after
-        it. Where that leads beyond the end of a step it begins anew in the next one.
-        """
-        while stage < stages and own >= words[uint32(ends_at + stage)]:
-            own = uint32(words[uint32(ends_at + stage)] + cuda.threadIdx.x)
-            stage = uint32(stage + 1)
-        return own, stage
+    The device is current; launches on the maps' stream find them there.
+    """
+    tree = tree_of(prepared._structure, number)
+    loan = Loan(tree, dtype, 1, shifted=False)
+    maps, memory = loan.maps, working_memory(tree, dtype, 1)
+    with memory.lock:
+        arc_weights = memory.bring([_weights_of(prepared, dtype, number)], maps.matrix.stream)
+        work = Work(memory, arc_weights, tree.givers(prepared._slots), 1)
+        maps._launches.do(_pass_basic, maps.matrix.stream, maps, work)
+        yield maps, work
 
-    @inline
-    def walk(words, ends_at, stages, legs, thirds, numbers, basic, ways):
-        """Relax all triangles of a bundle, with a barrier after every stage.
 
-        The words of a triangle take long to come, so a thread asks for them two triangles ahead. Of
-        a thread with the triangles A, B in stage 0 and C, D, E in stage 1, in time:
-
-            asks for   A B   C   D           E   -   -
-            relaxes          A   B   meet    C   D   E   meet
-            stage            0   0           1   1   1
-
-        So while A is relaxed, B (`next`) and C (`then`) are on their way. `own` and `later` are the
-        position and the stage of the triangle to ask for after these. Asking early is safe
-        across a barrier: words of triangles do not change, only weights do.
-        """
-        threads = uint32(cuda.blockDim.x)
-        # a thread's next two triangles are on their way while it relaxes, and while it waits
-        own, later = find_next(words, ends_at, stages, uint32(cuda.threadIdx.x), uint32(0))
-        next_leg, next_third, next_stage = uint32(0), uint32(0), later
-        if later < stages:
-            next_leg, next_third = triangle(legs, thirds, own)
-            own, later = find_next(words, ends_at, stages, uint32(own + threads), later)
-        then_leg, then_third, then_stage = uint32(0), uint32(0), later
-        if later < stages:
-            then_leg, then_third = triangle(legs, thirds, own)
-            own, later = find_next(words, ends_at, stages, uint32(own + threads), later)
-        stage = uint32(0)
-        while stage < stages:
-            while next_stage == stage:
-                leg, third = next_leg, next_third
-                next_leg, next_third, next_stage = then_leg, then_third, then_stage
-                then_stage = later
-                if later < stages:
-                    then_leg, then_third = triangle(legs, thirds, own)
-                    own, later = find_next(words, ends_at, stages, uint32(own + threads), later)
-                relax(numbers, basic, ways, leg, third)
-            meet()
-            stage = uint32(stage + 1)
-
-    return walk
+def _without_changes(weights: Any) -> ArcWeights:
+    return ArcWeights(weights, np.empty(0, INT64), np.empty(0, weights.dtype))

@@ -21,11 +21,11 @@ from sssp.cuda.device_memory import available_bytes, download, fetch, move, uplo
 from sssp.cuda.graph_replay import Launches
 from sssp.cuda.pool import THREADS, Shelf, blocks_for, current_pool, device_array, fill
 from sssp.cuda.sweep import flows
-from sssp.cuda.sweep.customization import GREATEST, WORDS
-from sssp.cuda.sweep.device_maps import basic_weights, tree_of
+from sssp.cuda.sweep.customization import basic_weights, tree_of
 from sssp.cuda.sweep.device_tree import DeviceTree
 from sssp.cuda.sweep.lane_sums import LANES, SLICES
 from sssp.cuda.sweep.selection import Arrays
+from sssp.cuda.sweep.triangle_walk import GREATEST, WORDS
 from sssp.engine.demand import Demand
 from sssp.engine.memory import check_memory
 from sssp.engine.progress import progress_bar

@@ -84,7 +84,7 @@ def place_kernel(values, vertices, placed):
 
 @kernel
 def total_kernel(totals, words):
-    """Combine the slots of every lane into its final count, sum and maximum."""
+    """Fold the SLOTS partial results of every lane into its count, sum and maximum."""
     lane, word = cuda.grid(1), cuda.blockIdx.y
     if lane < words.shape[1]:
         found = int64(0)

@@ -19,7 +19,7 @@ from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.graph_replay import key_of_fields
 from sssp.cuda.pool import device_array, fill
 from sssp.cuda.sweep.climb import CLIMB_THREADS, make_climb_kernel
-from sssp.cuda.sweep.device_maps import DeviceMap
+from sssp.cuda.sweep.customization import DeviceMap
 from sssp.cuda.sweep.device_tree import Above, DeviceTree
 from sssp.cuda.sweep.lane_sums import LANES, SLICES, SLOTS, make_fold_kernel
 from sssp.cuda.sweep.selection import Packed, Selection
@@ -153,22 +153,14 @@ class LanesSearch(Search):
         fill(memory, self.dtype.type(0), cuda.default_stream())
         return memory
 
-    def launch(self, batch: Batch, scratch: Any) -> None:
-        """Compute the distances and counters of a batch."""
-        self.fill(batch, scratch)
-        self.write_rows(batch, scratch)
-
     @cached_property
     def replay_key(self) -> Any:
         """Key of all that the launches depend on; after its first use no field may change."""
         return key_of_fields(self)
 
-    def fill(self, batch: Batch, scratch: Any) -> None:
-        """Compute the distances of a batch in lanes, and reduce them if requested."""
+    def launch(self, batch: Batch, scratch: Any) -> None:
+        """Sweep a batch into the lanes of the scratch."""
         self.fill_lanes(batch, scratch, self.lanes(batch.rows), scratch.swept)
-
-    def write_rows(self, batch: Batch, scratch: Any) -> None:
-        """Transpose the swept lanes (by vertex) into rows (by source)."""
 
     def fill_lanes(
         self, batch: Batch, scratch: Any, lanes: int, swept: Any, totals: Any = None

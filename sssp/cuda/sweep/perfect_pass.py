@@ -19,7 +19,8 @@ from sssp.cuda.device.warp import WARP, ballot, from_lane, least_of_warp, sums_o
 from sssp.cuda.device.warp import rank as takers_before
 from sssp.cuda.matrix.min_plus import ALIGNMENT
 from sssp.cuda.sweep.arc_slots import HALF, LOW_HALF, down_slot, rows_of, third_of, up_slot
-from sssp.cuda.sweep.customization import (
+from sssp.cuda.sweep.packed_arcs import ENDS, LEVEL_AT, ROW_BITS, make_arc_functions
+from sssp.cuda.sweep.triangle_walk import (
     APART,
     FARTHEST,
     GREATEST,
@@ -36,7 +37,6 @@ from sssp.cuda.sweep.customization import (
     own_shares,
     up_position,
 )
-from sssp.cuda.sweep.packed_arcs import ENDS, LEVEL_AT, ROW_BITS, make_arc_functions
 from sssp.kernels.dtypes import infinity
 
 #: registers of a thread: few, so that a multiprocessor has more blocks

@@ -21,7 +21,7 @@ from sssp.cuda.compiler import bind, kernel
 from sssp.cuda.device_memory import device_graph, on_host, upload
 from sssp.cuda.pool import THREADS, current_pool
 from sssp.cuda.search_driver import Rows, Setup
-from sssp.cuda.sweep.device_maps import DeviceMap, device_map
+from sssp.cuda.sweep.customization import DeviceMap, device_map
 from sssp.cuda.sweep.lanes import FEW, LanesSearch
 from sssp.cuda.sweep.selection import Packed, Selection
 from sssp.cuda.sweep.sweep_outputs import Folded, OfVersions, SideBySide, Summed, Transposed

@@ -17,7 +17,7 @@ from sssp.cuda.graph_replay import key_of_fields
 from sssp.cuda.ordered_sums import OrderedSums, SumsMemory, sums_bytes
 from sssp.cuda.pool import THREADS, device_array
 from sssp.cuda.solved_rows import DeviceRows
-from sssp.cuda.sweep.device_maps import DeviceMap
+from sssp.cuda.sweep.customization import DeviceMap
 from sssp.cuda.sweep.device_tree import Above
 from sssp.cuda.sweep.lane_sums import SLOTS, place_kernel, total_kernel
 from sssp.cuda.sweep.lanes import LanesSearch, whole_lanes
@@ -54,17 +54,15 @@ class Transposed(LanesSearch):
         """Return whether `rows` make a single lane, swept directly into the row of the result."""
         return self.direct and self.lanes(rows) == 1
 
-    def fill(self, batch: Batch, scratch: Any) -> None:
-        """Sweep a batch into lanes; a single lane may be swept directly into the result's row."""
-        swept = batch.distances.reshape(self.n) if self.is_row(batch.rows) else scratch.swept
-        self.fill_lanes(batch, scratch, self.lanes(batch.rows), swept)
-
-    def write_rows(self, batch: Batch, scratch: Any) -> None:
-        """Transpose the lanes into rows, and find predecessors from them if requested."""
-        columns = self.n if self.columns is None else self.columns
-        if not columns or self.is_row(batch.rows):
+    def launch(self, batch: Batch, scratch: Any) -> None:
+        """Sweep a batch, transpose its lanes into rows, and find predecessors if requested."""
+        columns, lanes = self.n if self.columns is None else self.columns, self.lanes(batch.rows)
+        if self.is_row(batch.rows):
+            self.fill_lanes(batch, scratch, lanes, batch.distances.reshape(self.n))
             return
-        lanes = self.lanes(batch.rows)
+        self.fill_lanes(batch, scratch, lanes, scratch.swept)
+        if not columns:
+            return
         wanted = self.wanted, self.places_wanted
         if self.columns is not None and self.packed is None:
             wanted = batch.targets, batch.targets
@@ -100,7 +98,7 @@ class SideBySide(LanesSearch):
         """Return None, as distances are swept directly into the answer."""
         return None
 
-    def fill(self, batch: Batch, scratch: Any) -> None:
+    def launch(self, batch: Batch, scratch: Any) -> None:
         """Sweep a batch directly into the answer, and find predecessors if requested."""
         assert self.pitch is not None
         self.fill_lanes(batch, scratch, self.pitch, batch.distances)
@@ -139,7 +137,7 @@ class Folded(LanesSearch):
         words, here = device_array(numbers, INT64), cuda.pinned_array(numbers, INT64)
         return super().allocate(rows)._replace(totals=totals, words=words, here=here)
 
-    def fill(self, batch: Batch, scratch: Any) -> None:
+    def launch(self, batch: Batch, scratch: Any) -> None:
         """Sweep a batch, reduce its lanes, and copy counts, sums and maxima to the host."""
         swept, totals, words = scratch.swept, scratch.totals, scratch.words
         batch.fill(totals, 0)
@@ -212,7 +210,7 @@ class Summed(LanesSearch):
         here = cuda.pinned_array(totals.shape, totals.dtype)
         return super().allocate(rows)._replace(totals=sums, words=totals, here=here)
 
-    def fill(self, batch: Batch, scratch: Any) -> None:
+    def launch(self, batch: Batch, scratch: Any) -> None:
         """Sweep a batch, sum up each lane in vertex order, and copy the sums to the host."""
         lanes, memory = whole_lanes(batch.rows), SumsMemory(scratch.totals, scratch.words)
         self.fill_lanes(batch, scratch, lanes, scratch.swept)

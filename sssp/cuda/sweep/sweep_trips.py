@@ -26,7 +26,7 @@ from sssp.cuda.device.warp import WARP, ballot, least_of_warp, reserve, warp_bar
 from sssp.cuda.device_memory import available_bytes, fetch, send, upload
 from sssp.cuda.graph_replay import Launches
 from sssp.cuda.pool import THREADS, blocks_for, device_array, fill
-from sssp.cuda.sweep.device_maps import DeviceMap
+from sssp.cuda.sweep.customization import DeviceMap
 from sssp.cuda.sweep.lane_sums import place_kernel
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrow
