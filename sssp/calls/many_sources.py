@@ -16,6 +16,7 @@ from sssp.engine import thresholds
 from sssp.engine.check_arguments import as_count, as_limit, as_network, as_reduction
 from sssp.engine.device_names import kind_of
 from sssp.engine.memory import FEWER_SOURCES, SMALLER_BLOCKS
+from sssp.engine.narrow import convert_into
 from sssp.engine.plan import Plan, solver_of, with_fixed_dtype
 from sssp.engine.request import Request
 from sssp.graph.frames import by_vertex
@@ -154,7 +155,10 @@ def _reduce_scenarios(
         under_way = steps
     if under_way is None:
         return np.empty((0, *np.shape(sources)))
-    found = np.stack([*values, *next(under_way)])
+    values.extend(next(under_way))
+    found = np.empty((len(values), *values[0].shape), np.result_type(*values))
+    for row, value in zip(found, values, strict=True):
+        convert_into(value, row)  # (floats have another sentinel than integers)
     return found[:, 0] if single else found
 
 

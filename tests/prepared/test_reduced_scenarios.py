@@ -95,6 +95,14 @@ def test_scenarios_in_another_dtype(place: str, tangle: sssp.Hierarchy) -> None:
         np.testing.assert_allclose(found, np.stack(wanted), rtol=1e-12)
 
 
+def test_unreached_in_scenarios_of_integers_and_floats(place: str, tangle: sssp.Hierarchy) -> None:
+    changes: list[Any] = [(3, 7), np.ones(tangle.m) / 2]
+    ask: dict[str, Any] = {"targets": [0], **options_of(place)}  # (which no arc leads to)
+    for some in (changes, changes[::-1]):
+        found = sssp.reduce(tangle.scenarios(some, device=place), [1, 0], "eccentricity", **ask)
+        assert found.tolist() == [[np.inf, 0.0]] * 2
+
+
 def test_shapes(place: str, tangle: sssp.Hierarchy) -> None:
     def shape(changes: list[Any], sources: Any, **options: Any) -> tuple[int, ...]:
         scenarios = tangle.scenarios(changes, device=place)
