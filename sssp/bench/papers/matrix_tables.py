@@ -225,10 +225,11 @@ def _is_right(task: str, matrix: Matrix, result: Any) -> bool:
             expected = np.zeros(n, np.bool_)
             expected[breadth_first_order(graph, source, return_predecessors=False)] = True
         else:
-            row = np.asarray(found[source], np.float64)
-            over = row[:, np.newaxis] + matrix
-            np.fill_diagonal(over, np.inf)
-            expected = over.min(axis=0)
+            row, expected = np.asarray(found[source], np.float64), np.full(n, np.inf)
+            for tail in range(n):  # (all sums at once would be a larger matrix again)
+                over = row[tail] + matrix[tail]
+                over[tail] = np.inf
+                np.minimum(expected, over, out=expected)
             expected[source] = 0
         if not np.array_equal(expected, row):
             return False

@@ -270,9 +270,15 @@ def _mend(
     They get the tree of a search from their source.
     """
     vertices, marks = np.arange(request.n, dtype=INDEX), np.empty(request.n, INDEX)
-    has_cycles = [has_cycle(row, vertices, marks) for row in tails]
-    roots = np.count_nonzero((tails < 0) & (distances != unreached(distances.dtype)), axis=1)
-    sources = np.flatnonzero(np.logical_or(has_cycles, roots > 1))
+    missing = unreached(distances.dtype)
+
+    def is_broken(row: NDArray[np.int32], lengths: NDArray[Any]) -> bool:
+        """Return whether the tails of a row have a cycle, or more roots than its source."""
+        roots = np.count_nonzero((row < 0) & (lengths != missing))
+        return bool(roots > 1 or has_cycle(row, vertices, marks))
+
+    # (row by row: masks of all rows would take as much memory again as a matrix)
+    sources = np.flatnonzero([is_broken(*row) for row in zip(tails, distances, strict=True)])
     if not sources.size:
         return
     broken = Request(sources, dtype=distances.dtype, predecessors=True, threads=request.threads)
