@@ -147,7 +147,7 @@ def test_errors_name_the_scenario(place: str, tangle: sssp.Hierarchy) -> None:
 
 def test_no_more_than_two_batches_are_held_at_a_time() -> None:
     class Version:
-        """What stands for a map."""
+        """Stand-in for a map."""
 
     made: list[weakref.ref[Version]] = []
     alive = []

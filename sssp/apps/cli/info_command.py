@@ -1,4 +1,4 @@
-"""Tell what is in a graph file, or which devices there are.
+"""Print the facts of a graph file, or the devices that calls may name.
 
 Of a graph: size, weights, degrees, components, labels, coordinates. Of devices also why one cannot
 be used.

@@ -17,7 +17,7 @@ from numba import uint32
 from numpy.typing import NDArray
 
 from sssp.cuda.availability import SIMULATOR, cuda, device_number, select
-from sssp.cuda.compiler import bind, kernel
+from sssp.cuda.compiler import kernel, launch_by_name
 from sssp.cuda.device_memory import device_graph, on_host, upload
 from sssp.cuda.pool import THREADS, current_pool
 from sssp.cuda.search_driver import Rows, Setup
@@ -333,8 +333,8 @@ def _are_joined(on_device: DeviceMap, hierarchy: PreparedMap, asked: Graph) -> b
     if ends is None:
         return False
     tops, own = upload(np.zeros(2, INDEX)), tree.arrays | on_device.kept._asdict() | ends
-    count = _count_tops_kernel
-    count[-(-structure.order.size // THREADS), THREADS](*bind(count, own, tops=tops))
+    configuration = -(-structure.order.size // THREADS), THREADS
+    launch_by_name(_count_tops_kernel, configuration, own, tops=tops)
     return bool((on_host(tops, cuda.default_stream()) == 1).all())
 
 
