@@ -421,5 +421,5 @@ def _customize(hierarchy: sssp.Hierarchy, dtype: np.dtype[Any], device: str) -> 
 
     number = device_number(device)
     with select(number):
-        there = device_map(hierarchy, dtype, number)
+        there = device_map(hierarchy, dtype, number).settle()
     return int(there.nbytes - there.tree.nbytes)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from sssp.cuda.driver import Mark
 from sssp.cuda.graph_replay import key_of_fields
 from sssp.cuda.pool import device_array, fill
 
@@ -101,6 +102,11 @@ class Search(ABC):
     #: whether launches depend on nothing but the batch, the scratch and its `replay_key`, so that
     #: they can be recorded
     is_replayed = False
+
+    @property
+    def ready(self) -> Mark | None:
+        """Where another stream has queued what the search reads; None if that is done."""
+        return None
 
     def part(self, rows: range) -> Search:
         """Return the search to use for a range of rows of a request; by default this search."""

@@ -189,7 +189,10 @@ def on_host(array: Any, stream: Any) -> Any:
 
 
 def send(array: NDArray[Any], on_device: Any, stream: Any) -> None:
-    """Copy a pinned host array to a device array, in stream order."""
+    """Copy a contiguous host array to a device array of the same size, in stream order.
+
+    If that is not pinned, the driver copies it first, and comes back then.
+    """
     if SIMULATOR:
         on_device.copy_to_device(array)
     else:

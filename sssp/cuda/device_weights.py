@@ -7,7 +7,7 @@ host says: it gets all of them then, and raises what it always raises.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numba import from_dtype
@@ -146,22 +146,39 @@ def copy_there(array: Any) -> DeviceArray:
     return DeviceArray(copy, given.shape, number)
 
 
-def with_weights_there(graph: Graph, weights: Any) -> Graph:
+class Ahead(Protocol):
+    """What can be queued for new weights before the host knows that they are usual."""
+
+    number: int
+
+    def queue(self, weights: Any, stream: Any) -> None:
+        """Queue work on weights in int32 that a stream of the current device leaves there."""
+
+
+def with_weights_there(graph: Graph, weights: Any, ahead: Ahead | None = None) -> Graph:
     """Return ``graph.with_weights(weights)`` for any library's device array.
 
     They are copied on that device when the stream that they name, if any, has made them. On the
-    host they are made when somebody looks at them.
+    host they are made when somebody looks at them. With `ahead`, `weights` may be a host array,
+    which is looked through on that device.
 
     Raises
     ------
     ValueError, TypeError, DistanceOverflowError
         As `Graph.with_weights`.
     """
-    number = device_of(weights)
+    if isinstance(weights, np.ndarray) and ahead is not None:
+        is_here, number = True, ahead.number
+    else:
+        is_here, number = False, device_of(weights)
+    if ahead is not None and ahead.number != number:
+        ahead = None
     with select(number):
-        column = cuda.as_cuda_array(weights)
-        reweighted = _reweight(graph, column, number) if _is_usual(graph, column) else None
-        return graph.with_weights(column.copy_to_host()) if reweighted is None else reweighted
+        column = weights if is_here else cuda.as_cuda_array(weights)
+        reweighted = _reweight(graph, column, number, ahead) if _is_usual(graph, column) else None
+        if reweighted is not None:
+            return reweighted
+        return graph.with_weights(column if is_here else column.copy_to_host())
 
 
 def _is_usual(graph: Graph, column: Any) -> bool:
@@ -171,7 +188,7 @@ def _is_usual(graph: Graph, column: Any) -> bool:
     """
     if column.shape != (graph.m,) or graph.m == 0 or graph._loops.size:
         return False
-    if not column.is_c_contiguous():
+    if not column.flags["C_CONTIGUOUS"]:
         return False
     return column.dtype.kind in "iub" or column.dtype in (FLOAT32, FLOAT64)
 
@@ -199,7 +216,7 @@ def _launch_check(stream: Any, check: _Check, before: Any, weights_before: Any, 
     fetch(check.noted, check.found, stream)
 
 
-def _reweight(graph: Graph, column: Any, number: int) -> Graph | None:
+def _reweight(graph: Graph, column: Any, number: int, ahead: Ahead | None) -> Graph | None:
     """Return the graph with new weights on the device; None if the host has to check them."""
     own, wide, m = device_graph(graph, number), _widest(column.dtype), graph.m
     stream, before = own.stream, graph._weight_range.dtype if graph.closed_arcs else None
@@ -210,9 +227,12 @@ def _reweight(graph: Graph, column: Any, number: int) -> Graph | None:
         key = "check of weights", column.dtype, dtype
         check = own.shelf.take(key) or _Check(m, column.dtype, dtype)
         there = device_array(m, dtype)
-        move(column, check.given, stream)
+        bring = send if isinstance(column, np.ndarray) else move
+        bring(column, check.given, stream)
         check.launches.do(_launch_check, stream, check, before, weights_before, twins)
         move(check.stored, there, stream)
+        if ahead is not None and dtype == INT32:
+            ahead.queue(there, stream)
         stream.synchronize()
         least, greatest, closed, odd, differ = check.found.tolist()
         own.shelf.leave(key, check.nbytes, check)

@@ -123,11 +123,34 @@ def unpin(start: int) -> None:
     cuda.cudadrv.driver.driver.cuMemHostUnregister(start)
 
 
+class Mark:
+    """A point in the order of a stream, which the host and other streams can wait for."""
+
+    def __init__(self) -> None:
+        #: (the simulator runs everything at once)
+        self._event = None if SIMULATOR else cuda.event(timing=False)
+
+    def set(self, stream: Any) -> None:
+        """Move the mark behind what the stream has queued so far."""
+        if self._event is not None:
+            self._event.record(stream)
+
+    def hold(self, stream: Any) -> None:
+        """Make a stream wait until the work before the mark is done."""
+        if self._event is not None:
+            self._event.wait(stream)
+
+    def wait(self) -> None:
+        """Return once the work before the mark is done."""
+        if self._event is not None:
+            self._event.synchronize()
+
+
 def after(handle: int, streams: Sequence[Any]) -> None:
     """Make streams wait for the work queued so far on the caller's stream."""
-    if SIMULATOR:  # runs everything at once
+    if SIMULATOR:
         return
-    event = cuda.event(timing=False)
-    event.record(cuda.external_stream(handle))
+    mark = Mark()
+    mark.set(cuda.external_stream(handle))
     for stream in streams:
-        event.wait(stream)
+        mark.hold(stream)

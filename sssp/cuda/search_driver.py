@@ -292,6 +292,9 @@ class Rows(Setup):
             self._prepare(worker)
         if request.stream is not None:
             after(request.stream, [worker.stream for worker in workers])
+        if (ready := self.search.ready) is not None:
+            for worker in workers:
+                ready.hold(worker.stream)
         firsts = range(0, request.rows, self.size)
         self._left = (range(first, min(first + self.size, request.rows)) for first in firsts)
         for worker, rows in zip(workers, self._left, strict=False):
@@ -381,8 +384,7 @@ class Rows(Setup):
         if not self.request.nearest:
             sources = sources[rows.start : rows.stop]
         worker.given[: sources.size] = sources
-        if not self.on_host:
-            # (memory that an answer has left is there once the device is idle: now)
+        if self.in_place:
             self.form.reserve()
         batch, search = self._batch(worker, rows), self.search.part(rows)
         worker.batch, worker.rows = batch, rows
@@ -400,6 +402,8 @@ class Rows(Setup):
                 fetch(batch.distances, part, worker.stream)
                 worker.is_fetched = True
         elif not self.in_place:
+            # (that waits for the device, where memory of an answer that is gone may be in use)
+            self.form.reserve()
             all_rows = len(rows) == self.request.rows
             if not self.targeted:
                 move(batch.distances, form.flat if all_rows else form.place(rows), worker.stream)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
@@ -26,7 +27,7 @@ from sssp.graph.graph import Graph
 from sssp.graph.graph_file import pack
 from sssp.graph.turns import Turns
 from sssp.graph.weights import converted
-from sssp.kernels.dtypes import FLOAT64, INT64, WeightRange, largest_distance, safe_length
+from sssp.kernels.dtypes import FLOAT64, INT32, INT64, WeightRange, largest_distance, safe_length
 from sssp.loaders import write_arrays
 from sssp.methods import SWEEP_METHODS, Method
 from sssp.order.structure import Structure, slots_of
@@ -229,14 +230,24 @@ class Hierarchy:
         Notes
         -----
         Weights of which none is negative are customized where the first question is asked, on the
-        CPU or on a GPU, and when it is.
+        CPU or on a GPU, and when it is. A GPU that has the memory of a version that is gone begins
+        at once: integers of the host, too, are then looked through there.
 
         `w` and `rows` may be arrays of CuPy, PyTorch or Numba. `w` is copied, and looked through,
         on its own device, when the stream that it names has made it; the host gets it when it is
         asked for: by questions on the CPU or on another GPU, by ``graph.weights`` and what is made
         of them, and at once where a weight is negative.
         """
-        return Hierarchy(_with_weights(self.graph, w, rows), self._structure, self._slots)._check()
+        ahead = None
+        if self._is_on_device and self.graph.turns is None:
+            from sssp.cuda.sweep.customization import find_idle_memory
+
+            ahead = find_idle_memory(self._structure, self._slots)
+        graph = _with_weights(self.graph, w, rows, ahead)
+        version = Hierarchy(graph, self._structure, self._slots)._check()
+        if ahead is not None:
+            ahead.adopt(version)
+        return version
 
     def with_turn_costs(self, costs: ArrayLike) -> Hierarchy:
         """Return the hierarchy of ``graph.with_turn_costs(costs)``, in the time of new weights.
@@ -533,13 +544,21 @@ def topology_digest(graph: Graph) -> str:
     return digest.hexdigest()
 
 
-def _with_weights(graph: Graph, w: Any, rows: Any = None) -> Graph:
-    """Return ``graph.with_weights(w, rows=rows)``; `w` or `rows` may be on a CUDA device."""
+def _with_weights(graph: Graph, w: Any, rows: Any = None, ahead: Any = None) -> Graph:
+    """Return ``graph.with_weights(w, rows=rows)``; `w` or `rows` may be on a CUDA device.
+
+    With `ahead` (`sssp.cuda.sweep.customization`), its device looks through integers of the host.
+    """
+    if ahead is not None and rows is None and type(w) is np.ndarray and w.dtype in (INT32, INT64):
+        from sssp.cuda.device_weights import with_weights_there
+
+        with suppress(DeviceError):  # (it may have no room for them)
+            return with_weights_there(graph, w, ahead)
     if is_on_device(w) or is_on_device(rows):
         from sssp.cuda.device_weights import on_host, with_weights_there
 
         if rows is None and graph.turns is None:
-            return with_weights_there(graph, w)
+            return with_weights_there(graph, w, ahead)
         w, rows = (on_host(given) if is_on_device(given) else given for given in (w, rows))
     return graph.with_weights(w, rows=rows)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -264,3 +265,40 @@ def test_a_generator_may_refill_an_array_there(
     found = list(tangle.scenarios(changes(), device=place))
     for version, weights in zip(found, given, strict=True):
         np.testing.assert_array_equal(version.graph.weights, weights[: tangle.m])
+
+
+@pytest.mark.parametrize("place", ["host", "device"])
+def test_rows_asked_behind_a_customization(place: str, joined: sssp.Hierarchy, device: str) -> None:
+    graph, random = joined.graph, np.random.default_rng(3)
+    usual = random.integers(1, 1000, (2, graph.m))
+    apart = usual[0].copy()
+    apart[graph.indices == 7] = INT64_MAX  # (closed: nobody reaches the vertex)
+    large = np.full(graph.m, 3 * 10**8)  # (a sum of eight leaves int32)
+    options: Iterator[dict[str, Any]] = cycle(({"output": "device"}, {"predecessors": True}, {}))
+    for weights in (*usual, apart, usual[0], large) * 2:
+        version = joined.with_weights(there(weights) if place == "device" else weights)
+        sources = [0, 5, 9][: random.integers(1, 4)]
+        found = sssp.shortest_paths(version, sources, device=device, **next(options)).to_host()
+        wanted = sssp.shortest_paths(version.graph, sources, device="cpu", predecessors=True)
+        np.testing.assert_array_equal(found.distances, wanted.distances, strict=True)
+        if found.predecessors is not None:
+            np.testing.assert_array_equal(found.predecessors, wanted.predecessors)
+
+
+def test_a_version_takes_the_memory_of_one_that_is_gone_at_once(
+    joined: sssp.Hierarchy, device: str
+) -> None:
+    weights = np.random.default_rng(4).integers(1, 1000, joined.m)
+    key = versions._key(np.dtype(np.int32), 0)
+    first = joined.with_weights(weights)
+    assert_right(first, device)
+    del first
+    second, third = joined.with_weights(weights + 1), joined.with_weights(weights + 2)
+    assert key in second._derived
+    for version in (third, second):
+        assert_right(version, device)
+        assert_right(version, device, targets=[3, 4])
+    np.testing.assert_array_equal(
+        sssp.pairs(third, [1], [2], device=device).distances,
+        sssp.pairs(third.graph, [1], [2]).distances,
+    )

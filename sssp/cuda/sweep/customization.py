@@ -20,6 +20,10 @@ Several *sets* of weights are customized together, because one set alone leaves 
 the arrays of a set are rows of arrays of all sets, and a row of the grid of blocks is a set.
 
 Weights are never negative here: where the graph's are, those between potentials take their place.
+The host does not wait for a customization: it goes on, and what reads a map is queued behind it. So
+new weights are customized while the host still makes a graph of them (`Ahead`), or checks the next
+question; only what needs to know whether sums fit, or whether all vertices are joined, waits.
+
 Lengths of climbs, which bound all sums, are 32-bit floats. Their bits are compared as integers,
 which gives the same order. They are found only where the greatest weight, which the basic pass
 knows, does not bound them well enough.
@@ -27,11 +31,12 @@ knows, does not bound them well enough.
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections import deque, namedtuple
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from functools import partial
 from itertools import count, pairwise
@@ -40,12 +45,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cuda.availability import SIMULATOR, cuda, select
+from sssp.cuda.availability import SIMULATOR, cuda, device_number, select
 from sssp.cuda.compiler import launch_by_name
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.device.warp import WARP
-from sssp.cuda.device_memory import device_graph, free_bytes, on_host, upload
-from sssp.cuda.driver import address, copy_bytes
+from sssp.cuda.device_memory import device_graph, fetch, free_bytes, upload
+from sssp.cuda.driver import Mark, address, copy_bytes
 from sssp.cuda.graph_replay import Launches, key_of
 from sssp.cuda.matrix.floyd_warshall import launch_rounds
 from sssp.cuda.matrix.matrix_driver import Matrix
@@ -64,8 +69,17 @@ from sssp.cuda.sweep.triangle_walk import (
     VERTEX_THREADS,
     WORDS,
 )
+from sssp.errors import DeviceError
 from sssp.graph.weights import converted
-from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, infinity, largest_distance, safe_length
+from sssp.kernels.dtypes import (
+    FLOAT32,
+    INDEX,
+    INT32,
+    INT64,
+    infinity,
+    largest_distance,
+    safe_length,
+)
 from sssp.order.prepared_map import PreparedMap
 from sssp.order.structure import Structure
 
@@ -119,8 +133,6 @@ class Weights:
 
     Attributes
     ----------
-    lock : Lock
-        Held from bringing the weights of arcs until the maps have been made.
     arrays : dict of device arrays, by the parameter names of kernels
         `weights` and `perfect`, shape (count, 2 c): up and down along every chordal arc, before and
         after the perfect pass. `lengths`, shape (count, 2, n), int32: of the longest ways up from
@@ -129,7 +141,7 @@ class Weights:
     """
 
     def __init__(self, tree: DeviceTree, dtype: np.dtype[Any], count: int) -> None:
-        self.lock, self.count = threading.Lock(), count
+        self._lock, self._used, self.count = threading.Lock(), Mark(), count
         outside = max((tree.outside(tier, dtype) for tier in range(tree.tiers)), default=0)
         self.arrays = {
             "weights": device_array((count, max(1, 2 * tree.arcs)), dtype),
@@ -140,6 +152,16 @@ class Weights:
         self._arc_weights = device_array((count, 1), dtype)
         #: the arrays that kernels work in, which stay the same
         self.replay_key = key_of(tuple(self.arrays.values()))
+
+    @contextmanager
+    def lease(self, stream: Any) -> Iterator[None]:
+        """Lease the memory to a stream, whose work waits for that of the stream before it."""
+        with self._lock:
+            self._used.hold(stream)
+            try:
+                yield
+            finally:
+                self._used.set(stream)
 
     def bring(self, versions: Sequence[ArcWeights], stream: Any) -> Any:
         """Copy the arc weights of all versions to the device; return the device array."""
@@ -188,8 +210,59 @@ class Work(NamedTuple):
     versions: int
 
 
+class Findings:
+    """What the last customization of some maps has found out, on the host once it is done.
+
+    Parameters
+    ----------
+    maps : DeviceMaps
+
+    Attributes
+    ----------
+    noted : pinned array, shape (count, WORDS), int32
+        What kernels note of every map.
+    done : Mark
+        The end of the customization.
+    is_pending : bool
+        Whether nobody has waited for it yet.
+    farthest : float
+        What potentials add to the length of a path at most.
+    sources : sequence of ArcWeights
+        The weights, which may still be on their way.
+    """
+
+    def __init__(self, maps: DeviceMaps) -> None:
+        self.safe, self.most, self.shifted = maps.safe, maps.most, maps.shifted
+        self.noted = cuda.pinned_array((maps.count, WORDS), INDEX)
+        self.done, self.is_pending, self.farthest = Mark(), False, 0.0
+        self.sources: Sequence[ArcWeights] = ()
+
+    def read(self, own: int) -> tuple[bool, bool]:
+        """Wait for the customization; return whether sums fit in a map, and whether it is joined.
+
+        Kernels measure the longest ways only where some weight is above `most`. If none is, all
+        sums fit: a path has less than `height` arcs up and less than `height` down, so it is
+        shorter than 2 * height * most, which is safe / ROUNDED_UP. Between potentials that proves
+        nothing, for they may come on top.
+        """
+        self.done.wait()
+        self.is_pending, self.sources = False, ()
+        lengths = self.noted[own].view(FLOAT32).astype(float)
+        longest = max(
+            lengths[LONGEST_UP] + lengths[LONGEST_DOWN],
+            2 * lengths[GREATEST],
+            2 * lengths[FARTHEST],
+        )
+        is_short = ROUNDED_UP * (longest + self.farthest) < self.safe
+        measured = self.shifted or lengths[GREATEST] > self.most
+        return bool(is_short or not measured), not self.noted[own, APART]
+
+
 class DeviceMap:
     """The customized weights of a map in one dtype on one device.
+
+    Its customization may be under way: what is queued on other streams waits for
+    ``findings.done``, until `settle` has been called.
 
     Attributes
     ----------
@@ -205,12 +278,13 @@ class DeviceMap:
         Distances within the top.
     shifts : device array, shape (n,) or (0,)
         Potentials of the vertices, if the weights are between them.
+    findings : Findings
+    fits : bool or None
+        Whether no sum, here or in a sweep, can leave the dtype; None before `settle`.
     joined : bool
-        Whether every vertex reaches every other.
+        Whether every vertex reaches every other; before `settle`, whether all did last time.
     joined_by_turns : bool or None
         Whether those of a graph with turns do, in its expansion; None: not known yet.
-    fits : bool
-        Whether no sum, here or in a sweep, can leave the dtype.
     nbytes : int
         Bytes of the device, of the tree too.
     shelf : Shelf
@@ -232,7 +306,7 @@ class DeviceMap:
         #: the identity of its arrays, which never change
         self.replay_key = DeviceMap, self.number
         tree, dtype = maps.tree, maps.dtype
-        self.tree, self.dtype = tree, dtype
+        self.tree, self.dtype, self.findings, self._own = tree, dtype, maps.findings, own
         self.shelf = tree.made.get_or_build(f"scratch {dtype.char}", lambda: Shelf(current_pool()))
         self.nothing = maps.nothing
         self.kept = KeptArcs(*(array[own] for array in maps.kept))
@@ -240,7 +314,8 @@ class DeviceMap:
         self.selected = SelectedStreams(dtype, self.streams)
         self.between, self.shifts = maps.between[own], maps.shifts
         self.nbytes = tree.nbytes + maps.nbytes // maps.count
-        self.joined = self.fits = False
+        self.joined = False
+        self.fits: bool | None = None
         self.joined_by_turns: bool | None = None
 
     def with_loan(self, loan: Loan) -> DeviceMap:
@@ -248,6 +323,13 @@ class DeviceMap:
         own = copy(self)
         own.base, own.loan = self, loan
         return own
+
+    def settle(self) -> DeviceMap:
+        """Wait for the customization, note `fits` and `joined`, and return the map."""
+        if self.fits is None:
+            self.fits, self.joined = self.findings.read(self._own)
+            self.base.joined = self.joined
+        return self
 
 
 class DeviceMaps:
@@ -309,16 +391,23 @@ class DeviceMaps:
         self.most = np.float32(0 if shifted else self.safe / longest)
         #: what kernels take of tree and maps, by their parameter names
         self.arrays = tree.arrays | own | {"found": self.found, "most": self.most}
+        self.findings = Findings(self)
         self.maps = [DeviceMap(self, i) for i in range(count)]
         self.searches: dict[Any, Any] = {}
+
+    def __del__(self) -> None:
+        # (what is under way still writes to the host's memory)
+        if self.findings.is_pending and not sys.is_finalizing():
+            self.findings.done.wait()
 
     def customize(
         self,
         versions: Sequence[ArcWeights],
         slots: NDArray[np.uint32],
         potentials: NDArray[Any] | None = None,
+        after: Any = None,
     ) -> None:
-        """Customize as many of the maps as versions are given, to non-negative arc weights.
+        """Queue a customization of as many maps as versions are given, to non-negative weights.
 
         Parameters
         ----------
@@ -328,31 +417,27 @@ class DeviceMaps:
             `slots_of` the graphs.
         potentials : ndarray, shape (n,), or None
             That the weights are between.
+        after : stream, optional
+            What it has queued comes first.
         """
         weights, stream = working_memory(self.tree, self.dtype, self.count), self.matrix.stream
+        findings, far = self.findings, 0.0
+        if findings.is_pending:
+            findings.done.wait()
+        if after is not None:
+            findings.done.set(after)
+            findings.done.hold(stream)
         if potentials is not None:
             self.shifts.copy_to_device(potentials)
-        givers, own = self.tree.givers(slots), len(versions)
-        for version in self.maps[:own]:
+            far = -2.0 * float(potentials.min(initial=0))
+        for version in self.maps[: len(versions)]:
             version.selected.renew()
-        with weights.lock:
+        with weights.lease(stream):
             arc_weights = weights.bring(versions, stream)
-            self._launches.do(customize, stream, self, Work(weights, arc_weights, givers, own))
-            found = on_host(self.found, stream)
-        lengths = found.view(FLOAT32).astype(float)
-        far = 0.0 if potentials is None else -2.0 * float(potentials.min(initial=0))
-        for version, words, noted in zip(self.maps[:own], found, lengths, strict=False):
-            longest = max(
-                noted[LONGEST_UP] + noted[LONGEST_DOWN], 2 * noted[GREATEST], 2 * noted[FARTHEST]
-            )
-            measured = noted[GREATEST] > self.most
-            fits = ROUNDED_UP * (longest + far) < self.safe
-            # Kernels measure the longest ways only where some weight is above `most`. If none is,
-            # all sums fit: a path has less than `height` arcs up and less than `height` down, so it
-            # is shorter than 2 * height * most, which is safe / ROUNDED_UP. Between potentials that
-            # proves nothing, for `far` may come on top
-            version.fits = bool(fits or not (measured or self.shifted))
-            version.joined, version.joined_by_turns = not words[APART], None
+            work = Work(weights, arc_weights, self.tree.givers(slots), len(versions))
+            findings.is_pending, findings.farthest, findings.sources = True, far, versions
+            self._launches.do(customize, stream, self, work)
+            findings.done.set(stream)
 
     def _basic_stages(self) -> list[tuple[str, Callable[[Work, Any], None]]]:
         """Return the launches of the basic pass below the top, in order, with their names."""
@@ -447,9 +532,10 @@ class DeviceMaps:
 
 
 def customize(stream: Any, maps: DeviceMaps, work: Work) -> None:
-    """Launch all kernels of a customization, for the versions in `work`."""
+    """Launch all kernels of a customization, for the versions in `work`; copy what they note."""
     for _, stage in maps.stages():
         stage(work, stream)
+    fetch(maps.found, maps.findings.noted, stream)
 
 
 def _pass_basic(stream: Any, maps: DeviceMaps, work: Work) -> None:
@@ -520,10 +606,14 @@ def _take_idle(idle: deque[DeviceMaps], kind: tuple[Any, ...]) -> DeviceMaps | N
     with _taking:
         for _ in range(len(idle)):
             maps = idle.popleft()
-            if (maps.dtype, maps.count, maps.shifted) == kind:
+            if _kind_of(maps) == kind:
                 return maps
             idle.append(maps)
     return None
+
+
+def _kind_of(maps: DeviceMaps) -> tuple[Any, ...]:
+    return maps.dtype, maps.count, maps.shifted
 
 
 def tree_of(structure: Structure, number: int) -> DeviceTree:
@@ -536,12 +626,62 @@ def _key(dtype: np.dtype[Any], number: int) -> str:
 
 
 def device_map(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> DeviceMap:
-    """Return the customized weights of a map on the current device, computed once."""
+    """Return the customized weights of a map on the current device, queued once: see `settle`."""
 
     def make() -> DeviceMap:
         return _customize_all(tree_of(hierarchy._structure, number), [hierarchy], dtype, number)[0]
 
     return hierarchy._cached(_key(dtype, number), make)
+
+
+class Ahead:
+    """A customization that is queued while the host still makes a version of its weights.
+
+    Parameters
+    ----------
+    structure : Structure
+    slots : ndarray, shape (m,), uint32
+        `slots_of` the version.
+    number : int
+        The device.
+    """
+
+    def __init__(self, structure: Structure, slots: NDArray[np.uint32], number: int) -> None:
+        self._structure, self._slots, self.number = structure, slots, number
+        self._weights: Any = None
+        self._queued: DeviceMap | None = None
+
+    def queue(self, weights: Any, stream: Any) -> None:
+        """Queue a customization to int32 weights that a stream of the current device leaves there.
+
+        Whatever they are, it ends; `adopt` takes what comes of weights that are usual.
+        """
+        with suppress(DeviceError):  # (then the first question says what is wrong)
+            loan = Loan(tree_of(self._structure, self.number), INT32, 1, shifted=False)
+            loan.maps.customize([_without_changes(weights)], self._slots, after=stream)
+            self._weights, self._queued = weights, loan.maps.maps[0].with_loan(loan)
+
+    def adopt(self, version: PreparedMap) -> None:
+        """Keep what is queued as the customization of a version of these weights, if it is one.
+
+        Not if some are negative, or if distances are sure to leave int32.
+        """
+        graph, queued = version.graph, self._queued
+        if queued is None or graph.least_weight < 0:
+            return
+        is_first = graph._weight_range.working_dtypes(None)[0] == INT32
+        if is_first and device_graph(graph, self.number).held(f"weights, {INT32}") is self._weights:
+            version._cached(_key(INT32, self.number), lambda: queued)
+
+
+def find_idle_memory(structure: Structure, slots: NDArray[np.uint32]) -> Ahead | None:
+    """Return a GPU that has the memory of a version that is gone, for the next; None if none."""
+    for name, tree in list(structure.shared.items()):
+        idle = list(tree.made.get("idle maps", ())) if isinstance(tree, DeviceTree) else []
+        if any(_kind_of(maps) == (INT32, 1, False) for maps in idle):
+            with suppress(DeviceError):  # (this process may be a fork of the one that used it)
+                return Ahead(structure, slots, device_number(name))
+    return None
 
 
 def customize_together(hierarchies: Sequence[PreparedMap], number: int) -> None:
@@ -571,22 +711,21 @@ def _customize_all(
     """Customize versions together, or one with negative weights; return their maps."""
     shifted = hierarchies[0].graph.least_weight < 0
     loan = Loan(tree, dtype, len(hierarchies), shifted=shifted)
-    maps = loan.maps.maps[: len(hierarchies)]
+    maps = [each.with_loan(loan) for each in loan.maps.maps[: len(hierarchies)]]
     if not shifted:
         versions = [_weights_of(hierarchy, dtype, number) for hierarchy in hierarchies]
         loan.maps.customize(versions, hierarchies[0]._slots)
-    else:
+    elif hierarchies[0]._layered(dtype).fits:
         _customize_shifted(loan.maps, hierarchies[0])
-    return [each.with_loan(loan) for each in maps]
+    else:
+        maps[0].fits = False
+    return maps
 
 
 def _customize_shifted(maps: DeviceMaps, hierarchy: PreparedMap) -> None:
-    """Customize a version with negative weights, unless a sum may exceed the dtype."""
+    """Customize a version with negative weights, between potentials."""
     graph, dtype = hierarchy.graph, maps.dtype
     metric = hierarchy._layered(dtype)
-    if not metric.fits:
-        maps.maps[0].fits = False
-        return
     weights, potentials = graph.weights_as(dtype), metric.potentials
     assert potentials is not None
     heights = potentials[graph.indices] - potentials[graph.tails]
@@ -623,7 +762,7 @@ def basic_weights(
     tree = tree_of(prepared._structure, number)
     loan = Loan(tree, dtype, 1, shifted=False)
     maps, memory = loan.maps, working_memory(tree, dtype, 1)
-    with memory.lock:
+    with memory.lease(maps.matrix.stream):
         arc_weights = memory.bring([_weights_of(prepared, dtype, number)], maps.matrix.stream)
         work = Work(memory, arc_weights, tree.givers(prepared._slots), 1)
         maps._launches.do(_pass_basic, maps.matrix.stream, maps, work)

@@ -16,6 +16,7 @@ from sssp.cuda.availability import SIMULATOR, cuda
 from sssp.cuda.batch import Batch, Search
 from sssp.cuda.compiler import SHARED, launch_by_name
 from sssp.cuda.device.grid import blocks_at_once
+from sssp.cuda.driver import Mark
 from sssp.cuda.graph_replay import key_of_fields
 from sssp.cuda.pool import device_array, fill
 from sssp.cuda.sweep.climb import CLIMB_THREADS, make_climb_kernel
@@ -109,6 +110,12 @@ class LanesSearch(Search):
             self.few = 0
         self.trees: tuple[Any, ...] = trees or ()
         self.finds_trees = trees is not None
+
+    @property
+    def ready(self) -> Mark | None:
+        """The end of the map's customization; None if it is done."""
+        findings = self.map.findings
+        return findings.done if findings.is_pending else None
 
     @property
     def arrays(self) -> dict[str, Any]:

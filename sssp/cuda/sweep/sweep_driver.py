@@ -98,7 +98,7 @@ def reduce_versions(
     if request.asked is not None or not are_small or not request.rows:
         return None
     with select(number):
-        maps = [device_map(one, INT32, number) for one in versions]
+        maps = [device_map(one, INT32, number).settle() for one in versions]
         if not all(one.fits for one in maps):
             return None
         if _ends_at_targets(request):
@@ -142,6 +142,11 @@ def _sweep(
     if request.nearest:
         return search_graph(hierarchy, request, method, dtype)
     there = device_map(hierarchy, dtype, number)
+    # (whole rows are queued behind a customization, as if all fit; others wait for its end)
+    if request.targets is not None or request.asked is not None or not there.joined:
+        there.settle()
+    if there.fits is False:
+        return None
     if request.target_offsets is not None:
         return find_trips(there, hierarchy, request, method)
     width = request.width if request.targets is None else None
@@ -154,24 +159,30 @@ def _sweep(
         request = weigh_targets(request)
     selection = _selection(there, request)
     packed = None if selection is None else there.selected.of(selection)
-    question, kind = (there, hierarchy, request, method, packed), _kind_of(request, packed, whole)
-    if kind is None:
-        return _set_up(*question, whole=whole, kind=None).solve(request)
+    kind = _kind_of(request, packed, whole)
     setups: dict[Any, Setup] = hierarchy._cached(f"cuda:{number}, {dtype.char}, setups", dict)
     setup = setups.get(kind)
     if setup is None:
+        setup = _set_up(there, hierarchy, request, method, packed, whole=whole, kind=kind)
         if len(setups) == MOST_KINDS:
             setups.clear()
-        setup = setups[kind] = _set_up(*question, whole=whole, kind=kind)
+        if kind is not None:
+            setups[kind] = setup
     answer = setup.solve(request)
+    if there.fits is None and not (there.settle().fits and there.joined):
+        # (some sum may not fit, or some vertex is not reached: what was found is not the answer)
+        return _sweep(number, hierarchy, request, method, dtype)
     if answer is not None and width is not None and request.targets is None:
         answer.distances = answer.distances.cut(width)
     return answer
 
 
 def _fits(number: int, hierarchy: PreparedMap, request: Request, dtype: np.dtype[Any]) -> bool:
-    """Return whether no sum of weights can leave the dtype; True for a nearest search."""
-    return request.nearest or device_map(hierarchy, dtype, number).fits
+    """Return False if some sum of weights may leave the dtype; int32 sums are checked later."""
+    if request.nearest:
+        return True
+    there = device_map(hierarchy, dtype, number)
+    return there.fits is not False if dtype == INT32 else bool(there.settle().fits)
 
 
 def _set_up(
