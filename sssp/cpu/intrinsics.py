@@ -26,17 +26,21 @@ NAP = 50
 
 
 def intrinsic(function: Callable[..., Any]) -> Any:
-    """Decorate a Numba intrinsic so that type checkers ignore its extra first argument."""
-    decorate: Any = _intrinsic
+    """Decorate a Numba intrinsic so that type checkers ignore its extra first argument.
+
+    It sees the values of constants.
+    """
+    decorate: Any = _intrinsic(prefer_literal=True)
     return decorate(function)
 
 
-def _place(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Generate code for the address of an array entry; arguments are array, index, and more."""
+def place_of(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Generate code for the address of an entry, or of a row; arguments are array, index, more."""
     array_type = signature.args[0]
     view = context.make_array(array_type)(context, builder, arguments[0])
+    index = [arguments[1], *[context.get_constant(types.intp, 0)] * (array_type.ndim - 1)]
     find: Any = cgutils.get_item_pointer
-    return find(context, builder, array_type, view, [arguments[1]], wraparound=False)
+    return find(context, builder, array_type, view, index, wraparound=False)
 
 
 @intrinsic
@@ -44,7 +48,7 @@ def atomic_add(context: Any, array: Any, index: Any, value: Any) -> tuple[Any, A
     """Add to an integer atomically, return its old value: ``atomic_add(array, index, value)``."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = _place(context, builder, signature, arguments)
+        place = place_of(context, builder, signature, arguments)
         return builder.atomic_rmw("add", place, arguments[2], "seq_cst")
 
     return array.dtype(array, types.intp, array.dtype), codegen
@@ -55,7 +59,7 @@ def atomic_load(context: Any, array: Any, index: Any) -> tuple[Any, Any]:
     """Read an integer atomically: ``atomic_load(array, index)``."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = _place(context, builder, signature, arguments)
+        place = place_of(context, builder, signature, arguments)
         return builder.load_atomic(place, "seq_cst", array.dtype.bitwidth // 8)
 
     return array.dtype(array, types.intp), codegen
@@ -69,7 +73,7 @@ def prefetch(context: Any, array: Any, index: Any) -> tuple[Any, Any]:
         word, byte = ir.IntType(32), ir.IntType(8).as_pointer()
         kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
         load = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
-        place = builder.bitcast(_place(context, builder, signature, arguments), byte)
+        place = builder.bitcast(place_of(context, builder, signature, arguments), byte)
         # to read, and to keep in all caches, data
         builder.call(load, [place, word(0), word(3), word(1)])
         return context.get_dummy_value()

@@ -11,21 +11,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numba
-from numba import config as _config
 
 from sssp.kernels.cache import CodeCache
 
-config: Any = _config
 
-
-def njit_with(*, slp_vectorize: bool = False, **options: Any) -> Callable[[Any], Any]:
+def njit_with(**options: Any) -> Callable[[Any], Any]:
     """Return `numba.njit` with options; it releases the GIL and keeps compiled code on disk.
 
     Parameters
     ----------
-    slp_vectorize : bool
-        Let the compiler gather operations on neighbouring entries, written one by one, into
-        vector operations; Numba's own switch holds for a whole process.
     **options
         Passed on to `numba.njit`.
 
@@ -39,37 +33,18 @@ def njit_with(*, slp_vectorize: bool = False, **options: Any) -> Callable[[Any],
 
     def decorate(function: Callable[..., Any]) -> Any:
         dispatcher: Any = numba.njit(**options)(function)
-        if slp_vectorize:
-            _switch_slp_on(dispatcher._compiler)
-        dispatcher._cache = CodeCache(function, repr((slp_vectorize, sorted(options.items()))))
+        dispatcher._cache = CodeCache(function, repr(sorted(options.items())))
         return dispatcher
 
     return decorate
-
-
-def _switch_slp_on(compiler: Any) -> None:
-    """Make a Numba compiler turn on SLP vectorization while it works, under Numba's lock."""
-    compile_plainly = compiler.compile
-
-    def compile_vectorized(*arguments: Any) -> Any:
-        before = config.SLP_VECTORIZE
-        config.SLP_VECTORIZE = 1
-        try:
-            return compile_plainly(*arguments)
-        finally:
-            config.SLP_VECTORIZE = before
-
-    compiler.compile = compile_vectorized
 
 
 if TYPE_CHECKING:  # the types within a kernel are Numba's business
     from typing import no_type_check as njit
     from typing import no_type_check as njit_inline
     from typing import no_type_check as njit_uncounted
-    from typing import no_type_check as njit_vectorized
 else:
     njit, njit_inline = njit_with(), njit_with(inline="always")
-    njit_vectorized = njit_with(slp_vectorize=True)
     # for functions that allocate nothing and are called for every vertex, from several threads or
     # from a loop that LLVM does not merge with their own: no references to arrays are counted, an
     # atomic operation each, whose counters would travel from core to core besides

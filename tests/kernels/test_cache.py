@@ -17,13 +17,11 @@ from typing import Any
 
 import pytest
 from numba import config as _config
-from numba import types
 from numba.extending import intrinsic as _intrinsic
 
 import sssp
 from sssp.kernels import cache_files
 from sssp.kernels.cache_files import CALLERS
-from sssp.kernels.jit import njit_with
 
 config: Any = _config
 intrinsic: Any = _intrinsic
@@ -459,26 +457,3 @@ def test_no_kernel_stands_in_a_folder_that_only_calls_or_takes_anything_from_the
             assert not has_kernel(path), path
         elif has_kernel(path):
             assert not imported_rooms(path) & CALLERS, path
-
-
-def switch_during_compilation(**options: Any) -> int:
-    """Numba's switch for straight-line vectorisation while a kernel is compiled."""
-
-    def typed(context: Any) -> Any:
-        value = config.SLP_VECTORIZE
-        return types.intp(), lambda c, builder, s, arguments: c.get_constant(types.intp, value)
-
-    switch = intrinsic(typed)
-
-    def kernel():
-        return switch()
-
-    found: int = njit_with(**options)(kernel)()
-    return found
-
-
-def test_neighbouring_operations_are_gathered_where_a_kernel_asks_for_it() -> None:
-    before = int(config.SLP_VECTORIZE)
-    assert switch_during_compilation() == before
-    assert switch_during_compilation(slp_vectorize=True) == 1
-    assert switch_during_compilation() == before

@@ -38,9 +38,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.sweep.sweeps import place_from
+from sssp.cpu.vectors import add, choose, load, minimum, store, swap
 from sssp.engine.workers import Pool, ordered_map
 from sssp.kernels.dtypes import FLOAT64, INDEX, Number, infinity, safe_length
-from sssp.kernels.jit import njit, njit_vectorized
+from sssp.kernels.jit import njit
 from sssp.kernels.locks import make_lock
 from sssp.order.structure import NO_SLOT, Structure
 
@@ -249,14 +250,6 @@ def _first_weights_kernel(low, high, slots, arc_weights, weights, inf):
 
 
 @njit
-def _add_weights(one, other, inf):
-    """Return the sum of two weights, INF if one is INF; a plain sum if `inf` is None."""
-    if inf is None:
-        return one + other
-    return one + other if one < inf and other < inf else inf
-
-
-@njit_vectorized
 def _basic_kernel(
     low, high, arc_low, arc_high, first, upper, lower_first, lower, rest, weights, above, inf=None
 ):
@@ -290,18 +283,18 @@ def _basic_kernel(
             below = np.uint64(lower[k])
             if below >= arc_high:
                 break
-            climb, descent = weights[TWO * below], weights[TWO * below + ONE]
+            # from x down, and to x up
+            back = swap(load(weights, TWO * below, 2))
             for other in range(below + ONE, below + ONE + np.uint64(rest[k])):
-                up = TWO * np.uint64(above[upper[other]])
-                down = up + ONE
-                # both ways are read before one is written, so that the compiler makes one of them
-                far_climb, far_descent = weights[TWO * other], weights[TWO * other + ONE]
-                to_above, from_above = weights[up], weights[down]
-                weights[up] = min(to_above, number(_add_weights(descent, far_climb, inf)))
-                weights[down] = min(from_above, number(_add_weights(climb, far_descent, inf)))
+                far, arc = load(weights, TWO * other, 2), TWO * np.uint64(above[upper[other]])
+                way = add(back, far)
+                if inf is not None:
+                    way = choose(back, inf, inf, choose(far, inf, inf, way))
+                store(weights, arc, minimum(load(weights, arc, 2), way))
         if inf is not None:
             for arc in range(first[x], first[x + ONE]):
-                if number(_add_weights(weights[TWO * arc], weights[TWO * arc + ONE], inf)) < 0:
+                up, down = weights[TWO * arc], weights[TWO * arc + ONE]
+                if up < inf and down < inf and number(up + down) < 0:
                     return True
     return False
 
@@ -335,7 +328,7 @@ def _potentials_kernel(first, upper, weights, inf, potentials):
                 weights[TWO * arc + ONE] = max(number(0), number(down + height))
 
 
-@njit_vectorized
+@njit
 def _perfect_kernel(
     low, high, arc_low, arc_high, first, upper, lower_first, lower, rest, weights, above
 ):
@@ -344,7 +337,6 @@ def _perfect_kernel(
     Arguments as of `_basic_kernel`, without INF. The arcs above these ranks are final; those of
     lower vertices are read and written.
     """
-    number = weights.dtype.type
     x = np.uint64(high)
     while x > np.uint64(low):
         x -= ONE
@@ -358,20 +350,13 @@ def _perfect_kernel(
             below = np.uint64(lower[k])
             if below >= arc_high:
                 break
-            climb, descent = weights[TWO * below], weights[TWO * below + ONE]
+            near = load(weights, TWO * below, 2)
             for other in range(below + ONE, below + ONE + np.uint64(rest[k])):
-                up = TWO * np.uint64(above[upper[other]])
-                down = up + ONE
-                there = TWO * other
-                back = there + ONE
-                to_above, from_above = weights[up], weights[down]
-                far_climb, far_descent = weights[there], weights[back]
-                climb = min(climb, number(far_climb + from_above))
-                descent = min(descent, number(far_descent + to_above))
-                weights[there] = min(far_climb, number(climb + to_above))
-                weights[back] = min(far_descent, number(descent + from_above))
-            weights[TWO * below] = climb
-            weights[TWO * below + ONE] = descent
+                slot, arc = TWO * other, TWO * np.uint64(above[upper[other]])
+                far, over = load(weights, slot, 2), load(weights, arc, 2)
+                near = minimum(near, add(far, swap(over)))
+                store(weights, slot, minimum(far, add(near, over)))
+            store(weights, TWO * below, near)
 
 
 @njit

@@ -19,7 +19,8 @@ from __future__ import annotations
 import numpy as np
 
 from sssp.cpu.sweep.sweeps import LANES, ONE, clear_marks_kernel, sweep_lanes_kernel
-from sssp.kernels.jit import njit, njit_vectorized
+from sssp.cpu.vectors import add, choose, fill, greatest_of, load, store, sum_of
+from sssp.kernels.jit import njit
 
 
 @njit
@@ -111,29 +112,6 @@ def _keep_reached(target, more, at, inf, lost, which, kept):
 
 
 @njit
-def _greatest(row):
-    """Return the greatest entry over all lanes of a row, in a form that LLVM vectorizes."""
-    a0, a1, a2, a3 = row[0], row[1], row[2], row[3]
-    a4, a5, a6, a7 = row[4], row[5], row[6], row[7]
-    a8, a9, a10, a11 = row[8], row[9], row[10], row[11]
-    a12, a13, a14, a15 = row[12], row[13], row[14], row[15]
-    return max(
-        max(max(max(a0, a1), max(a2, a3)), max(max(a4, a5), max(a6, a7))),
-        max(max(max(a8, a9), max(a10, a11)), max(max(a12, a13), max(a14, a15))),
-    )
-
-
-@njit
-def _move_flow_to_climb(at, depth, rank, climbs, flow, down_flow):
-    """Move a vertex's flow to the climb, in lanes where the climb gives the vertex's distance."""
-    on_climb, climbed, _ = climbs
-    for lane in range(LANES):
-        if on_climb[depth, lane] == rank and climbed[depth, lane] == at[lane]:
-            down_flow[depth, lane] += flow[lane]
-            flow[lane] = 0.0
-
-
-@njit_vectorized
 def _gather_kernel(low, high, targets, volumes, downs, inf, scratch, on_arc, lost, which):
     """Pass flows from targets back along tight downward arcs, the lowest rank first.
 
@@ -147,90 +125,36 @@ def _gather_kernel(low, high, targets, volumes, downs, inf, scratch, on_arc, los
     on_arc : added to: the flow of every arc down
     lost, which : added to: volume that leads to what is not reached; its first target and lane
 
-    What a place has stands in sixteen variables: loops over lanes take three times as long. Of one
-    lane, with `at` for ``block[place]``, the same is
-
-        for every place, the lowest first:
-            waiting[depth of place] += volumes that have their target here (not if unreached)
-            f, waiting[depth of place] = waiting[depth of place], 0.0
-            if the climb gave the place its distance:
-                down_flow[depth of place] += f, and f = 0.0
-            for arc in range(first[place], first[place + 1]):
-                h = f if block[ends[arc]] + weights[arc] == at else 0.0
-                f = f - h  # (0 after the first tight arc, which so takes all)
-                waiting[end_depths[arc]] += h
-                on_arc[arc] += h
-
-    In variables: t is a sum to be written back, d the distance `at`, s the sum of h over lanes.
+    The flow of a place is what waits at its depth, and the volumes that have their target there.
+    In lanes in which the climb gave the place its distance it goes down the climb, and else over
+    the first tight arc, to wait at the depth of the upper end.
     """
     ranks, depths, (first, ends, weights, _, _, _, _), end_depths = downs
-    _, climbs, is_open, block, waiting, down_flow = scratch
-    number = block.dtype.type
+    _, (on_climb, climbed, _), is_open, block, waiting, down_flow = scratch
     target, kept = low, np.empty(LANES)
     for place in range(np.uint64(ranks.size)):
-        own, at = waiting[depths[place]], block[place]
+        depth = np.uint64(depths[place])
+        flow, distance = load(waiting, depth, LANES), load(block, place, LANES)
         while target < high and targets[target] == place:
             more = volumes[target]
-            if _greatest(at) == inf:
-                more = _keep_reached(target, more, at, inf, lost, which, kept)
-            t0, t1, t2, t3 = own[0] + more[0], own[1] + more[1], own[2] + more[2], own[3] + more[3]
-            t4, t5, t6, t7 = own[4] + more[4], own[5] + more[5], own[6] + more[6], own[7] + more[7]
-            t8, t9 = own[8] + more[8], own[9] + more[9]
-            t10, t11 = own[10] + more[10], own[11] + more[11]
-            t12, t13 = own[12] + more[12], own[13] + more[13]
-            t14, t15 = own[14] + more[14], own[15] + more[15]
-            own[0], own[1], own[2], own[3] = t0, t1, t2, t3
-            own[4], own[5], own[6], own[7] = t4, t5, t6, t7
-            own[8], own[9], own[10], own[11] = t8, t9, t10, t11
-            own[12], own[13], own[14], own[15] = t12, t13, t14, t15
+            if greatest_of(distance) == inf:
+                more = _keep_reached(target, more, block[place], inf, lost, which, kept)
+            flow = add(flow, load(more, 0, LANES))
             target += 1
+        store(waiting, depth, fill(0.0, LANES))
         if is_open[place]:
-            _move_flow_to_climb(at, depths[place], ranks[place], climbs, own, down_flow)
-        f0, f1, f2, f3 = own[0], own[1], own[2], own[3]
-        f4, f5, f6, f7 = own[4], own[5], own[6], own[7]
-        f8, f9, f10, f11 = own[8], own[9], own[10], own[11]
-        f12, f13, f14, f15 = own[12], own[13], own[14], own[15]
-        if _greatest(own) == 0:
+            descends = choose(load(climbed, depth, LANES), distance, flow, 0.0)
+            descends = choose(load(on_climb, depth, LANES), ranks[place], descends, 0.0)
+            store(down_flow, depth, add(load(down_flow, depth, LANES), descends))
+            flow = choose(flow, descends, 0.0, flow)
+        if greatest_of(flow) == 0:
             continue
-        own[0] = own[1] = own[2] = own[3] = own[4] = own[5] = own[6] = own[7] = 0.0
-        own[8] = own[9] = own[10] = own[11] = own[12] = own[13] = own[14] = own[15] = 0.0
-        d0, d1, d2, d3, d4, d5, d6, d7 = at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7]
-        d8, d9, d10, d11 = at[8], at[9], at[10], at[11]
-        d12, d13, d14, d15 = at[12], at[13], at[14], at[15]
         for arc in range(np.uint64(first[place]), np.uint64(first[place + ONE])):
-            far, to = block[np.uint64(ends[arc])], waiting[np.uint64(end_depths[arc])]
-            w = weights[arc]
-            h0 = f0 if number(far[0] + w) == d0 else 0.0
-            h1 = f1 if number(far[1] + w) == d1 else 0.0
-            h2 = f2 if number(far[2] + w) == d2 else 0.0
-            h3 = f3 if number(far[3] + w) == d3 else 0.0
-            h4 = f4 if number(far[4] + w) == d4 else 0.0
-            h5 = f5 if number(far[5] + w) == d5 else 0.0
-            h6 = f6 if number(far[6] + w) == d6 else 0.0
-            h7 = f7 if number(far[7] + w) == d7 else 0.0
-            h8 = f8 if number(far[8] + w) == d8 else 0.0
-            h9 = f9 if number(far[9] + w) == d9 else 0.0
-            h10 = f10 if number(far[10] + w) == d10 else 0.0
-            h11 = f11 if number(far[11] + w) == d11 else 0.0
-            h12 = f12 if number(far[12] + w) == d12 else 0.0
-            h13 = f13 if number(far[13] + w) == d13 else 0.0
-            h14 = f14 if number(far[14] + w) == d14 else 0.0
-            h15 = f15 if number(far[15] + w) == d15 else 0.0
-            f0, f1, f2, f3 = f0 - h0, f1 - h1, f2 - h2, f3 - h3
-            f4, f5, f6, f7 = f4 - h4, f5 - h5, f6 - h6, f7 - h7
-            f8, f9, f10, f11 = f8 - h8, f9 - h9, f10 - h10, f11 - h11
-            f12, f13, f14, f15 = f12 - h12, f13 - h13, f14 - h14, f15 - h15
-            t0, t1, t2, t3 = to[0] + h0, to[1] + h1, to[2] + h2, to[3] + h3
-            t4, t5, t6, t7 = to[4] + h4, to[5] + h5, to[6] + h6, to[7] + h7
-            t8, t9, t10, t11 = to[8] + h8, to[9] + h9, to[10] + h10, to[11] + h11
-            t12, t13, t14, t15 = to[12] + h12, to[13] + h13, to[14] + h14, to[15] + h15
-            to[0], to[1], to[2], to[3], to[4], to[5], to[6], to[7] = t0, t1, t2, t3, t4, t5, t6, t7
-            to[8], to[9], to[10], to[11] = t8, t9, t10, t11
-            to[12], to[13], to[14], to[15] = t12, t13, t14, t15
-            s0, s1, s2, s3 = h0 + h8, h1 + h9, h2 + h10, h3 + h11
-            s4, s5, s6, s7 = h4 + h12, h5 + h13, h6 + h14, h7 + h15
-            s0, s1, s2, s3 = s0 + s4, s1 + s5, s2 + s6, s3 + s7
-            on_arc[arc] += (s0 + s1) + (s2 + s3)
+            above, far = np.uint64(end_depths[arc]), load(block, np.uint64(ends[arc]), LANES)
+            length = add(far, weights[arc])
+            passes, flow = choose(length, distance, flow, 0.0), choose(length, distance, 0.0, flow)
+            store(waiting, above, add(load(waiting, above, LANES), passes))
+            on_arc[arc] += sum_of(passes)
 
 
 @njit
@@ -289,7 +213,7 @@ def _carry_kernel(lanes, ups, climbs, values, carried):
                     carried[depth, lane] = carried[tail_depths[arc], lane] + values[arc]
 
 
-@njit_vectorized
+@njit
 def _sum_kernel(low, high, targets, downs, values, inf, scratch, found):
     """Sum arc values along the path to each target, in a sweep over tight arcs.
 
@@ -300,57 +224,27 @@ def _sum_kernel(low, high, targets, downs, values, inf, scratch, found):
     """
     ranks, depths, (first, ends, weights, _, _, _, _), end_depths = downs
     _, (on_climb, climbed, _), is_open, block, carried, sums = scratch
-    number = block.dtype.type
     target = high
     place = np.uint64(ranks.size)
     while place > 0:
         place -= ONE
-        at, depth = block[place], depths[place]
-        d0, d1, d2, d3, d4, d5, d6, d7 = at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7]
-        d8, d9, d10, d11 = at[8], at[9], at[10], at[11]
-        d12, d13, d14, d15 = at[12], at[13], at[14], at[15]
-        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-        s8 = s9 = s10 = s11 = s12 = s13 = s14 = s15 = 0.0
+        distance, depth = load(block, place, LANES), np.uint64(depths[place])
+        own = fill(0.0, LANES)
         # (from the last arc, so that the first one counts, as for flows)
         arc = np.uint64(first[place + ONE])
         while arc > first[place]:
             arc -= ONE
-            far, to = block[np.uint64(ends[arc])], sums[np.uint64(end_depths[arc])]
-            w, v = weights[arc], values[arc]
-            # (all are read: what is read after a test stays a branch, and the loop scalar)
-            t0, t1, t2, t3 = to[0] + v, to[1] + v, to[2] + v, to[3] + v
-            t4, t5, t6, t7 = to[4] + v, to[5] + v, to[6] + v, to[7] + v
-            t8, t9, t10, t11 = to[8] + v, to[9] + v, to[10] + v, to[11] + v
-            t12, t13, t14, t15 = to[12] + v, to[13] + v, to[14] + v, to[15] + v
-            s0 = t0 if number(far[0] + w) == d0 else s0
-            s1 = t1 if number(far[1] + w) == d1 else s1
-            s2 = t2 if number(far[2] + w) == d2 else s2
-            s3 = t3 if number(far[3] + w) == d3 else s3
-            s4 = t4 if number(far[4] + w) == d4 else s4
-            s5 = t5 if number(far[5] + w) == d5 else s5
-            s6 = t6 if number(far[6] + w) == d6 else s6
-            s7 = t7 if number(far[7] + w) == d7 else s7
-            s8 = t8 if number(far[8] + w) == d8 else s8
-            s9 = t9 if number(far[9] + w) == d9 else s9
-            s10 = t10 if number(far[10] + w) == d10 else s10
-            s11 = t11 if number(far[11] + w) == d11 else s11
-            s12 = t12 if number(far[12] + w) == d12 else s12
-            s13 = t13 if number(far[13] + w) == d13 else s13
-            s14 = t14 if number(far[14] + w) == d14 else s14
-            s15 = t15 if number(far[15] + w) == d15 else s15
-        own = sums[depth]
-        own[0], own[1], own[2], own[3] = s0, s1, s2, s3
-        own[4], own[5], own[6], own[7] = s4, s5, s6, s7
-        own[8], own[9], own[10], own[11] = s8, s9, s10, s11
-        own[12], own[13], own[14], own[15] = s12, s13, s14, s15
+            length = add(load(block, np.uint64(ends[arc]), LANES), weights[arc])
+            longer = add(load(sums, np.uint64(end_depths[arc]), LANES), values[arc])
+            own = choose(length, distance, longer, own)
         if is_open[place]:
-            for lane in range(LANES):
-                if on_climb[depth, lane] == ranks[place] and climbed[depth, lane] == at[lane]:
-                    own[lane] = carried[depth, lane]
+            brought = load(carried, depth, LANES)
+            brought = choose(load(climbed, depth, LANES), distance, brought, own)
+            own = choose(load(on_climb, depth, LANES), ranks[place], brought, own)
+        store(sums, depth, own)
         while target > low and targets[target - 1] == place:
             target -= 1
-            for lane in range(LANES):
-                found[target, lane] = own[lane] if at[lane] != inf else np.inf
+            store(found, target, choose(distance, inf, np.inf, own))
 
 
 @njit

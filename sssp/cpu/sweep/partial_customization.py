@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from sssp.cpu.sweep import customization
 from sssp.cpu.sweep.customization import Layer, Metric
 from sssp.cpu.sweep.sweeps import place_from
+from sssp.cpu.vectors import add, load, minimum, store, swap
 from sssp.engine import thresholds
 from sssp.graph.csr import arc_position, offsets, seal
 from sssp.graph.graph import Graph
@@ -101,7 +102,6 @@ def _renew(v, structure, graph, inf, basic, scratch, counts):
     """Recompute the basic weights of marked arcs above a rank from all their triangles."""
     order, first, upper, lower_first, lower, rest = structure
     above, marks = scratch[0], scratch[3]
-    number = basic.dtype.type
     for arc in range(first[v], first[v + 1]):
         x = upper[arc]
         above[x] = arc
@@ -114,13 +114,12 @@ def _renew(v, structure, graph, inf, basic, scratch, counts):
     for k in range(lower_first[v], lower_first[v + 1]):
         below = np.int64(lower[k])
         end = below + 1 + rest[k]
-        climb, descent = basic[2 * below], basic[2 * below + 1]
+        back = swap(load(basic, 2 * below, 2))
         for other in range(below + 1, end):
             arc = np.int64(above[upper[other]])
             if marks[arc]:
-                up, down = 2 * arc, 2 * arc + 1
-                basic[up] = min(basic[up], number(descent + basic[2 * other]))
-                basic[down] = min(basic[down], number(basic[2 * other + 1] + climb))
+                way = add(back, load(basic, 2 * other, 2))
+                store(basic, 2 * arc, minimum(load(basic, 2 * arc, 2), way))
         counts[LOOKED] += end - below
     for arc in range(first[v], first[v + 1]):
         marks[arc] = 0
@@ -209,24 +208,18 @@ def _make_perfect(v, structure, both, counts):
     """Compute the perfect weights above a rank from its basic ones, as the full pass does."""
     _, first, upper, _, _, _ = structure
     basic, perfect = both
-    number = basic.dtype.type
     start, end = first[v], first[v + 1]
     for i in range(2 * start, 2 * end):
         perfect[i] = basic[i]
     for one in range(end - 1, start - 1, -1):
-        climb, descent = perfect[2 * one], perfect[2 * one + 1]
-        arc = first[upper[one]]
+        near, arc = load(perfect, 2 * one, 2), first[upper[one]]
         for other in range(one + 1, end):
             while upper[arc] != upper[other]:
                 arc += 1
-            to_above, from_above = perfect[2 * arc], perfect[2 * arc + 1]
-            far_climb, far_descent = perfect[2 * other], perfect[2 * other + 1]
-            climb = min(climb, number(far_climb + from_above))
-            descent = min(descent, number(to_above + far_descent))
-            perfect[2 * other] = min(far_climb, number(climb + to_above))
-            perfect[2 * other + 1] = min(far_descent, number(from_above + descent))
-        perfect[2 * one] = climb
-        perfect[2 * one + 1] = descent
+            far, over = load(perfect, 2 * other, 2), load(perfect, 2 * arc, 2)
+            near = minimum(near, add(far, swap(over)))
+            store(perfect, 2 * other, minimum(far, add(near, over)))
+        store(perfect, 2 * one, near)
         counts[LOOKED] += end - one
 
 

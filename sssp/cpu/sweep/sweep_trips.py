@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 
 from sssp.cpu.sweep.sweeps import LANES, Arcs, lanes_memory, place_from
 from sssp.cpu.sweep.trip_labels import meet_kernel
+from sssp.cpu.vectors import add, load, minimum, store
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import convert_into, narrow
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Request
 from sssp.engine.workers import ordered_map
 from sssp.kernels.dtypes import INDEX, INT64, Number, infinity, unreached
-from sssp.kernels.jit import njit, njit_vectorized
+from sssp.kernels.jit import njit
 from sssp.methods import Method
 from sssp.order.prepared_map import PreparedMap
 
@@ -58,34 +59,17 @@ def _ancestors_kernel(group, parent, inf, block, path):
     return count
 
 
-@njit_vectorized
+@njit
 def _relax_path_kernel(path, offset, first, ends, weights, block):
     """Relax the arcs of ascending ranks for all lanes of a block.
 
     The arcs of a rank begin at ``first[rank - offset]``.
     """
-    number = block.dtype.type
     for rank in path:
-        own = block[np.uint64(rank)]
-        a0, a1, a2, a3 = own[0], own[1], own[2], own[3]
-        a4, a5, a6, a7 = own[4], own[5], own[6], own[7]
-        a8, a9, a10, a11 = own[8], own[9], own[10], own[11]
-        a12, a13, a14, a15 = own[12], own[13], own[14], own[15]
-        place = rank - offset
+        own, place = load(block, rank, LANES), rank - offset
         for arc in range(np.uint64(first[place]), np.uint64(first[place + 1])):
-            far, w = block[np.uint64(ends[arc])], weights[arc]
-            b0, b1 = min(far[0], number(a0 + w)), min(far[1], number(a1 + w))
-            b2, b3 = min(far[2], number(a2 + w)), min(far[3], number(a3 + w))
-            b4, b5 = min(far[4], number(a4 + w)), min(far[5], number(a5 + w))
-            b6, b7 = min(far[6], number(a6 + w)), min(far[7], number(a7 + w))
-            b8, b9 = min(far[8], number(a8 + w)), min(far[9], number(a9 + w))
-            b10, b11 = min(far[10], number(a10 + w)), min(far[11], number(a11 + w))
-            b12, b13 = min(far[12], number(a12 + w)), min(far[13], number(a13 + w))
-            b14, b15 = min(far[14], number(a14 + w)), min(far[15], number(a15 + w))
-            far[0], far[1], far[2], far[3] = b0, b1, b2, b3
-            far[4], far[5], far[6], far[7] = b4, b5, b6, b7
-            far[8], far[9], far[10], far[11] = b8, b9, b10, b11
-            far[12], far[13], far[14], far[15] = b12, b13, b14, b15
+            end = np.uint64(ends[arc])
+            store(block, end, minimum(load(block, end, LANES), add(own, weights[arc])))
 
 
 @njit

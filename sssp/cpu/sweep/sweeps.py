@@ -28,8 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.tree import grow, reset
+from sssp.cpu.vectors import add, fill, load, minimum, store
 from sssp.kernels.dtypes import Number
-from sssp.kernels.jit import njit, njit_uncounted, njit_vectorized
+from sssp.kernels.jit import njit, njit_uncounted
 
 #: sources that are swept side by side: a cache line of int32
 LANES = 16
@@ -261,13 +262,9 @@ def clear_marks_kernel(sources, parent, places, is_open):
             rank = np.int64(parent[rank])
 
 
-@njit_vectorized
+@njit
 def _sweep_lanes_kernel(first, ends, weights, order, is_open, block, stride, groups, inf):
-    """Sweep consecutive ranks for groups of lanes; their arcs begin at `first`.
-
-    Whole rows of `block` are taken: Numba clips every slice, here in the innermost loop.
-    """
-    number = block.dtype.type
+    """Sweep consecutive ranks for groups of lanes; their arcs begin at `first`."""
     rank = np.uint64(order.size)
     end = np.uint64(first[rank])
     while rank > ZERO:
@@ -275,29 +272,12 @@ def _sweep_lanes_kernel(first, ends, weights, order, is_open, block, stride, gro
         start = np.uint64(first[rank])
         place = np.uint64(order[rank])
         for group in range(groups):
-            own = block[place * stride + group]
-            if is_open[place]:
-                a0, a1, a2, a3 = own[0], own[1], own[2], own[3]
-                a4, a5, a6, a7 = own[4], own[5], own[6], own[7]
-                a8, a9, a10, a11 = own[8], own[9], own[10], own[11]
-                a12, a13, a14, a15 = own[12], own[13], own[14], own[15]
-            else:
-                a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = inf
-                a8 = a9 = a10 = a11 = a12 = a13 = a14 = a15 = inf
+            row = place * stride + group
+            near = load(block, row, LANES) if is_open[place] else fill(inf, LANES)
             for arc in range(start, end):
-                far, w = block[np.uint64(ends[arc]) * stride + group], weights[arc]
-                a0, a1 = min(a0, number(far[0] + w)), min(a1, number(far[1] + w))
-                a2, a3 = min(a2, number(far[2] + w)), min(a3, number(far[3] + w))
-                a4, a5 = min(a4, number(far[4] + w)), min(a5, number(far[5] + w))
-                a6, a7 = min(a6, number(far[6] + w)), min(a7, number(far[7] + w))
-                a8, a9 = min(a8, number(far[8] + w)), min(a9, number(far[9] + w))
-                a10, a11 = min(a10, number(far[10] + w)), min(a11, number(far[11] + w))
-                a12, a13 = min(a12, number(far[12] + w)), min(a13, number(far[13] + w))
-                a14, a15 = min(a14, number(far[14] + w)), min(a15, number(far[15] + w))
-            own[0], own[1], own[2], own[3] = a0, a1, a2, a3
-            own[4], own[5], own[6], own[7] = a4, a5, a6, a7
-            own[8], own[9], own[10], own[11] = a8, a9, a10, a11
-            own[12], own[13], own[14], own[15] = a12, a13, a14, a15
+                far = load(block, np.uint64(ends[arc]) * stride + group, LANES)
+                near = minimum(near, add(far, weights[arc]))
+            store(block, row, near)
         end = start
 
 
