@@ -172,37 +172,16 @@ def _terminals_kernel(n, hops, direction, count, place, keys):
         keys[v] = key
         least = min(least, key)
         greatest = max(greatest, key)
-    counts = np.zeros(greatest - least + 1, VERTEX)
+    # a counting sort: where the vertices of every key begin, then the next one's position
+    positions = np.zeros(greatest - least + 2, VERTEX)
     for v in range(n):
-        counts[keys[v] - least] += 1
-    # sources up to key `low`, where `of_low` are; sinks from key `high` on, but `not_high` there
-    low = high = 0
-    of_low, not_high = count, n - count
-    while of_low > counts[low]:
-        of_low -= np.int64(counts[low])
-        low += 1
-    while not_high > counts[high]:
-        not_high -= np.int64(counts[high])
-        high += 1
-    low += least
-    high += least
+        positions[keys[v] - least + 1] += 1
+    for key in range(1, positions.size):
+        positions[key] += positions[key - 1]
     for v in range(n):
-        key = keys[v]
-        kind = MIDDLE
-        if key < low:
-            kind = SOURCE
-        elif key > high:
-            kind = SINK
-        else:
-            if key == low:
-                if of_low > 0:
-                    kind = SOURCE
-                of_low -= 1
-            if key == high:
-                if not_high <= 0:
-                    kind = SINK
-                not_high -= 1
-        place[v] = kind
+        position = np.int64(positions[keys[v] - least])
+        positions[keys[v] - least] += 1
+        place[v] = SOURCE if position < count else SINK if position >= n - count else MIDDLE
 
 
 # -------------------------------------------------------------------------------- flow
