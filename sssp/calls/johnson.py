@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from sssp.calls.shortest_paths import run_plan
 from sssp.cpu.matrix.matrix_driver import tails_from_arcs
-from sssp.cpu.search.bellman_ford import repair_kernel
 from sssp.cpu.tree_sums import TreeSums
+from sssp.engine.cycles import settle
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrow
 from sssp.engine.plan import Plan
@@ -32,9 +32,6 @@ from sssp.engine.workers import ordered_map
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, largest_distance, unreached
 from sssp.methods import BellmanFord, DeltaStepping, Johnson, Method
-
-#: expansions for every vertex after which a row is left to a search from the beginning
-EXPANSIONS = 4
 
 
 def johnson(plan: Plan[Request]) -> Answer:
@@ -101,16 +98,14 @@ def _search(graph: Graph, request: Request, method: Method) -> Answer:
 def _add_along(graph: Graph, request: Request, trees: NDArray[np.int32]) -> NDArray[Any]:
     """Return float distances: path sums along trees, lowered until no arc is violated."""
     dtype = request.dtype or FLOAT64
-    arcs = (graph.indptr, graph.indices, graph.weights_as(dtype))
     distances = np.empty((request.rows, graph.n), dtype)
     sums = TreeSums(graph, trees, request.sources, None, dtype)
-    values = sums.by_head(arcs[-1])
+    values = sums.by_head(graph.weights_as(dtype))
 
     def mend(row: int) -> bool:
         if sums.skim(range(row, row + 1), values, distances[row : row + 1]) is not None:
             return False
-        queue, queued = np.empty(graph.n, INDEX), np.empty(graph.n, np.bool_)
-        return bool(repair_kernel(*arcs, distances[row], queued, queue, EXPANSIONS * graph.n))
+        return settle(graph, distances[row])  # (else the row is searched from the beginning)
 
     mended = np.array([*ordered_map(mend, range(request.rows), request.threads)], np.bool_)
     left = np.flatnonzero(~mended)

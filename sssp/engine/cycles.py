@@ -18,7 +18,7 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.jit import njit
 
-#: expansions for every vertex before predecessors are searched for a cycle again
+#: expansions for every vertex before predecessors are searched for a cycle, or a row is given up
 EXPANSIONS = 4
 #: words of ``state``
 ROUNDS, SIZE = range(2)
@@ -92,7 +92,8 @@ def _fall_on_kernel(
 ):
     """Relax in rounds until no distance falls, or a budget of expanded vertices is used up.
 
-    The frontier stands in ``lists[ROUNDS % 2]``; ``predecessors`` are those of what fell here.
+    The frontier stands in ``lists[ROUNDS % 2]``; ``predecessors`` are those of what fell here, if
+    they are wanted.
     """
     number = distances.dtype.type
     rounds, size, left = state[ROUNDS], state[SIZE], EXPANSIONS * distances.size
@@ -109,13 +110,39 @@ def _fall_on_kernel(
                 if candidate >= distances[head] or candidate > bound or candidate < lowest:
                     continue
                 distances[head] = candidate
-                predecessors[head] = tail
+                if predecessors is not None:
+                    predecessors[head] = tail
                 if round_of[head] != rounds:
                     round_of[head] = rounds
                     following[fallen] = head
                     fallen += 1
         size = fallen
     state[ROUNDS], state[SIZE] = rounds, size
+
+
+def _start_of(distances: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """Return the lists, rounds and state of `_fall_on_kernel` before the first round of a row."""
+    lists, state = np.empty((2, distances.size), INDEX), np.zeros(2, np.int64)
+    reached = np.flatnonzero(distances != unreached(distances.dtype))
+    state[SIZE] = reached.size
+    lists[0, : reached.size] = reached
+    return lists, np.zeros(distances.size, INDEX), state
+
+
+def settle(graph: Graph, distances: NDArray[Any]) -> bool:
+    """Relax a row of floats until no distance falls; return False if that takes too long.
+
+    Parameters
+    ----------
+    graph : Graph
+        Without closed arcs.
+    distances : ndarray, shape (n,)
+        Lengths of walks from a source; lowered in place.
+    """
+    arcs = graph.indptr, graph.indices, graph.weights_as(distances.dtype)
+    infinite, start = unreached(distances.dtype), _start_of(distances)
+    _fall_on_kernel(*arcs, infinite, -infinite, distances, None, *start)
+    return not start[-1][SIZE]
 
 
 def negative_cycle_below(
@@ -136,16 +163,11 @@ def negative_cycle_below(
     bound, lowest : number
         Greatest distance of interest, and least that the dtype holds.
     """
-    n = graph.n
-    predecessors, round_of = np.full(n, -1, INDEX), np.zeros(n, INDEX)
-    lists, state = np.empty((2, n), INDEX), np.zeros(2, np.int64)
-    reached = np.flatnonzero(distances != unreached(distances.dtype))
-    state[SIZE] = reached.size
-    lists[0, : reached.size] = reached
+    predecessors, start = np.full(graph.n, -1, INDEX), _start_of(distances)
     arcs = graph.indptr, graph.indices, graph.weights_as(distances.dtype)
-    row = bound, lowest, distances, predecessors
-    while state[SIZE] and state[ROUNDS] <= n:
-        _fall_on_kernel(*arcs, *row, lists, round_of, state)
+    row, state = (bound, lowest, distances, predecessors), start[-1]
+    while state[SIZE] and state[ROUNDS] <= graph.n:
+        _fall_on_kernel(*arcs, *row, *start)
         cycle = negative_cycle(graph, predecessors)
         if cycle.size:
             return cycle
