@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.engine.workers import Spare
 from sssp.graph.arc_orders import arcs_by_head
 from sssp.graph.csr import seal
 from sssp.graph.graph import Graph
@@ -132,7 +133,9 @@ class Dependencies:
         self.n, self.m = graph.n, graph.m
         self._arcs = indptr, tails, heads
         self._weights = weights if weighted else seal(np.ones(graph.m, INT32))
-        self._free: list[tuple[NDArray[Any], ...]] = []
+        n, m = graph.n, graph.m
+        sizes = (n + 1, OFFSET), (m + 1, np.uint32), (n, INDEX), (n + 1, np.uint32), (n, FLOAT64)
+        self._spare = Spare(lambda: tuple(np.empty(*part) for part in sizes))
 
     @property
     def nbytes(self) -> int:
@@ -141,14 +144,8 @@ class Dependencies:
 
     def of(self, source: int, distances: NDArray[Any]) -> tuple[int, NDArray[np.float64]]:
         """Return the dependencies of a row, with the status of `_dependencies_kernel`."""
-        try:
-            scratch = self._free.pop()
-        except IndexError:
-            sizes = (self.n + 1, self.m + 1, self.n, self.n + 1, self.n)
-            dtypes: tuple[Any, ...] = (OFFSET, np.uint32, INDEX, np.uint32, FLOAT64)
-            scratch = tuple(np.empty(*part) for part in zip(sizes, dtypes, strict=True))
         shares, unseen = np.empty(self.n, FLOAT64), unreached(distances.dtype)
         row = distances, unseen, source
-        status = _dependencies_kernel(self._arcs, self._weights, *row, *scratch, shares)
-        self._free.append(scratch)
+        with self._spare.lend() as scratch:
+            status = _dependencies_kernel(self._arcs, self._weights, *row, *scratch, shares)
         return int(status), shares

@@ -15,13 +15,13 @@ rows are cut into blocks by what they hold, and the flows of the blocks are adde
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sssp.engine.exact_sums import join_parts
+from sssp.engine.workers import Spare
 from sssp.errors import DistanceOverflowError
 from sssp.graph.arc_orders import order_of_heads
 from sssp.graph.check_arrays import is_sparse
@@ -365,7 +365,9 @@ class TreeSums:
         self.dtype = dtype
         indptr, tails, self._order = order_of_heads(graph)
         self._arcs = indptr, seal(_lengthen(tails))
-        self._free: list[tuple[NDArray[Any], ...]] = []
+        # (never cleared, so that small rows cost little)
+        dtypes = np.uint32, INDEX, INDEX, np.uint32, dtype
+        self._spare = Spare(lambda: tuple(np.empty(graph.n + 1, part) for part in dtypes))
 
     def blocks(self, least: int = 0) -> Iterator[range]:
         """Divide the rows into blocks with at least `least` vertices and columns each."""
@@ -407,7 +409,7 @@ class TreeSums:
             Row, counted from the first of `rows`, and column of the first sum that is not finite.
         """
         trees = *self._trees(rows), self.columns
-        with self._scratch() as scratch:
+        with self._spare.lend() as scratch:
             row, column = _skim_kernel(self._arcs, values, *trees, self.missing, scratch, sums)
         return None if row < 0 else (row, column)
 
@@ -428,7 +430,7 @@ class TreeSums:
             leads to what is not reached.
         """
         trees = *self._trees(rows), self.columns
-        with self._scratch() as scratch:
+        with self._spare.lend() as scratch:
             row = _load_kernel(self._arcs, seal(volumes), *trees, scratch, loads)
         return None if row < 0 else int(row)
 
@@ -446,17 +448,6 @@ class TreeSums:
             starts, vertices = np.arange(len(rows) + 1) * self.graph.n, None
             tails = self.predecessors[rows.start : rows.stop].reshape(-1)
         return seal(roots), first_roots, starts - starts[0], vertices, seal(tails)
-
-    @contextmanager
-    def _scratch(self) -> Iterator[tuple[NDArray[Any], ...]]:
-        """Lease a worker's scratch; it is never cleared, so that small rows cost little."""
-        try:
-            memory = self._free.pop()
-        except IndexError:
-            dtypes = np.uint32, INDEX, INDEX, np.uint32, self.dtype
-            memory = tuple(np.empty(self.graph.n + 1, dtype) for dtype in dtypes)
-        yield memory
-        self._free.append(memory)
 
 
 def _lengthen(of_arcs: NDArray[Any]) -> NDArray[Any]:

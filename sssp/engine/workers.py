@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from itertools import islice
 from queue import Empty
-from typing import ParamSpec, TypeVar
+from typing import Generic, ParamSpec, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -76,6 +76,30 @@ def lend_pool(threads: int) -> Iterator[Pool]:
         pool.shutdown(cancel_futures=True)
         raise
     pools.append(pool)
+
+
+class Spare(Generic[T]):
+    """Scratch that is lent to one worker at a time, and made when all there is is lent.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the scratch of one worker.
+    """
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._free: list[T] = []
+
+    @contextmanager
+    def lend(self) -> Iterator[T]:
+        """Lend scratch in a ``with`` block; after an exception it is not lent again."""
+        try:  # (another thread may take the last one)
+            scratch = self._free.pop()
+        except IndexError:
+            scratch = self._make()
+        yield scratch
+        self._free.append(scratch)
 
 
 def ordered_map(work: Callable[[T], R], pieces: Iterable[T], threads: int) -> Iterator[R]:

@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 
 from sssp.cpu.sweep.sweeps import place_from
 from sssp.cpu.vectors import add, choose, load, minimum, store, swap
-from sssp.engine.workers import Pool, ordered_map
+from sssp.engine.workers import Pool, Spare, ordered_map
 from sssp.kernels.dtypes import FLOAT64, INDEX, Number, infinity, safe_length
 from sssp.kernels.jit import njit
 from sssp.kernels.locks import make_lock
@@ -506,7 +506,7 @@ class Customization:
         self.basic = np.empty_like(self.weights)
         pieces = structure.shared.get_or_build(f"pieces, {self.parts} parts", self._cut)
         self.pieces: list[tuple[int, int]] = pieces
-        self._spare: list[NDArray[np.uint32]] = []
+        self._spare = Spare(self._scratch)
 
         def clear(piece: tuple[int, int]) -> None:
             self.weights[slice(*(2 * self.first[list(piece)]).tolist())] = self.inf
@@ -552,12 +552,8 @@ class Customization:
 
     def _run(self, kernel: Any, start: Any, end: Any, low: int, high: int) -> None:
         """Run a kernel over ranks low..high-1, for lower arcs from `start` to `end` only."""
-        try:  # (another thread may take the last one)
-            above = self._spare.pop()
-        except IndexError:
-            above = self._scratch()
-        kernel(low, high, start, end, *self.arcs, self.weights, above)
-        self._spare.append(above)
+        with self._spare.lend() as above:
+            kernel(low, high, start, end, *self.arcs, self.weights, above)
 
     def potentials(self) -> NDArray[Any]:
         """Reduce the weights by potentials of the ranks; return the potentials."""

@@ -25,7 +25,7 @@ from sssp.engine.memory import check_memory
 from sssp.engine.narrow import convert_into, narrow
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Request
-from sssp.engine.workers import ordered_map
+from sssp.engine.workers import Spare, ordered_map
 from sssp.kernels.dtypes import INDEX, INT64, Number, infinity, unreached
 from sssp.kernels.jit import njit
 from sssp.methods import Method
@@ -145,7 +145,8 @@ def solve_trips(hierarchy: PreparedMap, request: Request, method: Method, dtype:
     threads = min(request.threads, len(pieces), room // max(each, 1))
     tree = structure.parent, structure.depth, structure.chain
     bounds = inf, request.bound(dtype), unreached(dtype)
-    spare: list[tuple[NDArray[Any], NDArray[np.int32]]] = []
+    n = hierarchy.n
+    spare = Spare(lambda: (lanes_memory(n, LANES, dtype), np.empty(n, INDEX)))
 
     def climb(ranks: NDArray[np.int32], arcs: Arcs, scratch: Any) -> tuple[Any, NDArray[Any]]:
         """Return where the distance label of each rank begins, and all labels."""
@@ -161,14 +162,9 @@ def solve_trips(hierarchy: PreparedMap, request: Request, method: Method, dtype:
             firsts = labels.first[ends[0]], labels.first[ends[1]]
             meet_kernel(*ends, *firsts, *tree, labels.up, labels.down, *bounds, found[part])
             return part.stop - low
-        try:  # (another thread may take the last one)
-            scratch = spare.pop()
-        except IndexError:
-            n = hierarchy.n
-            scratch = lanes_memory(n, LANES, dtype), np.empty(n, INDEX)
-        up_first, up = climb(ends[0], metric.up, scratch)
-        down_first, down = climb(ends[1], metric.down, scratch)
-        spare.append(scratch)
+        with spare.lend() as scratch:
+            up_first, up = climb(ends[0], metric.up, scratch)
+            down_first, down = climb(ends[1], metric.down, scratch)
         meet_kernel(*ends, up_first, down_first, *tree, up, down, *bounds, found[part])
         return part.stop - low
 
