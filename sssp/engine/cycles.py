@@ -18,6 +18,7 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.jit import njit
 
+ONE = np.uint64(1)
 #: expansions for every vertex before predecessors are searched for a cycle, or a row is given up
 EXPANSIONS = 4
 #: words of ``state``
@@ -88,25 +89,31 @@ def negative_cycle(graph: Graph, predecessors: NDArray[np.int32]) -> NDArray[np.
 
 @njit
 def _fall_on_kernel(
-    indptr, indices, weights, bound, lowest, distances, predecessors, lists, round_of, state
+    indptr, indices, weights, unseen, bound, lowest, distances, predecessors, lists, round_of, state
 ):
     """Relax in rounds until no distance falls, or a budget of expanded vertices is used up.
 
-    The frontier stands in ``lists[ROUNDS % 2]``; ``predecessors`` are those of what fell here, if
-    they are wanted.
+    The first round is that of all reached vertices; ``state`` and ``round_of`` are 0 before it. The
+    frontier stands in ``lists[ROUNDS % 2]``; ``predecessors`` are those of what fell here, if they
+    are wanted.
     """
     number = distances.dtype.type
     rounds, size, left = state[ROUNDS], state[SIZE], EXPANSIONS * distances.size
+    if rounds == 0:
+        for vertex in range(distances.size):
+            lists[0, size] = vertex
+            size += distances[vertex] != unseen
     while size > 0 and left > 0:
         frontier, following = lists[rounds % 2], lists[(rounds + 1) % 2]
         rounds += 1
         left -= size
         fallen = 0
         for i in range(size):
-            tail = frontier[i]
-            for arc in range(indptr[tail], indptr[tail + 1]):
-                head = indices[arc]
-                candidate = number(distances[tail] + weights[arc])
+            tail = np.uint64(frontier[i])
+            start = distances[tail]
+            for arc in range(np.uint64(indptr[tail]), np.uint64(indptr[tail + ONE])):
+                head = np.uint64(indices[arc])
+                candidate = number(start + weights[arc])
                 if candidate >= distances[head] or candidate > bound or candidate < lowest:
                     continue
                 distances[head] = candidate
@@ -120,13 +127,9 @@ def _fall_on_kernel(
     state[ROUNDS], state[SIZE] = rounds, size
 
 
-def _start_of(distances: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """Return the lists, rounds and state of `_fall_on_kernel` before the first round of a row."""
-    lists, state = np.empty((2, distances.size), INDEX), np.zeros(2, np.int64)
-    reached = np.flatnonzero(distances != unreached(distances.dtype))
-    state[SIZE] = reached.size
-    lists[0, : reached.size] = reached
-    return lists, np.zeros(distances.size, INDEX), state
+def _new_state(n: int) -> tuple[NDArray[Any], ...]:
+    """Return lists, rounds and state for `_fall_on_kernel`, before the first round of a row."""
+    return np.empty((2, n + 1), INDEX), np.zeros(n, INDEX), np.zeros(2, np.int64)
 
 
 def settle(graph: Graph, distances: NDArray[Any]) -> bool:
@@ -140,9 +143,9 @@ def settle(graph: Graph, distances: NDArray[Any]) -> bool:
         Lengths of walks from a source; lowered in place.
     """
     arcs = graph.indptr, graph.indices, graph.weights_as(distances.dtype)
-    infinite, start = unreached(distances.dtype), _start_of(distances)
-    _fall_on_kernel(*arcs, infinite, -infinite, distances, None, *start)
-    return not start[-1][SIZE]
+    infinite, state = unreached(distances.dtype), _new_state(graph.n)
+    _fall_on_kernel(*arcs, infinite, infinite, -infinite, distances, None, *state)
+    return not state[-1][SIZE]
 
 
 def negative_cycle_below(
@@ -163,15 +166,14 @@ def negative_cycle_below(
     bound, lowest : number
         Greatest distance of interest, and least that the dtype holds.
     """
-    predecessors, start = np.full(graph.n, -1, INDEX), _start_of(distances)
+    predecessors, (*lists, state) = np.full(graph.n, -1, INDEX), _new_state(graph.n)
     arcs = graph.indptr, graph.indices, graph.weights_as(distances.dtype)
-    row, state = (bound, lowest, distances, predecessors), start[-1]
-    while state[SIZE] and state[ROUNDS] <= graph.n:
-        _fall_on_kernel(*arcs, *row, *start)
+    row = unreached(distances.dtype), bound, lowest, distances, predecessors
+    while True:
+        _fall_on_kernel(*arcs, *row, *lists, state)
         cycle = negative_cycle(graph, predecessors)
-        if cycle.size:
+        if cycle.size or not state[SIZE] or state[ROUNDS] > graph.n:
             return cycle
-    return np.empty(0, INDEX)
 
 
 def rounding(distances: NDArray[Any], n: int) -> Any:
