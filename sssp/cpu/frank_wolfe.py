@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.engine.exact_sums import sum_products
-from sssp.kernels.jit import njit
 
 Column = NDArray[np.float64]
 
@@ -24,30 +23,6 @@ FLAT = 1e-12
 MOST_EVALUATIONS = 60
 #: the all-or-nothing flow keeps at least this share of a target, or directions would never change
 LEAST_SHARE = 0.01
-
-
-@njit
-def _products_kernel(slopes, flow, fresh, last, older):
-    """Return inner products of the directions to three targets, weighted by cost slopes.
-
-    ============================ ======================== =============================
-    argument                     shape, dtype             written by
-    ============================ ======================== =============================
-    slopes, flow                 (rows,) float64          caller
-    fresh                        (rows,) float64          caller: all-or-nothing flow
-    last, older                  (rows,) float64          caller: the last two targets
-    ============================ ======================== =============================
-    """
-    last_fresh = older_fresh = last_last = last_older = older_older = 0.0
-    for row in range(flow.size):
-        to_last, to_older = last[row] - flow[row], older[row] - flow[row]
-        to_fresh = slopes[row] * (fresh[row] - flow[row])
-        last_fresh += to_last * to_fresh
-        older_fresh += to_older * to_fresh
-        last_last += slopes[row] * to_last * to_last
-        last_older += slopes[row] * to_last * to_older
-        older_older += slopes[row] * to_older * to_older
-    return last_fresh, older_fresh, last_last, last_older, older_older
 
 
 def conjugate_shares(
@@ -89,9 +64,10 @@ def conjugate_shares(
     What comes out negative becomes 0, so that the target is a mix of feasible flows; and a share is
     at most 1 - `LEAST_SHARE`.
     """
-    fresh_1, fresh_2, last_1, both, last_2 = _products_kernel(
-        slopes, flow, fresh, targets[0], targets[-1]
-    )
+    to_fresh, to_last, to_older = (end - flow for end in (fresh, targets[0], targets[-1]))
+    weighed_last, weighed_older = slopes * to_last, slopes * to_older
+    fresh_1, last_1, both = (sum_products(weighed_last, to) for to in (to_fresh, to_last, to_older))
+    fresh_2, last_2 = (sum_products(weighed_older, to) for to in (to_fresh, to_older))
     if len(targets) == 1:
         across = fresh_1 - last_1
         share = min(max(fresh_1 / across, 0.0), 1.0 - LEAST_SHARE) if across else 0.0
