@@ -474,7 +474,7 @@ def _counts_kernel(first, heads, parent, size, counts, scratch):
 
 
 @njit
-def _sort(values):
+def sort_runs(values):
     """Sort a list in place by Shell sort (1959): it is short, or of few sorted runs."""
     gap = np.int64(1)
     while 9 * gap < values.size:
@@ -519,8 +519,7 @@ def _chordal_kernel(low, high, arcs_first, heads, child, sibling, first, upper, 
                     upper[place] = head
                     place += 1
             below = sibling[below]
-        found = upper[first[v] : place]
-        _sort(found)
+        sort_runs(upper[first[v] : place])
 
 
 @njit

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from sssp.graph.csr import offsets
 from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit
-from sssp.order.structure import Structure
+from sssp.order.structure import Structure, sort_runs
 
 #: a tier that takes less than this part of what is left does not pay for its launch
 WORTH_A_TIER = 1 / 128
@@ -177,12 +177,9 @@ def _boundary_kernel(
                 if seen[above] != b:
                     seen[above] = b
                     if count < boundary.size:
-                        j = count - 1  # (few, and in order for each vertex)
-                        while j >= start and boundary[j] > above:
-                            boundary[j + 1] = boundary[j]
-                            j -= 1
-                        boundary[j + 1] = above
+                        boundary[count] = above
                     count += 1
+        sort_runs(boundary[start:count])
         lowest[b], highest[b] = least, greatest
         boundary_first[b + 1] = count
 
