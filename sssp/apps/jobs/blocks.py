@@ -10,7 +10,6 @@ import hashlib
 import os
 import pickle
 import platform
-import threading
 import weakref
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -56,9 +55,8 @@ class Buffers:
     """
 
     def __init__(self) -> None:
-        #: (an array may be collected in the midst of anything: nothing is locked on that way)
+        #: (a deque needs no lock: an array may be collected in the midst of anything)
         self._returned: deque[NDArray[np.uint8]] = deque()
-        self._lock = threading.Lock()
 
     def take(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
         """Return an uninitialized array, in reused memory if there is any.
@@ -67,12 +65,10 @@ class Buffers:
         up. So no more is held than was in use at some time, where all ask for about as much.
         """
         nbytes = prod(shape) * dtype.itemsize
-        memory = None
-        with self._lock:
-            while self._returned and memory is None:
-                one = self._returned.popleft()
-                memory = one if one.size >= nbytes else None
-        if memory is None:
+        try:
+            while (memory := self._returned.popleft()).size < nbytes:
+                pass
+        except IndexError:
             memory = np.empty(max(1, nbytes), np.uint8)
         # NumPy lets views of views refer to this array: it goes when the last of them does
         array: NDArray[Any] = np.frombuffer(memory.data, np.uint8, nbytes)

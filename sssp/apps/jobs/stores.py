@@ -211,39 +211,28 @@ class Piece(NamedTuple):
     checksum: int
 
 
-class TalliedFile(io.RawIOBase):
-    """A writable file that counts its bytes and computes their checksum."""
+class TalliedFile(io.BufferedWriter):
+    """A new file that counts the bytes written to it and computes their checksum."""
 
     def __init__(self, path: Path, mode: int = MODE) -> None:
-        super().__init__()
-        self._stream = open(path, "xb", opener=partial(os.open, mode=mode))  # noqa: SIM115  # see `close`
+        super().__init__(io.FileIO(path, "x", opener=partial(os.open, mode=mode)))
         self.size = self.checksum = 0
-
-    def writable(self) -> bool:
-        """Return True."""
-        return True
 
     def write(self, data: Any) -> int:
         """Write all bytes of an object that supports the buffer protocol."""
         view = memoryview(data).cast("B")
-        self._stream.write(view)
         self.checksum = crc32(view, self.checksum)
         self.size += view.nbytes
-        return view.nbytes
-
-    def tell(self) -> int:
-        """Return the number of bytes written."""
-        return self.size
+        return super().write(view)
 
     def close(self) -> None:
         """Write all bytes to disk and close the file, unless it is closed already."""
-        if not self.closed:
-            try:
-                with self._stream as stream:
-                    stream.flush()
-                    os.fsync(stream.fileno())
-            finally:
-                super().close()
+        try:
+            if not self.closed:
+                self.flush()
+                os.fsync(self.fileno())
+        finally:
+            super().close()
 
 
 @contextmanager
