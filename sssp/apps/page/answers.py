@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -56,7 +56,7 @@ class MapRequest:
     sources: tuple[int, ...]
     target: int | None = None
     closed: tuple[int, ...] = ()
-    traffic: tuple[float, ...] = field(default=())
+    traffic: tuple[float, ...] = ()
     by_source: bool = False
     others: bool = False
     limits: tuple[float, ...] = ()

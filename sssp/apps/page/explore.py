@@ -8,7 +8,7 @@ import html
 import sys
 import threading
 import webbrowser
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from importlib.resources import files
 from os import PathLike, fspath
 from pathlib import Path
@@ -22,7 +22,7 @@ from sssp.apps.page.server import LOOPBACK, PageServer
 from sssp.apps.page.street_map import StreetMap, pack
 from sssp.graph.drawing import Unit, flows_on_arcs
 from sssp.loaders._files import replaced_file
-from sssp.results.row_access import dense_row
+from sssp.results.row_access import dense_row, labels_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -135,18 +135,18 @@ def _encode_row(result: ShortestPaths, row: int) -> tuple[dict[str, Any], NDArra
     """Return a row of a result for the page: its description, and its distances in 16 bits."""
     _, distances = result._distances_to_all(row)
     values, scale = encode(distances)
-    sources, labels = result._sources_of(row), result.graph.labels
+    sources = result._sources_of(row)
     facts = {
         **scale,
         "sources": sources.tolist(),
-        "labels": [str(v if labels is None else labels[v]) for v in sources.tolist()],
+        "labels": [*map(str, labels_of(result.graph, sources))],
         "method": result.method,
         "device": result.device,
     }
     return facts, values
 
 
-class OpenPage:
+class OpenPage(AbstractContextManager["OpenPage"]):
     """A page that is served from this process until it is closed, or the process ends.
 
     Attributes
@@ -180,9 +180,6 @@ class OpenPage:
             self._thread.join()
             self._server.server_close()
             self._server = None
-
-    def __enter__(self) -> OpenPage:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

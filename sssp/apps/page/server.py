@@ -306,7 +306,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def handle_one_request(self) -> None:
         """Read a request and answer it."""
-        self._is_read, self._left = False, 0
+        self._is_read = False
         self.requestline = self.request_version = self.command = ""
         self.rfile.incoming.deadline, self.rfile.room = None, MOST_HEAD
         try:
@@ -316,7 +316,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answer a malformed request with an error, and close the connection."""
-        self.close_connection, self._is_read, self._left = True, True, MOST_SKIPPED
+        self.close_connection = True
         status = Status(code)
         self._refuse(status, message or status.phrase)
 
@@ -422,20 +422,18 @@ class _Handler(BaseHTTPRequestHandler):
         A connection that closes on what was not read may even take back what was answered: before
         it closes, what is left is read for a short time.
         """
-        if not self._is_read:
+        if not (self._is_read or self.close_connection):
             length = 0 if self.command == "GET" else self._length()
             if length is None or length > MOST_BYTES:
                 self.close_connection = True
-            self._left = MOST_SKIPPED if length is None else min(length, MOST_SKIPPED)
-            if not self.close_connection:
-                self.rfile.read(self._left)
-                self._left = 0
+            else:
+                self.rfile.read(length)
         self._send(json.dumps({"error": message}).encode(), "application/json", status=status)
         if self.close_connection:
-            self.rfile.incoming.silence = LINGERING
+            self.rfile.incoming.silence, left = LINGERING, MOST_SKIPPED
             with suppress(OSError):
-                while self._left > 0 and (some := self.rfile.read1(self._left)):
-                    self._left -= len(some)
+                while left > 0 and (some := self.rfile.read1(left)):
+                    left -= len(some)
 
     def _send(
         self, content: bytes, kind: str, answer: str = "", status: Status = Status.OK

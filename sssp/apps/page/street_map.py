@@ -13,7 +13,7 @@ from scipy.spatial import KDTree
 
 from sssp import Graph
 from sssp.graph.drawing import MOST_LATITUDE, street_arcs
-from sssp.graph.sphere import HOW_TO_LOCATE, mercator, metres_between, require_degrees
+from sssp.graph.sphere import locate_vertices, mercator, metres_between
 
 Array = NDArray[Any]
 
@@ -60,21 +60,16 @@ class StreetMap:
     """
 
     def __init__(self, graph: Graph, lengths: Array | None = None) -> None:
-        if graph.coordinates is None:
-            raise ValueError(
-                f"this graph has no coordinates to draw it by; {HOW_TO_LOCATE}; on the command "
-                "line --coordinates"
-            )
-        box = require_degrees(graph.coordinates)
+        coordinates, box = locate_vertices(graph, " to draw it by")
         north, south = np.clip([box.north, box.south], -MOST_LATITUDE, MOST_LATITUDE).tolist()
         self.middle = (box.west + box.east) / 2, (south + north) / 2
         # (`page.js` does the same)
-        inside = np.clip(graph.coordinates, (-np.inf, -MOST_LATITUDE), (np.inf, MOST_LATITUDE))
+        inside = np.clip(coordinates, (-np.inf, -MOST_LATITUDE), (np.inf, MOST_LATITUDE))
         metres = mercator(inside) - mercator(np.array([self.middle]))
         self.positions = (metres * np.cos(np.radians(self.middle[1]))).astype(np.float32)
         self.straight = lengths is None
         if lengths is None:
-            self.lengths = metres_between(graph.coordinates, graph.tails, graph.indices)
+            self.lengths = metres_between(coordinates, graph.tails, graph.indices)
         else:
             self.lengths = lengths.astype(np.float64)
         # the class of every arc, by its speed relative to the median
@@ -120,17 +115,12 @@ def pack(head: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
     Four bytes hold the length of a JSON text, little-endian as all numbers here; the text follows:
     `head`, and under ``arrays`` the name, dtype, length and offset of every array behind it.
     """
-    listed: list[dict[str, Any]] = []
-    parts: list[bytes] = []
-    offset = 0
+    listed, body = [], bytearray()
     for name, array in arrays.items():
-        content = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
-        listed.append(
-            {"name": name, "dtype": array.dtype.name, "length": array.size, "offset": offset}
-        )
-        padding = -len(content) % ALIGNMENT
-        parts += [content, bytes(padding)]
-        offset += len(content) + padding
+        facts = {"name": name, "dtype": array.dtype.name, "length": array.size}
+        listed.append(facts | {"offset": len(body)})
+        body += np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
+        body += bytes(-len(body) % ALIGNMENT)
     text = json.dumps({**head, "arrays": listed}).encode("ascii")
     text += b" " * (-(len(text) + 4) % ALIGNMENT)
-    return b"".join([len(text).to_bytes(4, "little"), text, *parts])
+    return b"".join([len(text).to_bytes(4, "little"), text, body])
