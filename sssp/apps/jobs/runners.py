@@ -13,7 +13,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent import futures
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from sssp.apps.jobs.blocks import Done, Inputs, Ticket, do_block
@@ -87,13 +87,20 @@ def runner_of(on: Any, device: Any, threads: int | None) -> Runner:
 
 
 class ExecutorRunner(Runner):
-    """A runner on the caller's executor."""
+    """A runner on the caller's executor.
+
+    Attributes
+    ----------
+    calls : int
+        Calls whose blocks are held at the same time.
+    """
 
     def __init__(self, on: futures.Executor, device: Any, threads: int | None) -> None:
         super().__init__(on, device, threads)
         self.in_process = isinstance(on, futures.ThreadPoolExecutor)
         # (as far as it tells)
         self.slots = int(getattr(on, "_max_workers", None) or 1)
+        self.calls = AHEAD * self.slots
 
     def run(self, inputs: Inputs | Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
         """Compute the blocks; yield lists of finished ones, in any order.
@@ -103,34 +110,58 @@ class ExecutorRunner(Runner):
         JobError
             A worker has died, which ends an executor of processes.
         """
-        left = iter(blocks)
-        under_way: set[futures.Future[Done]] = set()
+        left = iter(self._groups(list(blocks)))
+        #: what is under way of every call: one future, or several that it has brought
+        calls: list[set[futures.Future[Any]]] = []
         try:
             while True:
-                for block in islice(left, AHEAD * self.slots - len(under_way)):
-                    asked = inputs, block, self.measured_on, self.threads
-                    under_way.add(self.on.submit(do_block, *asked))
-                if not under_way:
+                for group in islice(left, self.calls - len(calls)):
+                    calls.append({self._submit(inputs, group)})
+                if not calls:
                     return
                 # with a timeout, for else Ctrl-C is not heard on every system
-                done, under_way = futures.wait(under_way, POLL_SECONDS, futures.FIRST_COMPLETED)
-                failed = {future for future in done if future.exception() is not None}
-                if done - failed:
-                    yield [future.result() for future in done - failed]
+                under_way = set[futures.Future[Any]]().union(*calls)
+                ended = futures.wait(under_way, POLL_SECONDS, futures.FIRST_COMPLETED).done
+                failed = {future for future in ended if future.exception() is not None}
+                outcomes = {future: future.result() for future in ended - failed}
+                if done := [one for one in outcomes.values() if isinstance(one, Done)]:
+                    yield done
                 # (now that they are on record: a crash costs a worker one block, not two)
                 for future in failed:
                     future.result()
+                for call in calls:
+                    for future in call & ended:
+                        call.remove(future)
+                        if not isinstance(outcomes[future], Done):
+                            call |= outcomes[future]
+                calls = [call for call in calls if call]
         except futures.BrokenExecutor as error:
             raise JobError(
                 f"a worker of the executor has died ({error}); what is done is kept: run the job "
                 "again, with a new executor"
             ) from error
         finally:
-            for future in under_way:
+            for future in chain.from_iterable(calls):
                 future.cancel()
 
+    def _groups(self, blocks: list[int]) -> list[list[int]]:
+        """Divide blocks into groups, each searched in one call; enough groups for all devices.
 
-class LocalRunner(Runner):
+        The first calls find no more than a block a writer: until they are back nothing is written.
+        """
+        size = max(1, min(self.together, len(blocks) // (CALLS * self.slots)))
+        few = min(size, WRITERS_A_GPU)
+        starts = range(0, min(len(blocks), few * self.slots), few)
+        return [blocks[first : first + few] for first in starts] + [
+            blocks[first : first + size] for first in range(few * self.slots, len(blocks), size)
+        ]
+
+    def _submit(self, inputs: Inputs | Ticket, group: list[int]) -> Any:
+        """Begin a call; its future brings a finished block, or a set of futures that do."""
+        return self.on.submit(do_block, inputs, *group, self.measured_on, self.threads)
+
+
+class LocalRunner(ExecutorRunner):
     """A runner in threads of this process: one block at a time on the CPU, several on each GPU.
 
     A thread a device searches, and others write what it has found: while the blocks of a GPU are
@@ -147,64 +178,28 @@ class LocalRunner(Runner):
         Whether ``device="auto"`` has chosen GPUs, so that the CPU may take over.
     """
 
-    in_process = True
-
     def __init__(
         self, devices: Sequence[str], threads: int, together: int, *, by_rule: bool = False
     ) -> None:
-        super().__init__(None, devices[0], threads)
-        self.slots, self.together, self.by_rule = len(devices), together, by_rule
+        super().__init__(Pool(len(devices), "sssp-search"), devices[0], threads)
+        self.together, self.by_rule = together, by_rule
+        self.calls = sum(1 if device == "cpu" else AHEAD for device in devices)
         writers = sum(1 if device == "cpu" else WRITERS_A_GPU for device in devices)
-        self._searchers = Pool(self.slots, "sssp-search")
         self._writers = Pool(writers, "sssp-write")
-        #: calls whose blocks are held
-        self._calls = sum(1 if device == "cpu" else AHEAD for device in devices)
         self._idle: queue.SimpleQueue[str] = queue.SimpleQueue()
         for device in devices:
             self._idle.put(device)
 
     def run(self, inputs: Inputs | Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
         """Compute the blocks; yield lists of finished ones, in any order."""
-        assert isinstance(inputs, Inputs)
-        left = iter(self._groups(list(blocks)))
-        #: what is under way of every call: its search, later the writing of its blocks
-        calls: list[set[futures.Future[Any]]] = []
         try:
-            while True:
-                for group in islice(left, self._calls - len(calls)):
-                    calls.append({self._searchers.submit(self._search, inputs, group)})
-                if not calls:
-                    return
-                # with a timeout, for else Ctrl-C is not heard on every system
-                under_way = set[futures.Future[Any]]().union(*calls)
-                ended = futures.wait(under_way, POLL_SECONDS, futures.FIRST_COMPLETED).done
-                failed = {future for future in ended if future.exception() is not None}
-                outcomes = {future: future.result() for future in ended - failed}
-                if written := [one for one in outcomes.values() if isinstance(one, Done)]:
-                    yield written
-                for future in failed:
-                    future.result()
-                for call in calls:
-                    for future in call & ended:
-                        call.remove(future)
-                        if not isinstance(outcomes[future], Done):  # the search: what writes
-                            call |= outcomes[future]
-                calls = [call for call in calls if call]
+            yield from super().run(inputs, blocks)
         finally:
-            for executor in (self._searchers, self._writers):
+            for executor in (self.on, self._writers):
                 executor.shutdown(wait=False, cancel_futures=True)
 
-    def _groups(self, blocks: list[int]) -> list[list[int]]:
-        """Divide blocks into groups, each searched in one call; enough groups for all devices.
-
-        The first calls find no more than a block a writer: until they are back nothing is written.
-        """
-        size = max(1, min(self.together, len(blocks) // (CALLS * self.slots)))
-        few = min(size, WRITERS_A_GPU)
-        starts = range(0, min(len(blocks), few * self.slots), few)
-        return [blocks[first : first + few] for first in starts] + [
-            blocks[first : first + size] for first in range(few * self.slots, len(blocks), size)
-        ]
+    def _submit(self, inputs: Inputs | Ticket, group: list[int]) -> Any:
+        return self.on.submit(self._search, inputs, group)
 
     def _search(self, inputs: Inputs, group: list[int]) -> set[futures.Future[Done]]:
         """Search blocks on the next idle device; return futures that certify and write them."""
