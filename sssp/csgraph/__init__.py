@@ -115,16 +115,13 @@ def shortest_path(
         _check(csgraph, directed, overwrite=True)
     if method == "auto":
         method = _method_for(csgraph, directed, indices)
-    if method == "FW":
-        if indices is not None:
-            _check(csgraph, directed)
-            raise ValueError("Cannot specify indices with method == 'FW'.")
+    if method == "FW" and indices is None:
         asked = csgraph, directed, return_predecessors, unweighted, overwrite
         return floyd_warshall(*asked, device=device)
     search: Any = {"D": dijkstra, "BF": bellman_ford, "J": johnson}.get(method)
-    if search is None:
-        _check(csgraph, directed)
-        raise ValueError(f"unrecognized method '{method}'")
+    if search is None:  # (which SciPy has an error for)
+        options = return_predecessors, unweighted, overwrite, indices
+        return _by_scipy("shortest_path", csgraph, method, directed, *options)
     return search(csgraph, directed, indices, return_predecessors, unweighted, device=device)
 
 
@@ -209,13 +206,13 @@ def dijkstra(
         return ask_scipy()
     sources, shape = _sources_of(indices, arcs.n)
     reach = math.fsum([limit])  # refuses what is not a number, as C does
-    if reach < 0:
-        raise ValueError("limit must be >= 0")
-    if math.isnan(reach):
+    if not reach >= 0:
         return ask_scipy()
     shape = (arcs.n,) if min_only else shape
-    search = rows.search_nearest if min_only else rows.search_rows
-    found = search(arcs, sources, limit=reach, predecessors=return_predecessors, device=device)
+    found = rows.search_rows(
+        arcs, sources, limit=reach, predecessors=return_predecessors, device=device,
+        nearest=min_only,
+    )  # fmt: skip
     return ask_scipy() if found is None else _as_scipy_returns(found, shape)
 
 

@@ -205,9 +205,10 @@ def as_floats(values: NDArray[Any], out: NDArray[np.float64], unit: int = 1) -> 
     out[values == unreached(values.dtype)] = np.inf
 
 
-def with_null(vertices: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Replace -1 (no vertex) in the array by SciPy's `NO_VERTEX`; return the array."""
-    vertices[vertices < 0] = NO_VERTEX
+def with_null(vertices: NDArray[np.int32] | None) -> NDArray[np.int32] | None:
+    """Replace -1 (no vertex) in the array by SciPy's `NO_VERTEX`; return the array, if any."""
+    if vertices is not None:
+        vertices[vertices < 0] = NO_VERTEX
     return vertices
 
 
@@ -219,8 +220,9 @@ def search_rows(
     device: str,
     limit: float = math.inf,
     negative: Method = ROUNDS,
+    nearest: bool = False,
 ) -> SearchResult | None:
-    """Search from every source; return distances and predecessors as SciPy has them.
+    """Search from every source, or once from all together; return the arrays as SciPy has them.
 
     Parameters
     ----------
@@ -233,6 +235,8 @@ def search_rows(
         Inclusive, 0 or more; with negative weights inf.
     negative : BellmanFord or Johnson
         The method for negative weights.
+    nearest : bool
+        Whether to find one row, and the nearest source of each vertex; for weights of 0 or more.
 
     Returns
     -------
@@ -249,24 +253,33 @@ def search_rows(
     """
     if arcs.least == -np.inf:
         return None
-    if _is_small(arcs, sources.size, device):
-        parts, shape = _as_kernels_take(arcs), (sources.size, arcs.n)
+    row_count = 1 if nearest else sources.size
+    if _is_small(arcs, row_count, device) or (nearest and sources.size == 0):
+        parts, shape = _as_kernels_take(arcs), (row_count, arcs.n)
         lengths: NDArray[np.float64] = np.empty(shape, FLOAT64)
         tails = np.empty(shape if predecessors else (0, arcs.n), INDEX)
+        origin = np.empty(tails.size, INDEX) if nearest else None
         done = True
         if arcs.least >= 0:
-            kernels.rows_kernel(*parts, sources, min(limit, LONGEST), lengths, tails, None)
+            starts = np.sort(sources) if nearest else sources
+            kernels.rows_kernel(*parts, starts, min(limit, LONGEST), lengths, tails, origin)
         else:
             everywhere = np.arange(arcs.n if isinstance(negative, Johnson) else 0)
             asked = *parts, sources, everywhere, LONGEST
             done = kernels.rounds_kernel(*asked, lengths, tails)
         if done:  # (else a cycle may be negative)
-            return SearchResult(lengths, with_null(tails) if predecessors else None)
+            trees = (tails, origin) if predecessors else ()
+            return SearchResult(lengths, *map(with_null, trees))
     method = DeltaStepping() if arcs.least >= 0 else negative
     graph = graph_of(arcs)
-    plan = _make_plan(graph, sources, method, limit, predecessors, device)
-    distances = plan.request.out
-    assert distances is not None
+    known = {method.name: type(method)}
+    plan = make_plan(
+        graph, sources, method=method, known=known, limit=limit, predecessors=predecessors,
+        device=device, nearest=nearest,
+    )  # fmt: skip
+    distances: NDArray[np.float64] = np.empty((row_count, graph.n), FLOAT64)
+    request = replace(plan.request, origins=predecessors, fewest_arcs=True, out=distances)
+    plan = plan._replace(request=request)
 
     def answer(request: Request) -> Answer | None:
         part = plan._replace(request=request)
@@ -288,7 +301,8 @@ def search_rows(
         return None
     if rows.distances is not distances:
         as_floats(rows.distances, distances)
-    return SearchResult(distances, with_null(rows.predecessors) if predecessors else None)
+    trees = (rows.predecessors, rows.origin) if predecessors else ()
+    return SearchResult(distances, *map(with_null, trees))
 
 
 def _is_small(arcs: ScipyArcs, rows: int, device: str) -> bool:
@@ -304,43 +318,6 @@ def _as_kernels_take(arcs: ScipyArcs) -> tuple[NDArray[Any], ...]:
         seal(arcs.indices).view(np.uint32),
         seal(arcs.weights.astype(FLOAT64, copy=False)),
     )
-
-
-def search_nearest(
-    arcs: ScipyArcs, sources: NDArray[np.int64], *, limit: float, predecessors: bool, device: str
-) -> SearchResult | None:
-    """Search from all sources together; return one row, and the nearest source of each vertex.
-
-    Parameters, errors and None are those of `search_rows`; weights are 0 or more.
-    """
-    if _is_small(arcs, 1, device) or sources.size == 0:
-        distances = np.empty((1, arcs.n), FLOAT64)
-        tails = np.empty((int(predecessors), arcs.n), INDEX)
-        origin = np.empty(arcs.n if predecessors else 0, INDEX)
-        asked = np.sort(sources), min(limit, LONGEST)
-        kernels.rows_kernel(*_as_kernels_take(arcs), *asked, distances, tails, origin)
-    else:
-        graph = graph_of(arcs)
-        method = DeltaStepping()
-        plan = _make_plan(graph, sources, method, limit, predecessors, device, nearest=True)
-        answer = plan.run()
-        if answer is None:
-            return None
-        assert plan.request.out is not None
-        distances, tails, origin = plan.request.out, answer.predecessors, answer.origin
-    if not predecessors:
-        return SearchResult(distances)
-    return SearchResult(distances, with_null(tails), with_null(origin))
-
-
-def _make_plan(
-    graph: Graph, sources: Any, method: Method, limit: float, trees: bool, device: str, **more: Any
-) -> Plan[Request]:
-    """Plan a search for trees with the fewest arcs, and allocate its rows."""
-    more |= {"limit": limit, "predecessors": trees, "device": device}
-    plan = make_plan(graph, sources, method=method, known={method.name: type(method)}, **more)
-    out = np.empty((plan.request.rows, graph.n), FLOAT64)
-    return plan._replace(request=replace(plan.request, origins=trees, fewest_arcs=True, out=out))
 
 
 def _translate_cycle(plan: Plan[Request], error: NegativeCycleError) -> NegativeCycleError:
