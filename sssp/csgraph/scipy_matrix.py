@@ -78,10 +78,9 @@ def validate_dense(csgraph: Any, directed: bool, unweighted: bool, overwrite: bo
             matrix[matrix == 0] = np.inf
     if unweighted:
         matrix[~np.isinf(matrix)] = 1
-    if matrix.size:
-        matrix.reshape(-1)[:: len(matrix) + 1] = 0
-        if not directed:
-            np.minimum(matrix, matrix.T, out=matrix)
+    matrix.reshape(-1)[:: len(matrix) + 1] = 0
+    if not directed:
+        np.minimum(matrix, matrix.T, out=matrix)
     return matrix
 
 

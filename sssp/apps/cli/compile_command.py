@@ -53,12 +53,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     text = "what to compile for (default cpu)"
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help=text)
-    text = f"all, or some of {', '.join(ALL)} (default all)"
-    some = partial(_some_of, tuple(ALL))
-    parser.add_argument("--methods", type=some, default="all", metavar="A,B", help=text)
-    text = f"of the distances: all, or some of {', '.join(DTYPES)} (default all)"
-    some = partial(_some_of, DTYPES)
-    parser.add_argument("--dtypes", type=some, default="all", metavar="A,B", help=text)
+    for name, known, of in (("methods", ALL, ""), ("dtypes", DTYPES, "of the distances: ")):
+        text = f"{of}all, or some of {', '.join(known)} (default all)"
+        some = partial(_some_of, tuple(known))
+        parser.add_argument(f"--{name}", type=some, default="all", metavar="A,B", help=text)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -239,16 +239,14 @@ def write_table(output: Output, blocks: Iterable[Columns]) -> int:
 
 
 def _write_csv(stream: BinaryIO, blocks: Iterable[Columns], *, safe: bool) -> int:
-    count = 0
+    count, kept = 0, _unlike_formulas if safe else list
     for number, columns in enumerate(blocks):
         if number == 0:
-            stream.write(_csv([_unlike_formulas(columns) if safe else columns]))
+            stream.write(_csv([kept(columns)]))
         size = len(next(iter(columns.values())))
         for start in range(0, size, CSV_BLOCK):
             part = [_cells(column[start : start + CSV_BLOCK]) for column in columns.values()]
-            if safe:
-                part = list(map(_unlike_formulas, part))
-            stream.write(_csv(zip(*part, strict=True)))
+            stream.write(_csv(zip(*map(kept, part), strict=True)))
         count += size
     return count
 

@@ -176,9 +176,7 @@ def find_in_table(
         raise table.lacks(f"{' or '.join(columns)}, nor {' and '.join(axes)}")
     lon, lat = (table.numbers(axis) for axis in found_axes if axis is not None)
     if not lon:
-        import numpy as np
-
-        return Chosen(np.empty(0, np.int64), [])
+        return Chosen(g.vertices([]), [])
     found, metres = _nearest(g, lon, lat)
     if metres.max() > farthest:
         row = int((metres > farthest).argmax())
@@ -198,8 +196,6 @@ def read_labels(g: sssp.Graph, table: FileTable, column: str) -> NDArray[np.int6
     GraphFormatError
         No vertex has such a label, or there is none in a row; names the line.
     """
-    import numpy as np
-
     values = table.columns[column]
     texts = g.labels is not None and g.labels.dtype.kind == "U"
     # (what is missing goes first: it makes floats of all integers beside it)
@@ -207,8 +203,7 @@ def read_labels(g: sssp.Graph, table: FileTable, column: str) -> NDArray[np.int6
         if value is None or value != value or not (texts or str(value).strip()):
             table.refuse(row, f"{column} is missing; omit such rows")
     try:
-        labels: list[Any] = [arguments.label_of(g, value) for value in values]
-        return g.vertices(labels) if labels else np.empty(0, np.int64)
+        return g.vertices([arguments.label_of(g, value) for value in values])
     except (errors.VertexError, TypeError):
         # (a number that is none of int64 is not an integer to NumPy)
         for row, value in enumerate(values):
