@@ -56,6 +56,7 @@ def _certify_kernel(
 ):  # fmt: skip
     """Certify a row of distances; return a status code, and the vertex or arc that fails.
 
+    Of `UNCONNECTED` vertices it names none: they are reached, and their state is `UNSEEN`.
     `predecessors` and `origin` are empty where there are none. `bounds` holds the greatest
     distance that a vertex may have, the greatest that no unreached vertex may have, the
     greatest number that can be added safely, and the tolerance; for integers they are int64,
@@ -118,15 +119,7 @@ def _certify_kernel(
                 size += 1
                 waiting -= 1
 
-    if waiting == 0:
-        return RIGHT, 0
-    # the nearest one, since what hangs on it is not connected either
-    culprit = -1
-    for v in range(distances.size):
-        waits = state[v] == UNSEEN and distances[v] != missing
-        if waits and (culprit < 0 or distances[v] < distances[culprit]):
-            culprit = v
-    return UNCONNECTED, culprit
+    return RIGHT if waiting == 0 else UNCONNECTED, 0
 
 
 def certify_trees(g: Graph, result: ShortestPaths, rtol: float | None) -> None:
@@ -233,6 +226,9 @@ class Certifier:
             *(row.sources, distances, row.predecessors, row.origin, missing),
             *(self.bounds(distances, limit, rtol), self._state, self._stack),
         )
+        if code == UNCONNECTED:  # the nearest one: what hangs on it is not connected either
+            waiting = np.flatnonzero((self._state == UNSEEN) & (distances != missing))
+            place = waiting[distances[waiting].argmin()]
         return code, int(place)
 
     def tolerance(self, distances: NDArray[Any], rtol: float) -> Any:

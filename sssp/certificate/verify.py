@@ -179,6 +179,7 @@ def _certify_labels_kernel(
 ):
     """Certify all vertices' labels (facility, distance); return a status, and where it fails.
 
+    Of `UNREAL` labels it names none: they are not `seen`.
     `distances` and `index` have shape (n, k), `index` -1 where there is no label; `bounds` are the
     greatest distance that a label may have, the greatest that a missing one may not have, and the
     tolerance. `seen` bool (n, k), false, and `stack` int64 (n k,) are scratch.
@@ -254,13 +255,7 @@ def _certify_labels_kernel(
                         seen[head, j] = True
                         stack[size] = head * k + j
                         size += 1
-    if left == 0:
-        return RIGHT, 0
-    for v in range(n):
-        for i in range(k):
-            if index[v, i] >= 0 and not seen[v, i]:
-                return UNREAL, v
-    return UNREAL, 0
+    return RIGHT if left == 0 else UNREAL, 0
 
 
 def certify_facilities(g: Graph, result: NearestFacilities, rtol: float | None) -> None:
@@ -285,14 +280,16 @@ def certify_facilities(g: Graph, result: NearestFacilities, rtol: float | None) 
         begin, end = ends if result.direction == "from" else ends[::-1]
         facilities = begin[facilities]
         numbers, index = _compare_labels(certifier, result, facilities, end)
+    seen = np.zeros(index.shape, np.bool_)
     code, place = _certify_labels_kernel(
         *(graph.indptr, graph.indices, weights, facilities),
         *map(np.ascontiguousarray, (numbers, index)),
-        *((greatest, least_missing, tolerance), np.zeros(index.shape, np.bool_)),
-        np.empty(index.size, np.int64),
+        *((greatest, least_missing, tolerance), seen, np.empty(index.size, np.int64)),
     )
     if code == RIGHT:
         return
+    if code == UNREAL:
+        place = ((index >= 0) & ~seen).any(axis=1).argmax()
     vertex = int(graph.indices[place]) if code == INCOMPLETE else int(place)
     given = f"vertex {vertex} is given the facilities {index[vertex]} at {numbers[vertex]}"
     reason = {
