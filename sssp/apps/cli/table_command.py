@@ -67,10 +67,7 @@ def run(options: argparse.Namespace) -> int:
 
     def list_columns(results: Iterable[sssp.ShortestPaths]) -> Iterator[dict[str, Any]]:
         """Yield blocks of columns source, target, distance; ``--wide``: a column per target."""
-        rows, columns = (
-            arguments.label_vertices(g, end.vertices) if end.names is None else end.names
-            for end in (sources, targets)
-        )
+        rows, columns = sources.names, targets.names
         names = [str(name) for name in columns.tolist()] if options.wide else []
         if options.wide and len({"source", *names}) <= len(names):
             raise ValueError(

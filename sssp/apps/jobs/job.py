@@ -294,7 +294,7 @@ def run(
         if reduce is None and value is not None:
             raise ValueError(f"{name} belongs to the reduction 'weight', and to nothing else")
     vertices, _ = as_vertices(sources, network, "source")
-    distinct, rows = stores.distinct_rows(vertices, network.n)
+    distinct, rows = stores.distinct_rows(vertices)
     is_zarr = table.suffix == stores.SUFFIX
     if form is not None and (form not in ("long", "wide") or is_zarr):
         raise ValueError(
@@ -308,7 +308,7 @@ def run(
         vertex_weights = number_array(vertex_weights, "vertex_weights")
     columns = None if targets is None else as_vertices(targets, network, "target")[0]
     if form == "long" and reduce is None and columns is not None:
-        columns, _ = stores.distinct_rows(columns, network.n)
+        columns, _ = stores.distinct_rows(columns)
     skims = _check_skims(skim, network, reduce)
     dtype_name = None if dtype is None else np.dtype(dtype).str
     asked = blocks.JobRequest(

@@ -154,19 +154,14 @@ def blocks_together(block_size: int, search_bytes: int) -> int:
     return max(1, min(room, GPU_SEARCHES // block_size))
 
 
-def distinct_rows(vertices: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], Any]:
+def distinct_rows(vertices: NDArray[np.int64]) -> tuple[NDArray[np.int64], Any]:
     """Return distinct vertices in order of first appearance, and each vertex's index in them.
 
     The rows are None if all differ: then they are 0, 1, 2...
     """
-    number = np.min_scalar_type(vertices.size)
-    place_of, places = np.empty(n, number), np.arange(vertices.size, dtype=number)
-    # (of several values for one place the last is kept, which is the first from behind)
-    place_of[vertices[::-1]] = places[::-1]
-    distinct = vertices[place_of[vertices] == places]
-    row_of = np.empty(n, np.int32)
-    row_of[distinct] = np.arange(distinct.size)
-    return distinct, None if distinct.size == vertices.size else row_of[vertices]
+    _, firsts, groups = np.unique(vertices, return_index=True, return_inverse=True)
+    rows = None if firsts.size == vertices.size else firsts.argsort().argsort()[groups]
+    return vertices[np.sort(firsts)], rows
 
 
 #: bytes that are read at a time

@@ -55,12 +55,12 @@ class Chosen:
     notes : list of str
         A line for each point.
     names : ndarray, shape (k,), or None
-        What they are called in the output; None: by their labels.
+        What they are called in a table; None: of one file.
     """
 
     vertices: NDArray[np.int64]
     notes: list[str]
-    names: NDArray[Any] | None = None
+    names: Any = None
 
 
 def add_vertices(parser: argparse.ArgumentParser, role: str, *, help: str) -> None:
@@ -136,7 +136,8 @@ def find_vertices(
     vertices = np.concatenate(parts).astype(np.int64)
     if role == "source" and not allow_none and vertices.size == 0:
         raise ValueError(f"the files name no {role}")
-    return Chosen(vertices, notes, None if id_column is None else np.array(names))
+    labels = arguments.label_vertices(g, vertices) if id_column is None else np.array(names)
+    return Chosen(vertices, notes, labels)
 
 
 def find_ends(
