@@ -99,12 +99,10 @@ def run(options: argparse.Namespace) -> int:
     client: Any = nullcontext()
     if options.dask is not None:
         distributed = import_extra("distributed", "jobs")
-        if options.dask.endswith(".json"):
-            if not os.path.exists(options.dask):
-                tell(f"waits for {options.dask}, which the scheduler writes")
-            client = distributed.Client(scheduler_file=options.dask)
-        else:
-            client = distributed.Client(options.dask)
+        is_file = options.dask.endswith(".json")
+        if is_file and not os.path.exists(options.dask):
+            tell(f"waits for {options.dask}, which the scheduler writes")
+        client = distributed.Client(**{"scheduler_file" if is_file else "address": options.dask})
     with client as on, _show_plan(), name_negatives(g):
         report = sssp.run(
             network,

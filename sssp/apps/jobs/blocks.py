@@ -143,14 +143,14 @@ class JobRequest:
         fields = {name: result.skim(values) for name, values in self.skims.items()}
         return {DISTANCES: result.distances, **fields}, result, result.device
 
-    def certify(self, solved: Solved, rows: list[int]) -> None:
-        """Certify some rows of a block: distances by `verify`, reductions by a new search.
+    def certify(self, solved: Solved, rows: list[int], sources: list[int]) -> None:
+        """Certify some rows of a block, found from `sources`; raise an error if one is wrong.
 
         Distances by `verify`; a reduction by that of a search on the graph itself, on the CPU.
         """
         if not rows:
             return
-        graph, sources = solved.network._tree_graph, solved.starts[rows].tolist()
+        graph = solved.network._tree_graph
         if solved.result is not None:
             result, at = solved.result, [solved.first + row for row in rows]
             request = Request(result.sources[at], targets=result.targets, limit=result.limit)
@@ -234,8 +234,6 @@ class Solved(NamedTuple):
         What was searched.
     searches : range
         Which of the job.
-    starts : ndarray, int64
-        Where they start.
     values : dict of str to ndarray
         Every field, a row per search.
     result : ShortestPaths or None
@@ -252,7 +250,6 @@ class Solved(NamedTuple):
     block: int
     network: sssp.Graph
     searches: range
-    starts: Array
     values: dict[str, Array]
     result: sssp.ShortestPaths | None
     first: int
@@ -305,9 +302,7 @@ class Inputs:
             rows = slice(first, first + len(own))
             part = {name: table[rows] for name, table in values.items()}
             seconds = each * len(own)
-            found.append(
-                Solved(block, network, own, starts[rows], part, result, first, device, seconds)
-            )
+            found.append(Solved(block, network, own, part, result, first, device, seconds))
             first = rows.stop
         return found
 
@@ -322,8 +317,9 @@ class Inputs:
         """Certify the sampled searches of a block, write the block; return its manifest entry."""
         start, own = perf_counter(), solved.searches
         first, end = np.searchsorted(self.sample, (own.start, own.stop))
-        rows = (self.sample[first:end] - own.start).tolist()
-        self.asked.certify(solved, rows)
+        sample = self.sample[first:end]
+        rows = (sample - own.start).tolist()
+        self.asked.certify(solved, rows, self.starts[sample].tolist())
         pieces = self.write(solved)
         seconds, ran = solved.seconds + perf_counter() - start, (solved.device, worker_name())
         return Done(solved.block, pieces, len(own), len(rows), seconds, *ran)

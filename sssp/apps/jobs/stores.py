@@ -46,7 +46,7 @@ FEWEST_BLOCKS = 64
 MOST_SEARCHES = 8192
 #: searches that keep a GPU busy: a few take it nearly as long as some hundreds
 GPU_SEARCHES = 1024
-#: labels that are written at a time
+#: labels of a chunk
 PIECE = 1 << 20
 
 
@@ -334,8 +334,7 @@ class ZarrStore:
                 name, shape=values.shape, chunks=(max(1, min(PIECE, values.size)),),
                 dtype=values.dtype.newbyteorder("<"), fill_value=0, dimension_names=(name,),
             )  # fmt: skip
-            for first in range(0, values.size, PIECE):
-                array[first : first + PIECE] = values[first : first + PIECE]
+            array[:] = values
         for field in self.layout.fields:
             axes: tuple[str, ...] = ("source", "target" if "target" in labels else "column")
             axes = axes if field.width is not None else axes[:1]
