@@ -29,11 +29,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sssp import datasets
@@ -54,7 +52,8 @@ DEFAULT_SIZE = 1_000_000
 DENSE = "sssp.bench.papers.matrix_tables", "DenseTable"
 #: the table that takes any graphs; the others have graphs of their own
 OF_GRAPHS = "hierarchy"
-#: modules and classes that measure tables
+#: modules and classes that measure tables: the one without a name, and the others
+METHODS_TABLE = "sssp.bench.harness", "Methods"
 TABLES = {
     "thesis": ("sssp.bench.papers.search_tables", "Thesis"),
     **dict.fromkeys(("squaring", "blocks", "floyd-warshall", "closure"), DENSE),
@@ -135,10 +134,7 @@ def run(options: argparse.Namespace) -> int:
     report = BenchReport(options.command_line, now(), versions, hardware, settings)
     with raise_interrupts():
         try:
-            if options.table:
-                _measure_table(options, plan, report)
-            else:
-                _measure(options, plan, report)
+            _measure(options, plan, report)
         finally:
             # if one of these fails, the others are still done: last in, first out
             with ExitStack() as steps:
@@ -152,44 +148,25 @@ def run(options: argparse.Namespace) -> int:
     return 1 if report.failed else 0
 
 
-def _measure_table(options: argparse.Namespace, plan: BenchPlan, report: BenchReport) -> None:
-    """Run the measurements of the chosen ``--table``, and add them to `report`."""
+def _measure(options: argparse.Namespace, plan: BenchPlan, report: BenchReport) -> None:
+    """Run the measurements of the chosen table, and add them to `report`."""
+    from sssp.bench.report import SIZES
     from sssp.bench.workloads import REAL
 
-    if options.table == OF_GRAPHS and not options.graphs:
-        graphs = _list_graphs([DEFAULT_SIZE], datasets.available())
-        options.graphs = [one for one in graphs if one.path is None or one.name == REAL]
-    module, kind = TABLES[options.table]
+    sizes: Sequence[int] = (DEFAULT_SIZE,)
+    files, chosen = datasets.available(), DEFAULT_METHODS
+    if options.plot is not None:
+        sizes, files, chosen = SIZES, {}, "all"
+    elif options.table == OF_GRAPHS:
+        files = {name: path for name, path in files.items() if name == REAL}
+    if not options.graphs:
+        built_in = [terminal.find_graph(f"{terminal.BUILT_IN}:{size}") for size in sizes]
+        options.graphs = [*built_in, *map(terminal.NamedGraph, files, files.values())]
+    options.methods = options.methods or terminal.method_list(chosen)
+    module, kind = TABLES.get(options.table, METHODS_TABLE)
     table: BenchTable = getattr(import_module(module), kind)(plan, options, report)
     with _progress(table.steps) as table.progress:
         table.measure()
-
-
-def _measure(options: argparse.Namespace, plan: BenchPlan, report: BenchReport) -> None:
-    """Measure all methods and rivals on every graph, and add the rows to `report`."""
-    from sssp.bench.harness import RIVALS, Harness, Ours
-    from sssp.bench.report import SIZES
-    from sssp.bench.workloads import Loader, choose_by_label, choose_random
-
-    if options.plot is None:
-        graphs, chosen = _list_graphs([DEFAULT_SIZE], datasets.available()), DEFAULT_METHODS
-    else:
-        graphs, chosen = _list_graphs(SIZES, {}), "all"
-    graphs = options.graphs or graphs
-    methods = options.methods or terminal.method_list(chosen)
-    ours = [Ours(method, device) for device in options.devices for method in methods]
-    harness = Harness(ours, (*RIVALS, *options.rivals), plan)
-    loader = Loader()
-    if options.labels:
-        choose = partial(choose_by_label, labels=options.labels)
-    else:
-        choose = partial(choose_random, count=options.sources, seed=options.seed)
-    with _progress(len(graphs) * (harness.steps + 1)) as harness.progress:
-        for source in graphs:
-            harness.progress(f"{source.name}: loading")
-            workload, record = loader.load(source, choose)
-            report.graphs.append(record)
-            report.rows += harness.measure(workload)
 
 
 @contextmanager
@@ -205,11 +182,6 @@ def _progress(steps: int) -> Iterator[Callable[[str], None]]:
             bar.set_description_str(on_one_line(text))
 
         yield step
-
-
-def _list_graphs(sizes: Iterable[int], files: Mapping[str, Path]) -> list[terminal.NamedGraph]:
-    built_in = [terminal.find_graph(f"{terminal.BUILT_IN}:{size}") for size in sizes]
-    return [*built_in, *(terminal.NamedGraph(name, path) for name, path in files.items())]
 
 
 def _choose_picture(text: str) -> Output:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,11 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import dijkstra
 
 from sssp import Graph, ShortestPaths, road_like, shortest_paths, verify
-from sssp.apps.terminal.arguments import NamedGraph, method_text
+from sssp.apps.terminal.arguments import NamedGraph, method_text, vertex_of
 from sssp.bench.report import REFUSALS, BenchReport, Comparison, Measurement, explain
-from sssp.bench.workloads import Choose, Loader, Workload, time_call, time_without_gc
+from sssp.bench.workloads import Choose, GraphRecord, Workload, time_call, time_without_gc
 from sssp.engine.threads import default_threads
-from sssp.errors import VerificationError
+from sssp.errors import VerificationError, VertexError
 from sssp.kernels.dtypes import INT32, INT64
 from sssp.methods import Method
 
@@ -34,6 +35,8 @@ from sssp.methods import Method
 EXACT_FLOAT = 2**53
 #: vertices of the two built-in graphs that predict times, and calls on each
 SMALL, LARGER, PROBES = 1024, 4096, 3
+#: vertices of the graph that compiles the generator
+TINY = 100
 
 Solve = Callable[..., Any]
 
@@ -88,7 +91,7 @@ class BenchTable(ABC):
         self.plan, self.options, self.report = plan, options, report
         self.random = np.random.default_rng(options.seed)
         self.progress: Callable[[str], None] = lambda text: None
-        self.loader = Loader()
+        self._compiled: set[bool] = set()
 
     @abstractmethod
     def measure(self) -> None:
@@ -96,9 +99,33 @@ class BenchTable(ABC):
 
     def load(self, origin: NamedGraph, choose: Choose, places: Path | None = None) -> Workload:
         """Load a graph with sources that `choose` picks; add its record to the report."""
-        workload, record = self.loader.load(origin, choose, places)
-        self.report.graphs.append(record)
-        return workload
+        # first a tiny graph, which compiles the reader
+        built_in, jit_seconds = origin.path is None, None
+        if built_in not in self._compiled:
+            self._compiled.add(built_in)
+            with TemporaryDirectory() as folder:
+                path = Path(folder, "tiny.gr")
+                path.write_text("p sp 2 2\na 1 2 3\na 2 1 3\n")
+                tiny = NamedGraph(path.name, None if built_in else path, size=TINY)
+                jit_seconds, _ = time_call(tiny.load)
+        file = None if origin.path is None else origin.path.name
+        return self.make(origin.name, partial(origin.load, places), choose, file, jit_seconds)
+
+    def make(
+        self,
+        name: str,
+        make: Callable[[], Graph],
+        choose: Choose,
+        file: str | None = None,
+        jit_seconds: float | None = None,
+    ) -> Workload:
+        """Make a graph by a call, timed; as `load` otherwise."""
+        load_seconds, graph = time_call(make)
+        sources = choose(graph)
+        labels = sources if graph.labels is None else graph.labels[sources]
+        facts = graph.n, graph.m, str(graph.weights.dtype), labels.tolist()
+        self.report.graphs.append(GraphRecord(name, file, *facts, load_seconds, jit_seconds))
+        return Workload(name, graph, sources)
 
     def compare(self, title: str, columns: str, note: str) -> Comparison:
         """Add an empty comparison to the report, return it; ``|`` separates the headings."""
@@ -412,3 +439,33 @@ def _prepare_scipy(graph: Graph) -> Solve:
 
 #: the first one is the reference that ratios are taken to
 RIVALS = (Rival("SciPy dijkstra", _prepare_scipy),)
+
+
+class Methods(BenchTable):
+    """The table without a name: the chosen methods and other libraries, on any graphs."""
+
+    def __init__(self, plan: BenchPlan, options: Namespace, report: BenchReport) -> None:
+        super().__init__(plan, options, report)
+        ours = [Ours(method, device) for device in options.devices for method in options.methods]
+        self._harness = Harness(ours, (*RIVALS, *options.rivals), plan)
+        self.steps = len(options.graphs) * (self._harness.steps + 1)
+
+    def measure(self) -> None:
+        """Measure all methods and rivals on every graph."""
+        self._harness.progress = self.progress
+        for origin in self.options.graphs:
+            self.progress(f"{origin.name}: loading")
+            self.report.rows += self._harness.measure(self.load(origin, self._choose))
+
+    def _choose(self, graph: Graph) -> NDArray[np.int64]:
+        """Return the named sources, or draw distinct vertices that have an outgoing arc."""
+        if labels := self.options.labels:
+            return np.array([vertex_of(graph, label) for label in labels], dtype=np.int64)
+        count: int = self.options.sources
+        candidates = np.flatnonzero(np.diff(graph.indptr))
+        if candidates.size < count:
+            raise VertexError(
+                f"{count} sources asked for, but only {candidates.size} vertices have an outgoing "
+                "arc"
+            )
+        return np.random.default_rng(self.options.seed).choice(candidates, count, replace=False)

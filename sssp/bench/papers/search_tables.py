@@ -17,7 +17,7 @@ from sssp.apps.terminal.arguments import BUILT_IN, NamedGraph
 from sssp.bench.harness import BenchPlan, BenchTable, Harness, Ours
 from sssp.bench.papers.baselines import BaselineBellmanFord, BaselineDijkstra
 from sssp.bench.report import BenchReport, Cell, Measurement, summarize
-from sssp.bench.workloads import Workload, choose_first, load
+from sssp.bench.workloads import Workload, choose_first
 from sssp.methods import BellmanFord, Dijkstra, ThresholdDijkstra
 
 #: relaxations of the serial Bellman-Ford from which one trial has to do
@@ -154,8 +154,7 @@ class Thesis(BenchTable):
             make = partial(random_graph, entry.n, entry.m, self.options.seed)
             many = entry.n * entry.m >= MANY_RELAXATIONS
             self._bellman_ford.plan = replace(self.plan, trials=1) if many else self.plan
-            workload, graph = load(name, make, choose_first)
-            self.report.graphs.append(graph)
+            workload = self.make(name, make, choose_first)
             record, _ = self._measure(self._bellman_ford, workload, headings)
             record |= {"thesis serial ms": entry.serial, "thesis GPU ms": entry.gpu}
             comparison.records.append(record)
