@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 import sssp
 from sssp.bench.harness import RIVALS, BenchPlan, BenchTable, RivalMap
-from sssp.bench.report import REFUSALS, RIGHT, WRONG, BenchReport, Cell, Comparison, explain
+from sssp.bench.report import REFUSALS, RIGHT, WRONG, BenchReport, Cell, explain
 from sssp.bench.workloads import SAMPLE, choose_first, repeat, time_call
 from sssp.engine import thresholds
 from sssp.engine.threads import default_threads
@@ -188,11 +188,19 @@ class PreparedMaps(BenchTable):
     graph are asked, on the others the map alone.
     """
 
+    #: of the graph in work: itself, its name, and the other libraries that have prepared it
+    graph: sssp.Graph
+    name: str
+    others: list[MapContender]
+
     def __init__(self, plan: BenchPlan, options: Namespace, report: BenchReport) -> None:
         super().__init__(plan, options, report)
-        self.devices = options.devices
+        self.devices, self.device = options.devices, options.devices[0]
         self.rivals = [rival for rival in options.rivals if rival.mapped is not None]
         self.steps = len(options.graphs) * (5 + len(self.rivals) + len(TREES) + len(TRIPS) + 2)
+        self.calls: dict[str, Any] = {"threads": plan.threads, "progress": False}
+        self._prepare = partial(sssp.prepare, threads=plan.threads, progress=False)
+        self._repeat = partial(repeat, runs=plan.trials, limit=plan.row_limit)
 
     def measure(self) -> None:
         """Measure the lines of every graph, and add them to the comparison."""
@@ -201,31 +209,19 @@ class PreparedMaps(BenchTable):
         columns = (
             f"<graph|<asked for|>ms|>flat ms|>x|>SciPy ms|>x SciPy{names}|>pays after|>MB|<equal"
         )
-        comparison = self.compare(TITLE, columns, NOTE)
+        self.comparison = self.compare(TITLE, columns, NOTE)
         for origin in self.options.graphs:
-            self.progress(f"{origin.name}: loading")
-            graph = self.load(origin, choose_first, sssp.datasets.find(f"{origin.name}.co")).graph
+            self.name, self.others = origin.name, []
+            self._step("loading")
+            places = sssp.datasets.find(f"{origin.name}.co")
+            self.graph = self.load(origin, choose_first, places).graph
             try:
-                _OneMap(self, graph, origin.name, comparison).measure()
+                self._measure_map()
             except (*REFUSALS, ValueError) as error:
-                reason = explain(error, (type(error),))
-                comparison.remarks.append(f"{origin.name}: broken off: {reason}")
+                self._remark(f"broken off: {explain(error, (type(error),))}")
 
-
-class _OneMap:
-    """The measurements of one graph: its lines in the table of prepared maps."""
-
-    def __init__(
-        self, table: PreparedMaps, graph: sssp.Graph, name: str, comparison: Comparison
-    ) -> None:
-        self.table, self.plan, self.comparison = table, table.plan, comparison
-        self.graph, self.name, self.device = graph, name, table.devices[0]
-        self.others: list[MapContender] = []
-        self.options: dict[str, Any] = {"threads": self.plan.threads, "progress": False}
-        self._prepare = partial(sssp.prepare, threads=self.plan.threads, progress=False)
-        self._repeat = partial(repeat, runs=self.plan.trials, limit=self.plan.row_limit)
-
-    def measure(self) -> None:
+    def _measure_map(self) -> None:
+        """Measure the lines of one graph."""
         dtype = self.graph.weights.dtype
         tiny = sssp.road_like(TINY)
         self._prepare(tiny.with_weights(tiny.weights.astype(dtype)))
@@ -233,10 +229,10 @@ class _OneMap:
         hierarchy = self._prepare(self.graph)
         self.prepared = median(self._repeat(partial(self._prepare, self.graph)))
         # up to a fifth greater
-        share = 1 + 0.2 * self.table.random.random(self.graph.m)
+        share = 1 + 0.2 * self.random.random(self.graph.m)
         weights = (self.graph.weights * share).astype(dtype)
         line = self._add("prepare", self.prepared, count_bytes(hierarchy._structure))
-        for rival in self.table.rivals:
+        for rival in self.rivals:
             self._step(f"{rival.name}, prepare")
             assert rival.mapped is not None
             with self._note_failures(rival.name):
@@ -256,7 +252,7 @@ class _OneMap:
             self._close(hierarchy)
 
         def contend(name: str, network: Network, device: str) -> MapContender:
-            return MapContender(name, ask_ours(network, device=device, **self.options))
+            return MapContender(name, ask_ours(network, device=device, **self.calls))
 
         search = RIVALS[0].prepare(self.graph)
         # (SciPy's search has no targets)
@@ -270,10 +266,10 @@ class _OneMap:
             contend(OURS, hierarchy, self.device),
             contend(FLAT, self.graph, self.device),
             MapContender(SCIPY, scipy, SAMPLE),
-            *(contend(device, hierarchy, device) for device in self.table.devices[1:]),
+            *(contend(device, hierarchy, device) for device in self.devices[1:]),
             *self.others,
         ]
-        for question in draw_questions(self.table.random, self.graph.n, self.table.options.side):
+        for question in draw_questions(self.random, self.graph.n, self.options.side):
             self._step(question.name)
             self._ask(question, contenders)
 
@@ -284,10 +280,10 @@ class _OneMap:
         def weigh(device: str) -> int:
             return _customize(hierarchy.with_weights(weights), dtype, device)
 
-        held = [weigh(device) for device in self.table.devices]
-        here, *there = (median(self._repeat(partial(weigh, one))) for one in self.table.devices)
+        held = [weigh(device) for device in self.devices]
+        here, *there = (median(self._repeat(partial(weigh, one))) for one in self.devices)
         line = self._add("new weights", here, held[0] + count_bytes(hierarchy._slots))
-        for device, seconds in zip(self.table.devices[1:], there, strict=True):
+        for device, seconds in zip(self.devices[1:], there, strict=True):
             line[f"{device} ms"] = 1000 * seconds
         for other in self.others:
             if other.answers.weigh is None:
@@ -300,13 +296,13 @@ class _OneMap:
     def _close(self, hierarchy: sssp.Hierarchy) -> None:
         """Time one tree after closing a street; every trial closes another street."""
         self._step(CLOSED)
-        graph, random = self.graph, self.table.random
+        graph, random = self.graph, self.random
         seconds: list[list[float]] = []
         equal = True
 
         def ask(network: Network, street: list[int], source: int) -> sssp.ShortestPaths:
             closed = network.without_arcs(street)
-            return sssp.shortest_paths(closed, source, device=self.device, **self.options)
+            return sssp.shortest_paths(closed, source, device=self.device, **self.calls)
 
         while len(seconds) <= self.plan.trials:
             arc, source = (int(random.integers(count)) for count in (graph.m, graph.n))
@@ -385,7 +381,7 @@ class _OneMap:
         return line
 
     def _step(self, text: str) -> None:
-        self.table.progress(f"{self.name}: {text}")
+        self.progress(f"{self.name}: {text}")
 
     def _remark(self, text: str) -> None:
         self.comparison.remarks.append(f"{self.name}: {text}")
