@@ -38,6 +38,23 @@ SIDE = 4 if SIMULATOR else 32
 WIDE, HIGH = (4, 4) if SIMULATOR else (32, 8)
 
 
+@inline
+def _entry(matrix, n, row, column, unseen):
+    """Return an entry of a matrix, and beyond its edges `unseen`."""
+    if row < n and column < n:
+        return matrix[int64(row) * int64(n) + int64(column)]
+    return unseen
+
+
+@inline
+def _put(matrix, n, row, column, value, flags):
+    """Write an entry unless it lies beyond the edges; note what closes a negative cycle."""
+    if row < n and column < n:
+        matrix[int64(row) * int64(n) + int64(column)] = value
+        if row == column and value < 0:
+            cuda.atomic.max(flags, NEGATIVE, int32(row + 1))
+
+
 @kernel
 def _step_kernel(matrix, n, k, flags):
     """Relax every matrix entry through vertex `k`, one thread per entry (Floyd-Warshall)."""
@@ -47,30 +64,13 @@ def _step_kernel(matrix, n, k, flags):
     number = matrix.dtype.type
     place = int64(row) * int64(n) + int64(column)
     start, end = matrix[int64(row) * int64(n) + k], matrix[int64(k) * int64(n) + column]
-    least = min(matrix[place], number(start + end))
-    matrix[place] = least
-    if row == column and least < 0:
-        cuda.atomic.max(flags, NEGATIVE, int32(row + 1))
+    _put(matrix, n, row, column, min(matrix[place], number(start + end)), flags)
 
 
 @cache
 def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
     """Return the kernels of a blocked Floyd-Warshall round: diagonal, cross, other tiles."""
-    number = from_dtype(dtype)
-    unseen = infinity(dtype).item()
-
-    @inline
-    def entry(matrix, n, row, column):
-        if row < n and column < n:
-            return matrix[int64(row) * int64(n) + int64(column)]
-        return number(unseen)
-
-    @inline
-    def put(matrix, n, row, column, value, flags):
-        if row < n and column < n:
-            matrix[int64(row) * int64(n) + int64(column)] = value
-            if row == column and value < 0:
-                cuda.atomic.max(flags, NEGATIVE, int32(row + 1))
+    number, unseen = from_dtype(dtype), infinity(dtype)
 
     @kernel
     def _diagonal_kernel(matrix, n, first, flags):
@@ -80,13 +80,13 @@ def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
         tile = cuda.shared.array((SIDE, SIDE), number)
         x, y = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
         row, column = uint32(first + y), uint32(first + x)
-        tile[y, x] = entry(matrix, n, row, column)
+        tile[y, x] = _entry(matrix, n, row, column, unseen)
         for k in range(SIDE):
             cuda.syncthreads()
             least = min(tile[y, x], number(tile[y, k] + tile[k, x]))
             cuda.syncthreads()
             tile[y, x] = least
-        put(matrix, n, row, column, tile[y, x], flags)
+        _put(matrix, n, row, column, tile[y, x], flags)
 
     @kernel
     def _cross_kernel(matrix, n, first, flags):
@@ -101,12 +101,12 @@ def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
             begin = uint32(begin + SIDE)
         in_rows = cuda.blockIdx.y == 0
         row, column = uint32(first + y), uint32(first + x)
-        closed[y, x] = entry(matrix, n, row, column)
+        closed[y, x] = _entry(matrix, n, row, column, unseen)
         if in_rows:
             column = uint32(begin + x)
         else:
             row = uint32(begin + y)
-        tile[y, x] = entry(matrix, n, row, column)
+        tile[y, x] = _entry(matrix, n, row, column, unseen)
         for k in range(SIDE):
             cuda.syncthreads()
             if in_rows:
@@ -115,7 +115,7 @@ def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
                 least = min(tile[y, x], number(tile[y, k] + closed[k, x]))
             cuda.syncthreads()
             tile[y, x] = least
-        put(matrix, n, row, column, tile[y, x], flags)
+        _put(matrix, n, row, column, tile[y, x], flags)
 
     @kernel
     def _others_kernel(matrix, n, first, flags):
@@ -130,13 +130,13 @@ def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
             row = uint32(row + SIDE)
         if cuda.blockIdx.x * SIDE >= first:
             column = uint32(column + SIDE)
-        starts[y, x] = entry(matrix, n, row, uint32(first + x))
-        ends[y, x] = entry(matrix, n, uint32(first + y), column)
-        least = entry(matrix, n, row, column)
+        starts[y, x] = _entry(matrix, n, row, uint32(first + x), unseen)
+        ends[y, x] = _entry(matrix, n, uint32(first + y), column, unseen)
+        least = _entry(matrix, n, row, column, unseen)
         cuda.syncthreads()
         for k in range(SIDE):
             least = min(least, number(starts[y, k] + ends[k, x]))
-        put(matrix, n, row, column, least, flags)
+        _put(matrix, n, row, column, least, flags)
 
     return _diagonal_kernel, _cross_kernel, _others_kernel
 
@@ -145,7 +145,7 @@ def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
 def _make_square_kernel(dtype: np.dtype[Any], side: int) -> Any:
     """Return the kernel that squares a matrix by tiles, over (min, +) or, for bytes, (or, and)."""
     number, boolean = from_dtype(dtype), dtype == np.uint8
-    unseen = 0 if boolean else infinity(dtype).item()
+    unseen = np.uint8(0) if boolean else infinity(dtype)
 
     @kernel
     def _square_kernel(before, after, n, flags):
@@ -156,26 +156,18 @@ def _make_square_kernel(dtype: np.dtype[Any], side: int) -> Any:
         ends = cuda.shared.array((side, side), number)
         x, y = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
         row, column = uint32(cuda.blockIdx.y * side + y), uint32(cuda.blockIdx.x * side + x)
-        found = number(unseen)
-        first = uint32(0)
+        found, first = unseen, uint32(0)
         while first < n:
-            starts[y, x], ends[y, x] = number(unseen), number(unseen)
-            if row < n and first + x < n:
-                starts[y, x] = before[int64(row) * int64(n) + int64(first + x)]
-            if column < n and first + y < n:
-                ends[y, x] = before[int64(first + y) * int64(n) + int64(column)]
+            starts[y, x] = _entry(before, n, row, uint32(first + x), unseen)
+            ends[y, x] = _entry(before, n, uint32(first + y), column, unseen)
             cuda.syncthreads()
             for k in range(side):
                 start, end = starts[y, k], ends[k, x]
                 found = found | (start & end) if boolean else min(found, number(start + end))
             cuda.syncthreads()
             first = uint32(first + side)
-        if row < n and column < n:
-            place = int64(row) * int64(n) + int64(column)
-            found = found | before[place] if boolean else min(found, before[place])
-            after[place] = found
-            if row == column and found < 0:
-                cuda.atomic.max(flags, NEGATIVE, int32(row + 1))
+        own = _entry(before, n, row, column, unseen)
+        _put(after, n, row, column, found | own if boolean else min(found, own), flags)
 
     return _square_kernel
 
