@@ -67,78 +67,56 @@ def _step_kernel(matrix, n, k, flags):
     _put(matrix, n, row, column, min(matrix[place], number(start + end)), flags)
 
 
+@inline
+def _beside(block, first):
+    """Return where a block of rows or columns begins, not counting the one at `first`."""
+    begin = uint32(block * SIDE)
+    return uint32(begin + SIDE) if begin >= first else begin
+
+
 @cache
-def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
-    """Return the kernels of a blocked Floyd-Warshall round: diagonal, cross, other tiles."""
+def _make_block_kernel(dtype: np.dtype[Any], phase: str) -> Any:
+    """Return the kernel of one phase of a blocked Floyd-Warshall round."""
     number, unseen = from_dtype(dtype), infinity(dtype)
+    in_cross, in_others = phase == "cross", phase == "others"
 
     @kernel
-    def _diagonal_kernel(matrix, n, first, flags):
-        """Run Floyd-Warshall within the diagonal block at `first`, one thread per entry."""
-        if flags[NEGATIVE] != 0:
-            return
-        tile = cuda.shared.array((SIDE, SIDE), number)
-        x, y = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
-        row, column = uint32(first + y), uint32(first + x)
-        tile[y, x] = _entry(matrix, n, row, column, unseen)
-        for k in range(SIDE):
-            cuda.syncthreads()
-            least = min(tile[y, x], number(tile[y, k] + tile[k, x]))
-            cuda.syncthreads()
-            tile[y, x] = least
-        _put(matrix, n, row, column, tile[y, x], flags)
+    def _block_kernel(matrix, n, first, flags):
+        """Relax tiles through the diagonal block at `first`, one thread per entry.
 
-    @kernel
-    def _cross_kernel(matrix, n, first, flags):
-        """Relax tiles in the rows and columns of the diagonal block through that block."""
-        if flags[NEGATIVE] != 0:
-            return
-        closed = cuda.shared.array((SIDE, SIDE), number)
-        tile = cuda.shared.array((SIDE, SIDE), number)
-        x, y = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
-        begin = uint32(cuda.blockIdx.x * SIDE)
-        if begin >= first:
-            begin = uint32(begin + SIDE)
-        in_rows = cuda.blockIdx.y == 0
-        row, column = uint32(first + y), uint32(first + x)
-        closed[y, x] = _entry(matrix, n, row, column, unseen)
-        if in_rows:
-            column = uint32(begin + x)
-        else:
-            row = uint32(begin + y)
-        tile[y, x] = _entry(matrix, n, row, column, unseen)
-        for k in range(SIDE):
-            cuda.syncthreads()
-            if in_rows:
-                least = min(tile[y, x], number(closed[y, k] + tile[k, x]))
-            else:
-                least = min(tile[y, x], number(tile[y, k] + closed[k, x]))
-            cuda.syncthreads()
-            tile[y, x] = least
-        _put(matrix, n, row, column, tile[y, x], flags)
-
-    @kernel
-    def _others_kernel(matrix, n, first, flags):
-        """Relax all other tiles through the relaxed tiles in their row and column."""
+        The first phase relaxes that block, the second the tiles in its rows and in its columns,
+        the third all others.
+        """
         if flags[NEGATIVE] != 0:
             return
         starts = cuda.shared.array((SIDE, SIDE), number)
         ends = cuda.shared.array((SIDE, SIDE), number)
         x, y = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
-        row, column = uint32(cuda.blockIdx.y * SIDE + y), uint32(cuda.blockIdx.x * SIDE + x)
-        if cuda.blockIdx.y * SIDE >= first:
-            row = uint32(row + SIDE)
-        if cuda.blockIdx.x * SIDE >= first:
-            column = uint32(column + SIDE)
+        top, left = uint32(first), uint32(first)
+        if in_others:
+            top = _beside(cuda.blockIdx.y, first)
+        elif in_cross and cuda.blockIdx.y != 0:
+            top = _beside(cuda.blockIdx.x, first)
+        if in_others or (in_cross and cuda.blockIdx.y == 0):
+            left = _beside(cuda.blockIdx.x, first)
+        row, column = uint32(top + y), uint32(left + x)
         starts[y, x] = _entry(matrix, n, row, uint32(first + x), unseen)
         ends[y, x] = _entry(matrix, n, uint32(first + y), column, unseen)
         least = _entry(matrix, n, row, column, unseen)
         cuda.syncthreads()
         for k in range(SIDE):
             least = min(least, number(starts[y, k] + ends[k, x]))
+            if not in_others:
+                # (the tile itself is among what it is relaxed through)
+                cuda.syncthreads()
+                if left == first:
+                    starts[y, x] = least
+                if top == first:
+                    ends[y, x] = least
+                cuda.syncthreads()
         _put(matrix, n, row, column, least, flags)
 
-    return _diagonal_kernel, _cross_kernel, _others_kernel
+    return _block_kernel
 
 
 @cache
@@ -191,11 +169,11 @@ def launch_steps(matrix: Matrix) -> tuple[Matrix, int]:
 def launch_rounds(matrix: Matrix) -> tuple[Matrix, int]:
     """Launch blocked Floyd-Warshall; return the matrix and the number of rounds."""
     blocks = -(-matrix.n // SIDE)
-    grids = ((1, 1), (blocks - 1, 2), (blocks - 1, blocks - 1))
-    kernels = _make_block_kernels(np.dtype(matrix.flat.dtype))
+    grids = {"diagonal": (1, 1), "cross": (blocks - 1, 2), "others": (blocks - 1, blocks - 1)}
     for first in range(0, matrix.n, SIDE):
-        for run, grid in zip(kernels, grids, strict=True):
+        for phase, grid in grids.items():
             if grid[0]:
+                run = _make_block_kernel(np.dtype(matrix.flat.dtype), phase)
                 run[grid, (SIDE, SIDE), matrix.stream](
                     matrix.flat, np.uint32(matrix.n), np.uint32(first), matrix.flags
                 )
