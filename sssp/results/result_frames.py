@@ -39,34 +39,35 @@ def long_table(
         starts = label_column(graph.labels, sources).take(rows)
     else:
         starts = label_column(graph.labels, origin, origin < 0).take(columns)
-    return pair_table(starts, label_column(graph.labels, targets).take(columns), found)
+    ends = label_column(graph.labels, targets).take(columns)
+    return distance_table({"source": starts, "target": ends}, found)
 
 
-def pair_table(sources: Any, targets: Any, distances: Array) -> Any:
-    """Return a DataFrame with a row per (source, target) pair; may write NaN to `distances`."""
+def distance_table(columns: dict[str, Any], distances: Array) -> Any:
+    """Return a DataFrame of columns, distances and what is reached; may write NaN to `distances`.
+
+    Distances are missing where nothing is reached.
+    """
+    pandas = import_extra("pandas", "geo")
     reached = distances != unreached(distances.dtype)
-    table = {
-        "source": sources,
-        "target": targets,
-        "distance": _missing_where(~reached, distances),
-        "reached": reached,
-    }
-    return import_extra("pandas", "geo").DataFrame(table, copy=False)
+    if distances.dtype.kind == "i":
+        found = pandas.arrays.IntegerArray(distances, ~reached)
+    else:
+        found = distances
+        found[~reached] = np.nan
+    return pandas.DataFrame({**columns, "distance": found, "reached": reached}, copy=False)
 
 
 def facility_table(graph: Graph, facilities: Array, distances: Array, index: Array) -> Any:
     """Return a DataFrame with a row per vertex and rank, from arrays of shape (n, k)."""
-    pandas = import_extra("pandas", "geo")
     n, k = index.shape
-    places, found = index.ravel(), distances.flatten()
-    table = {
+    places = index.ravel()
+    columns = {
         "vertex": label_column(graph.labels, np.arange(n)).take(np.repeat(np.arange(n), k)),
         "rank": np.tile(np.arange(k), n),
         "facility": label_column(graph.labels, facilities[places], places < 0),
-        "distance": _missing_where(places < 0, found),
-        "reached": places >= 0,
     }
-    return pandas.DataFrame(table, copy=False)
+    return distance_table(columns, distances.flatten())
 
 
 def wide_table(graph: Graph, sources: Array, targets: Array, distances: Any) -> Any:
@@ -107,11 +108,3 @@ def walk_lines(graph: Graph, firsts: Array, vertices: Array) -> Array:
     lines = np.full(sizes.size, None, object)
     lines[sizes > 0] = shapely.linestrings(coordinates[np.repeat(vertices, copies)], indices=path)
     return lines
-
-
-def _missing_where(lost: Array, distances: Array) -> Any:
-    """Return distances as a pandas column with missing values where unreached."""
-    if distances.dtype.kind == "i":
-        return import_extra("pandas", "geo").arrays.IntegerArray(distances, lost)
-    distances[lost] = np.nan
-    return distances

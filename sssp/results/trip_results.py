@@ -146,7 +146,7 @@ class Trips:
             pandas is not installed.
         """
         starts, ends = (label_column(self.graph.labels, x) for x in (self.sources, self.targets))
-        return frames.pair_table(starts, ends, self.distances.copy())
+        return frames.distance_table({"source": starts, "target": ends}, self.distances.copy())
 
     def to_geodataframe(self) -> Any:
         """Return a `geopandas.GeoDataFrame` with a line for every trip, in order.
