@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from numbers import Integral, Real
 from operator import index
 from typing import Any, SupportsIndex
@@ -177,14 +178,19 @@ def vertex_count(
     return count
 
 
-def ends_within(tails: Array, heads: Array, n: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return tails and heads as int32 after checking that all are in ``0..n-1``."""
+def ends_within(
+    tails: Array, heads: Array, n: int, advise: Callable[[Any], str]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return tails and heads as int32 after checking that all are in ``0..n-1``.
+
+    ``advise(number)`` says what else to know of one that is not, at the end of the message.
+    """
     for column, name in ((tails, "tail"), (heads, "head")):
-        if column.size and (column.min() < 0 or column.max() >= n):
-            row = int(np.flatnonzero((column < 0) | (column >= n))[0])
+        if not are_within(column, 0, n):
+            row = int(np.argmax((column < 0) | (column >= n)))
             raise VertexError(
                 f"{name} {column[row]} in row {row} is not a vertex of a graph with n = {n} "
-                "(vertices count from 0)"
+                f"(vertices count from 0){advise(column[row])}"
             )
     return np.ascontiguousarray(tails, INDEX), np.ascontiguousarray(heads, INDEX)
 

@@ -201,14 +201,11 @@ class Graph:
             """Return `weights`, computed on first use; raise AttributeError for other names."""
             if name != "weights":
                 raise AttributeError(f"'Graph' object has no attribute {name!r}")
-            return self._make_all_weights()
-
-    def _make_all_weights(self) -> Array:
-        """Return the weights, computed if needed."""
-        with self._lock:
-            if self._make_weights is not None:
-                object.__setattr__(self, "weights", csr.freeze(self._make_weights()))
-                object.__setattr__(self, "_make_weights", None)
+            with self._lock:
+                # (another thread may have made them meanwhile)
+                if self._make_weights is not None:
+                    object.__setattr__(self, "weights", csr.freeze(self._make_weights()))
+                    object.__setattr__(self, "_make_weights", None)
             return self.weights
 
     @classmethod
@@ -295,14 +292,13 @@ class Graph:
             raise ValueError(f"{sizes}: the three must be equally long")
         count = check_arrays.vertex_count(n, tail_column, head_column, coordinates, labels)
         names = as_labels(labels, count)
-        try:
-            ends = check_arrays.ends_within(tail_column, head_column, count)
-        except VertexError as error:
+
+        def advise(_: Any) -> str:
             if all(are_labels(column, names, count) for column in (tail_column, head_column)):
-                raise VertexError(f"{error}; these are labels: {advice}") from None
-            if labels is None:
-                raise VertexError(f"{error}; if these are ids of your own, {advice}") from None
-            raise
+                return f"; these are labels: {advice}"
+            return f"; if these are ids of your own, {advice}" if labels is None else ""
+
+        ends = check_arrays.ends_within(tail_column, head_column, count, advise)
         reduced = csr.reduce_arcs(count, *ends, as_stored(values), directed=directed)
         pairs = check_arrays.coordinate_pairs(coordinates, count)
         return cls._from_csr(**reduced, coordinates=pairs, labels=names)
@@ -526,7 +522,7 @@ class Graph:
         """
         with self._lock:
             if self._change is None:
-                self._make_all_weights()
+                _ = self.weights  # (a GPU alone may hold them)
             for key, value in list(self._derived.items()):
                 if key.startswith("cuda:"):
                     del self._derived[key]
@@ -887,12 +883,7 @@ class Graph:
         heads = check_arrays.integer_column(vs, "heads", advice)
         if tails.size != heads.size:
             raise ValueError(f"{tails.size} tails and {heads.size} heads must be equally many")
-        try:
-            ends = check_arrays.ends_within(tails, heads, self.n)
-        except VertexError as error:
-            both = np.concatenate((tails, heads)).astype(object)
-            odd = both[(both < 0) | (both >= self.n)][0]
-            raise VertexError(f"{error}{label_hint(self, odd)}") from None
+        ends = check_arrays.ends_within(tails, heads, self.n, partial(label_hint, self))
         positions = csr.arc_positions(self.indptr, self.indices, *ends)
         if positions.size and positions.min() < 0:
             row = int(np.argmin(positions))
