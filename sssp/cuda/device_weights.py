@@ -167,18 +167,16 @@ def with_weights_there(graph: Graph, weights: Any, ahead: Ahead | None = None) -
     ValueError, TypeError, DistanceOverflowError
         As `Graph.with_weights`.
     """
-    if isinstance(weights, np.ndarray) and ahead is not None:
-        is_here, number = True, ahead.number
-    else:
-        is_here, number = False, device_of(weights)
+    is_here = isinstance(weights, np.ndarray)
+    number = ahead.number if ahead is not None and is_here else device_of(weights)
     if ahead is not None and ahead.number != number:
         ahead = None
     with select(number):
         column = weights if is_here else cuda.as_cuda_array(weights)
         reweighted = _reweight(graph, column, number, ahead) if _is_usual(graph, column) else None
-        if reweighted is not None:
-            return reweighted
-        return graph.with_weights(column if is_here else column.copy_to_host())
+        if reweighted is None:
+            return graph.with_weights(column if is_here else column.copy_to_host())
+        return reweighted
 
 
 def _is_usual(graph: Graph, column: Any) -> bool:

@@ -232,10 +232,15 @@ class Findings:
     """
 
     def __init__(self, maps: DeviceMaps) -> None:
+        self.done, self.is_pending, self.farthest = Mark(), False, 0.0
         self.safe, self.most, self.shifted = maps.safe, maps.most, maps.shifted
         self.noted = cuda.pinned_array((maps.count, WORDS), INDEX)
-        self.done, self.is_pending, self.farthest = Mark(), False, 0.0
         self.sources: Sequence[ArcWeights] = ()
+
+    def __del__(self, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        # (what is under way still writes to this memory)
+        if self.is_pending and not is_ending():
+            self.done.wait()
 
     def read(self, own: int) -> tuple[bool, bool]:
         """Wait for the customization; return whether sums fit in a map, and whether it is joined.
@@ -394,11 +399,6 @@ class DeviceMaps:
         self.findings = Findings(self)
         self.maps = [DeviceMap(self, i) for i in range(count)]
         self.searches: dict[Any, Any] = {}
-
-    def __del__(self) -> None:
-        # (what is under way still writes to the host's memory)
-        if self.findings.is_pending and not sys.is_finalizing():
-            self.findings.done.wait()
 
     def customize(
         self,
