@@ -72,6 +72,8 @@ GROUP_BITS = 2
 REGISTERS_TOGETHER, REGISTERS = 128, 64
 #: arcs beyond the table from which on a whole warp relaxes them
 WIDE = 1 if SIMULATOR else 32
+#: words of a row that a thread turns into distances at once
+AHEAD = 4
 #: parts of a head in the table: whether its tail has more arcs than the table holds; the vertex
 MORE, VERTEX = 0x80000000, 0x7FFFFFFF
 #: sizes of a block's piles: of the near ones, rotating by hop, and of the far one
@@ -510,17 +512,14 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
         """Convert the words of a row to distances."""
         vertex = uint32(worker.block * worker.threads + worker.thread)
         stride = uint32(worker.blocks * worker.threads)
-        # four at a time, for their reads overlap
-        while uint32(vertex + 3 * stride) < words.size:
-            second, third = uint32(vertex + stride), uint32(vertex + 2 * stride)
-            fourth = uint32(vertex + 3 * stride)
-            word, second_word = words[vertex], words[second]
-            third_word, fourth_word = words[third], words[fourth]
-            finish(words, vertex, word)
-            finish(words, second, second_word)
-            finish(words, third, third_word)
-            finish(words, fourth, fourth_word)
-            vertex = uint32(vertex + 4 * stride)
+        ahead = cuda.local.array(AHEAD, word_type)
+        # some at a time, for their reads overlap
+        while uint32(vertex + (AHEAD - 1) * stride) < words.size:
+            for k in range(AHEAD):
+                ahead[k] = words[uint32(vertex + uint32(k) * stride)]
+            for k in range(AHEAD):
+                finish(words, uint32(vertex + uint32(k) * stride), ahead[k])
+            vertex = uint32(vertex + AHEAD * stride)
         while vertex < words.size:
             finish(words, vertex, words[vertex])
             vertex = uint32(vertex + stride)

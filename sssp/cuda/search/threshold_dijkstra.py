@@ -202,10 +202,8 @@ def _clear_slots(block, slots):
     owner, tallies = block.owner, block.tallies
     # the last thread, which seldom owns a vertex
     if owner.thread == owner.threads - 1:
-        tallies.counts[uint32(ARRIVED + slots.before)] = 0
-        tallies.counts[uint32(TAKEN + slots.before)] = 0
-        tallies.counts[uint32(GONE + slots.before)] = 0
-        tallies.counts[uint32(LONG + slots.before)] = 0
+        for first in range(0, COUNTS, SLOTS):
+            tallies.counts[uint32(first + slots.before)] = 0
         tallies.thresholds[slots.after] = block.unseen
         tallies.leasts[slots.after] = block.unseen
 
@@ -534,11 +532,9 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
             unseen,
         )
         tallies = block.tallies
+        if thread < COUNTS:
+            tallies.counts[thread] = 0
         if thread < SLOTS:
-            tallies.counts[ARRIVED + thread] = 0
-            tallies.counts[TAKEN + thread] = 0
-            tallies.counts[GONE + thread] = 0
-            tallies.counts[LONG + thread] = 0
             tallies.thresholds[thread] = unseen
             tallies.leasts[thread] = unseen
             tallies.flags[thread % FLAGS] = 0

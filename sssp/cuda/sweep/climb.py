@@ -23,6 +23,8 @@ CLIMB_THREADS = 4 if SIMULATOR else 128
 SHARE = 2 if SIMULATOR else 5
 #: most vertices of the top
 TOP = CLIMB_THREADS * SHARE
+#: vertices of the path, and rows of the top, that are read at once, for they come from far
+AHEAD = 4
 #: most times that a path leaves a chain: at least doubling its subtree
 MOST_CHAINS = 32
 
@@ -107,44 +109,37 @@ def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
     @inline
     def climb(bottom, count, start, stop, depths, weights, way, thread):
         """Relax the upward arcs of all vertices on the climb's path, from the lowest up."""
-        one = load_arc(uint32(0), count, start, stop, depths, weights, thread)
-        two = load_arc(uint32(1), count, start, stop, depths, weights, thread)
-        three = load_arc(uint32(2), count, start, stop, depths, weights, thread)
-        four = load_arc(uint32(3), count, start, stop, depths, weights, thread)
+        ahead_weights = cuda.local.array(AHEAD, number)
+        ahead_depths = cuda.local.array(AHEAD, int32)
+        for k in range(AHEAD):
+            ahead_weights[k], ahead_depths[k] = load_arc(
+                uint32(k), count, start, stop, depths, weights, thread
+            )
         i = uint32(0)
         while i < count:
-            relax(i, bottom, count, one, stop, start, depths, weights, way, thread)
-            one = load_arc(uint32(i + 4), count, start, stop, depths, weights, thread)
-            relax(uint32(i + 1), bottom, count, two, stop, start, depths, weights, way, thread)
-            two = load_arc(uint32(i + 5), count, start, stop, depths, weights, thread)
-            relax(uint32(i + 2), bottom, count, three, stop, start, depths, weights, way, thread)
-            three = load_arc(uint32(i + 6), count, start, stop, depths, weights, thread)
-            relax(uint32(i + 3), bottom, count, four, stop, start, depths, weights, way, thread)
-            four = load_arc(uint32(i + 7), count, start, stop, depths, weights, thread)
-            i = uint32(i + 4)
+            for k in range(AHEAD):
+                arc = ahead_weights[k], ahead_depths[k]
+                own, next_one = uint32(i + uint32(k)), uint32(i + uint32(k + AHEAD))
+                relax(own, bottom, count, arc, stop, start, depths, weights, way, thread)
+                ahead_weights[k], ahead_depths[k] = load_arc(
+                    next_one, count, start, stop, depths, weights, thread
+                )
+            i = uint32(i + AHEAD)
 
     @inline
     def cross_top(entered, doors, door_ways, top, between, least, thread):
         """Find a thread's top-vertex distances: minimum over top vertices that the climb enters."""
         for share in range(SHARE):
             least[share] = number(inf)
-        # (several rows at a time, for they come from far)
-        i, last = uint32(0), uint32(max(entered, uint32(1)) - 1)
+        i = uint32(0)
         while i < entered:
-            i1, i2 = min(uint32(i + 1), last), min(uint32(i + 2), last)
-            i3 = min(uint32(i + 3), last)
-            r0, r1 = uint32(doors[i] * top), uint32(doors[i1] * top)
-            r2, r3 = uint32(doors[i2] * top), uint32(doors[i3] * top)
-            w0, w1, w2, w3 = door_ways[i], door_ways[i1], door_ways[i2], door_ways[i3]
             for share in range(SHARE):
                 column = min(uint32(share * CLIMB_THREADS + thread), uint32(top - 1))
-                d0, d1 = between[uint32(r0 + column)], between[uint32(r1 + column)]
-                d2, d3 = between[uint32(r2 + column)], between[uint32(r3 + column)]
-                found = min(number(w0 + d0), least[share])
-                found = min(number(w1 + d1), found)
-                found = min(number(w2 + d2), found)
-                least[share] = min(number(w3 + d3), found)
-            i = uint32(i + 4)
+                for k in range(AHEAD):
+                    door = min(uint32(i + uint32(k)), uint32(entered - 1))
+                    found = number(door_ways[door] + between[uint32(doors[door] * top + column)])
+                    least[share] = min(found, least[share])
+            i = uint32(i + AHEAD)
 
     @kernel
     def _climb_kernel(

@@ -26,7 +26,7 @@ from sssp.cuda.sweep.packed_arcs import (
     make_arc_functions,
     stream_words,
 )
-from sssp.cuda.sweep.sweeps import bundle_of, has_passed
+from sssp.cuda.sweep.sweeps import AHEAD, bundle_of, has_passed
 from sssp.kernels.dtypes import infinity
 
 
@@ -65,15 +65,14 @@ def make_few_kernel(dtype: np.dtype[Any]) -> Any:
     def bring_arcs(stream, start, there, arcs, thread, threads):
         """Load arcs of the stream into shared memory, several at once to hide latency."""
         from_word, last = uint64(start * uint64(words)), uint32(there * words - 1)
+        ahead = cuda.local.array(AHEAD, int64)
         i = thread
         while i <= last:
-            i1 = min(uint32(i + threads), last)
-            i2 = min(uint32(i + 2 * threads), last)
-            i3 = min(uint32(i + 3 * threads), last)
-            w0, w1 = stream[from_word + uint64(i)], stream[from_word + uint64(i1)]
-            w2, w3 = stream[from_word + uint64(i2)], stream[from_word + uint64(i3)]
-            arcs[i], arcs[i1], arcs[i2], arcs[i3] = w0, w1, w2, w3
-            i = uint32(i + 4 * threads)
+            for k in range(AHEAD):
+                ahead[k] = stream[from_word + uint64(min(uint32(i + uint32(k) * threads), last))]
+            for k in range(AHEAD):
+                arcs[min(uint32(i + uint32(k) * threads), last)] = ahead[k]
+            i = uint32(i + AHEAD * threads)
 
     @inline
     def relax(arcs, there, rows, rows_at, together, thread, threads):

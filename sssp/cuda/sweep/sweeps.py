@@ -42,6 +42,8 @@ from sssp.kernels.dtypes import infinity
 
 #: arcs of a stream that are in shared memory at a time, a multiple of all sizes of groups
 CHUNK = 8 if SIMULATOR else 256
+#: arcs of a vertex, and distances of a boundary, that a thread reads at once: they come from far
+AHEAD, BROUGHT = 4, 8
 #: threads that sweep a vertex on a level, for all lanes of a block
 LEVEL_THREADS = LANES * SLICES
 #: parts of the word of an arc in shared memory: where its row begins there, and whether a member
@@ -145,32 +147,13 @@ def make_level_kernel(dtype: np.dtype[Any]) -> Any:
             if has_passed(source, rank, size):
                 least = ways[lane, depth[rank]]
         arc, stop = uint32(kept_first[rank] + slice_here), down_stop[rank]
-        # several at a time, for they come from far
         while arc < stop:
-            last = uint32(stop - 1)
-            arc1, arc2 = min(uint32(arc + slices), last), min(uint32(arc + 2 * slices), last)
-            arc3 = min(uint32(arc + 3 * slices), last)
-            v0, v1, v2, v3 = (
-                order[down_ends[arc]],
-                order[down_ends[arc1]],
-                order[down_ends[arc2]],
-                order[down_ends[arc3]],
-            )
-            w0, w1 = down_weights[arc], down_weights[arc1]
-            w2, w3 = down_weights[arc2], down_weights[arc3]
-            d0, d1 = (
-                _global_distance(v0, distances, lanes, lane),
-                _global_distance(v1, distances, lanes, lane),
-            )
-            d2, d3 = (
-                _global_distance(v2, distances, lanes, lane),
-                _global_distance(v3, distances, lanes, lane),
-            )
-            least = min(number(d0 + w0), least)
-            least = min(number(d1 + w1), least)
-            least = min(number(d2 + w2), least)
-            least = min(number(d3 + w3), least)
-            arc = uint32(arc + 4 * slices)
+            for i in range(AHEAD):
+                further = min(uint32(arc + uint32(i) * slices), uint32(stop - 1))
+                vertex, weight = order[down_ends[further]], down_weights[further]
+                found = _global_distance(vertex, distances, lanes, lane)
+                least = min(number(found + weight), least)
+            arc = uint32(arc + AHEAD * slices)
         best[own] = least
         half = uint32(slices >> uint32(1))
         while half > 0:
@@ -219,7 +202,6 @@ def make_sweep_kernel(
     """
     number, inf = from_dtype(dtype), infinity(dtype).item()
     read, write = make_arc_functions(dtype)
-    by_four = group == MOST_GROUPED
     words = stream_words(dtype)
     #: where in shared memory rows and vertices begin, behind the arcs
     rows_at = (CHUNK + MOST_GROUPED) * words * (8 // dtype.itemsize)
@@ -233,31 +215,18 @@ def make_sweep_kernel(
     @inline
     def bring_boundary(bundle, vertices, distances, lanes, lane, rows, thread, threads):
         """Load a lane's distances of the boundary, several at once to hide latency."""
+        ahead = cuda.local.array(BROUGHT, number)
         i = uint32(0)
         while i < bundle.bounded:
             last = uint32(bundle.bounded - 1)
-            i1, i2 = min(uint32(i + 1), last), min(uint32(i + 2), last)
-            i3 = min(uint32(i + 3), last)
-            b0 = _global_distance(vertices[uint32(bundle.begin + i)], distances, lanes, lane)
-            b1 = _global_distance(vertices[uint32(bundle.begin + i1)], distances, lanes, lane)
-            b2 = _global_distance(vertices[uint32(bundle.begin + i2)], distances, lanes, lane)
-            b3 = _global_distance(vertices[uint32(bundle.begin + i3)], distances, lanes, lane)
-            i4, i5 = min(uint32(i + 4), last), min(uint32(i + 5), last)
-            i6, i7 = min(uint32(i + 6), last), min(uint32(i + 7), last)
-            b4 = _global_distance(vertices[uint32(bundle.begin + i4)], distances, lanes, lane)
-            b5 = _global_distance(vertices[uint32(bundle.begin + i5)], distances, lanes, lane)
-            b6 = _global_distance(vertices[uint32(bundle.begin + i6)], distances, lanes, lane)
-            b7 = _global_distance(vertices[uint32(bundle.begin + i7)], distances, lanes, lane)
-            at_boundary = uint32(rows_at + bundle.members * threads + thread)
-            rows[uint32(at_boundary + i * threads)] = b0
-            rows[uint32(at_boundary + i1 * threads)] = b1
-            rows[uint32(at_boundary + i2 * threads)] = b2
-            rows[uint32(at_boundary + i3 * threads)] = b3
-            rows[uint32(at_boundary + i4 * threads)] = b4
-            rows[uint32(at_boundary + i5 * threads)] = b5
-            rows[uint32(at_boundary + i6 * threads)] = b6
-            rows[uint32(at_boundary + i7 * threads)] = b7
-            i = uint32(i + 8)
+            for k in range(BROUGHT):
+                row = min(uint32(i + uint32(k)), last)
+                vertex = vertices[uint32(bundle.begin + row)]
+                ahead[k] = _global_distance(vertex, distances, lanes, lane)
+            for k in range(BROUGHT):
+                row = uint32(bundle.members + min(uint32(i + uint32(k)), last))
+                rows[uint32(rows_at + row * threads + thread)] = ahead[k]
+            i = uint32(i + BROUGHT)
 
     @inline
     def seed(bundle, source, ranks, size, depth, ways, lane, rows, thread, threads):
@@ -274,20 +243,16 @@ def make_sweep_kernel(
     @inline
     def bring_arcs(stream, start, there, arcs, thread, threads):
         """Load some arcs of the stream into shared memory, with their rows' offsets there."""
-        i = thread
+        weights, places = cuda.local.array(AHEAD, number), cuda.local.array(AHEAD, uint32)
+        i, last = thread, uint32(there - 1)
         while i < there:
-            last = uint32(there - 1)
-            i1, i2 = min(uint32(i + threads), last), min(uint32(i + 2 * threads), last)
-            i3 = min(uint32(i + 3 * threads), last)
-            w0, p0 = read(stream, uint64(start + uint64(i)))
-            w1, p1 = read(stream, uint64(start + uint64(i1)))
-            w2, p2 = read(stream, uint64(start + uint64(i2)))
-            w3, p3 = read(stream, uint64(start + uint64(i3)))
-            write(arcs, uint64(i), w0, locate(p0, threads))
-            write(arcs, uint64(i1), w1, locate(p1, threads))
-            write(arcs, uint64(i2), w2, locate(p2, threads))
-            write(arcs, uint64(i3), w3, locate(p3, threads))
-            i = uint32(i + 4 * threads)
+            for k in range(AHEAD):
+                place = min(uint32(i + uint32(k) * threads), last)
+                weights[k], places[k] = read(stream, uint64(start + uint64(place)))
+            for k in range(AHEAD):
+                place = min(uint32(i + uint32(k) * threads), last)
+                write(arcs, uint64(place), weights[k], locate(places[k], threads))
+            i = uint32(i + AHEAD * threads)
 
     @kernel
     def _sweep_kernel(
@@ -327,6 +292,7 @@ def make_sweep_kernel(
         rows = cuda.shared.array(0, number, alignment=ALIGNMENT)
         names = cuda.shared.array(0, uint32, alignment=ALIGNMENT)
         sourced = cuda.shared.array(1, int32)
+        weights, places = cuda.local.array(group, number), cuda.local.array(group, uint32)
         thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
         own_bundle = uint32(first_bundle + cuda.blockIdx.x)
         lane = uint64(cuda.blockIdx.y * threads + thread)
@@ -363,34 +329,16 @@ def make_sweep_kernel(
             bring_arcs(stream, start, there, arcs, thread, threads)
             cuda.syncthreads()
             at = uint64(0)
-            w0, p0 = read(arcs, at)
-            w1, p1 = read(arcs, at + uint64(1))
-            w2, p2, w3, p3 = w0, p0, w1, p1
-            if by_four:
-                w2, p2 = read(arcs, at + uint64(2))
-                w3, p3 = read(arcs, at + uint64(3))
+            for k in range(group):
+                weights[k], places[k] = read(arcs, uint64(at + uint64(k)))
             while at < uint64(there):
-                ends = p0 & uint32(ENDS)
-                d0 = rows[uint32((p0 & uint32(ROW)) + thread)]
-                d1 = rows[uint32((p1 & uint32(ROW)) + thread)]
-                d2, d3 = d0, d1
-                if by_four:
-                    d2 = rows[uint32((p2 & uint32(ROW)) + thread)]
-                    d3 = rows[uint32((p3 & uint32(ROW)) + thread)]
+                ends = places[0] & uint32(ENDS)
                 at = uint64(at + uint64(group))
-                v0, q0 = read(arcs, at)
-                v1, q1 = read(arcs, at + uint64(1))
-                v2, q2, v3, q3 = v0, q0, v1, q1
-                if by_four:
-                    v2, q2 = read(arcs, at + uint64(2))
-                    v3, q3 = read(arcs, at + uint64(3))
-                least = min(number(d0 + w0), least)
-                least = min(number(d1 + w1), least)
-                if by_four:
-                    least = min(number(d2 + w2), least)
-                    least = min(number(d3 + w3), least)
-                w0, p0, w1, p1 = v0, q0, v1, q1
-                w2, p2, w3, p3 = v2, q2, v3, q3
+                for k in range(group):
+                    above = rows[uint32((places[k] & uint32(ROW)) + thread)]
+                    least = min(number(above + weights[k]), least)
+                    # (the next arc is on its way before it is needed)
+                    weights[k], places[k] = read(arcs, uint64(at + uint64(k)))
                 if ends != 0:
                     rows[own] = least
                     if stores:
