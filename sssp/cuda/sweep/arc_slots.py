@@ -119,6 +119,16 @@ def down_slot(arc):
 
 
 @inline
+def lower(weights, slot, known, way):
+    """Lower a weight to the length of a way that may be shorter than what the weight is known for.
+
+    Most are not, and spare the atomic minimum.
+    """
+    if way < known:
+        cuda.atomic.min(weights, slot, way)
+
+
+@inline
 def _extent(bundle, bundle_first, boundary_first, arcs_first):
     """Return a bundle's counts of members and boundary vertices, its first arc, and arc count."""
     first, last = uint32(bundle_first[bundle]), uint32(bundle_first[uint32(bundle + 1)])

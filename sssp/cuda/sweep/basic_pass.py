@@ -15,7 +15,7 @@ from sssp.cuda.availability import cuda
 from sssp.cuda.compiler import inline, kernel, kernel_with
 from sssp.cuda.device.warp import WARP
 from sssp.cuda.matrix.min_plus import ALIGNMENT
-from sssp.cuda.sweep.arc_slots import HALF, LOW_HALF, down_slot, third_of, up_slot
+from sssp.cuda.sweep.arc_slots import HALF, LOW_HALF, down_slot, lower, third_of, up_slot
 from sssp.cuda.sweep.triangle_walk import (
     GREATEST,
     VERTEX_THREADS,
@@ -145,11 +145,8 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         up, down = numbers[one], numbers[one + uint64(1)]
         other_up, other_down = numbers[other], numbers[other + uint64(1)]
         over, back = numbers[side], numbers[side + uint64(1)]
-        way, way_back = number(down + other_up), number(other_down + up)
-        if way < over:
-            cuda.atomic.min(numbers, side, way)
-        if way_back < back:
-            cuda.atomic.min(numbers, side + uint64(1), way_back)
+        lower(numbers, side, over, number(down + other_up))
+        lower(numbers, side + uint64(1), back, number(other_down + up))
 
     walk = make_walk(relax, from_below=True)
 
@@ -259,10 +256,8 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         while pair < last_pair:
             place, arc = up_position(ways + pairs[pair]), pair_arcs[pair]
             up, down = numbers[place], numbers[place + uint64(1)]
-            if up < inf:
-                cuda.atomic.min(weights, up_slot(arc), up)
-            if down < inf:
-                cuda.atomic.min(weights, down_slot(arc), down)
+            lower(weights, up_slot(arc), number(inf), up)
+            lower(weights, down_slot(arc), number(inf), down)
             pair = uint32(pair + threads)
 
     return _basic_kernel
@@ -305,12 +300,9 @@ def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
             while j < degree:
                 other = uint32(begin + j)
                 third = third_of(heads, low, high, i, j, degree, heads[other])
-                up = number(descent + weights[up_slot(other)])
-                down = number(climb + weights[down_slot(other)])
-                if up < weights[up_slot(third)]:
-                    cuda.atomic.min(weights, up_slot(third), up)
-                if down < weights[down_slot(third)]:
-                    cuda.atomic.min(weights, down_slot(third), down)
+                over, back = up_slot(third), down_slot(third)
+                lower(weights, over, weights[over], number(descent + weights[up_slot(other)]))
+                lower(weights, back, weights[back], number(climb + weights[down_slot(other)]))
                 j = uint32(j + WARP)
             i = uint32(i + cuda.gridDim.z * warps)
         if thread % WARP == 0:

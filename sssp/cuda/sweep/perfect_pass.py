@@ -18,13 +18,12 @@ from sssp.cuda.compiler import inline, kernel, kernel_with
 from sssp.cuda.device.warp import WARP, ballot, from_lane, least_of_warp, sums_of_warp
 from sssp.cuda.device.warp import rank as takers_before
 from sssp.cuda.matrix.min_plus import ALIGNMENT
-from sssp.cuda.sweep.arc_slots import HALF, LOW_HALF, down_slot, rows_of, third_of, up_slot
+from sssp.cuda.sweep.arc_slots import HALF, LOW_HALF, down_slot, lower, rows_of, third_of, up_slot
 from sssp.cuda.sweep.packed_arcs import ENDS, LEVEL_AT, ROW_BITS, make_arc_functions
 from sssp.cuda.sweep.triangle_walk import (
     APART,
     FARTHEST,
     GREATEST,
-    LONGEST_DOWN,
     LONGEST_UP,
     VERTEX_THREADS,
     length_bits,
@@ -43,16 +42,24 @@ from sssp.kernels.dtypes import infinity
 REGISTERS = 44
 
 
+class Kept(namedtuple("Kept", "up_stop up_depths up_weights down_stop down_ends down_weights")):
+    """The arrays of the kept arcs of one version (`sssp.cuda.sweep.customization.KeptArcs`)."""
+
+
+@inline
+def _kept_of(weighed, up_stop, up_depths, up_weights, down_stop, down_ends, down_weights):
+    """Return the arrays of the kept arcs of a version, from those of all versions."""
+    up = up_stop[weighed], up_depths[weighed], up_weights[weighed]
+    return Kept(*up, down_stop[weighed], down_ends[weighed], down_weights[weighed])
+
+
 @cache
 def _make_pack(dtype: np.dtype[Any]) -> Any:
     """Return a device function that packs a vertex's kept arcs in order, with one warp."""
     inf = infinity(dtype).item()
 
     @inline
-    def pack(
-        place, ranks, depth, arcs_first, heads, weights, perfect, up_stop, up_depths, up_weights,
-        down_stop, down_ends, down_weights,
-    ):  # fmt: skip
+    def pack(place, ranks, depth, arcs_first, heads, weights, perfect, kept):
         """Pack a vertex's kept arcs; return how many lead up and how many lead down."""
         begin, stop = uint32(arcs_first[place]), uint32(arcs_first[uint32(place + 1)])
         lane = uint32(cuda.threadIdx.x % WARP)
@@ -66,16 +73,16 @@ def _make_pack(dtype: np.dtype[Any]) -> Any:
             kept_up, kept_down = ballot(keeps_up), ballot(keeps_down)
             if keeps_up:
                 at = uint32(ups + takers_before(kept_up, lane))
-                up_depths[at], up_weights[at] = depth[heads[arc]], up
+                kept.up_depths[at], kept.up_weights[at] = depth[heads[arc]], up
             if keeps_down:
                 at = uint32(downs + takers_before(kept_down, lane))
-                down_ends[at], down_weights[at] = heads[arc], down
+                kept.down_ends[at], kept.down_weights[at] = heads[arc], down
             ups = uint32(ups + uint32(cuda.popc(kept_up)))
             downs = uint32(downs + uint32(cuda.popc(kept_down)))
             base = uint32(base + WARP)
         if lane == 0:
             rank = uint32(ranks[place])
-            up_stop[rank], down_stop[rank] = ups, downs
+            kept.up_stop[rank], kept.down_stop[rank] = ups, downs
         return uint32(ups - begin), uint32(downs - begin)
 
     return pack
@@ -119,10 +126,9 @@ def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
         ============ ================ ====== =======================================================
         """
         weighed = cuda.blockIdx.y
-        matrix, perfect, lengths = matrix[weighed], perfect[weighed], lengths[weighed]
-        found, up_stop, up_depths = found[weighed], up_stop[weighed], up_depths[weighed]
-        up_weights, down_stop = up_weights[weighed], down_stop[weighed]
-        down_ends, down_weights = down_ends[weighed], down_weights[weighed]
+        matrix, perfect = matrix[weighed], perfect[weighed]
+        lengths, found = lengths[weighed], found[weighed]
+        kept = _kept_of(weighed, up_stop, up_depths, up_weights, down_stop, down_ends, down_weights)
         longest = cuda.shared.array(1, int32)
         own, thread = uint32(cuda.blockIdx.x), uint32(cuda.threadIdx.x)
         if thread == 0:
@@ -155,10 +161,7 @@ def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
                     cuda.atomic.max(found, word, longest[0])
         if thread < WARP:
             # (of the top all arcs: shortcuts over its own vertices have not been found)
-            pack(
-                own, ranks, depth, arcs_first, heads, perfect, perfect, up_stop, up_depths,
-                up_weights, down_stop, down_ends, down_weights,
-            )  # fmt: skip
+            pack(own, ranks, depth, arcs_first, heads, perfect, perfect, kept)
 
     return _from_top_kernel
 
@@ -247,7 +250,7 @@ def _number_groups(bundle, held, group_bits):
 
 
 @inline
-def _note_kept(bundle, held, ranks, measures, lengths, found, up_stop, down_stop):
+def _note_kept(bundle, held, ranks, measures, lengths, found, kept):
     """Write per member how many arcs are kept, where they stop, and longest path lengths."""
     words, at = held.words, held.at
     i = bundle.thread
@@ -256,19 +259,17 @@ def _note_kept(bundle, held, ranks, measures, lengths, found, up_stop, down_stop
         ups = _kept_between(words, at.up_bits, low, high)
         downs = _kept_between(words, at.down_bits, low, high)
         rank = uint32(ranks[uint32(bundle.first + i)])
-        up_stop[rank] = uint32(bundle.begin + low + ups)
-        down_stop[rank] = uint32(bundle.begin + low + downs)
+        kept.up_stop[rank] = uint32(bundle.begin + low + ups)
+        kept.down_stop[rank] = uint32(bundle.begin + low + downs)
         words[uint32(at.groups + i)] = downs
         if ups == 0 or downs == 0:
             found[APART] = 1
         if measures:
-            up = held.signed[uint32(at.lengths + i)]
-            down = held.signed[uint32(at.lengths + held.room + i)]
-            lengths[0, rank], lengths[1, rank] = up, down
-            if up > found[LONGEST_UP]:
-                cuda.atomic.max(found, LONGEST_UP, up)
-            if down > found[LONGEST_DOWN]:
-                cuda.atomic.max(found, LONGEST_DOWN, down)
+            for way in range(2):
+                length = held.signed[uint32(at.lengths + way * held.room + i)]
+                lengths[way, rank] = length
+                if length > found[LONGEST_UP + way]:
+                    cuda.atomic.max(found, LONGEST_UP + way, length)
         i = uint32(i + bundle.threads)
 
 
@@ -304,18 +305,10 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         other_up, other_down = numbers[other], numbers[other + uint64(1)]
         over, back = numbers[side], numbers[side + uint64(1)]
         one, other = up_position(ways + leg), up_position(ways + other_leg)
-        way = number(other_up + back)
-        if way < up:
-            cuda.atomic.min(numbers, one, way)
-        way = number(up + over)
-        if way < other_up:
-            cuda.atomic.min(numbers, other, way)
-        way = number(over + other_down)
-        if way < down:
-            cuda.atomic.min(numbers, one + uint64(1), way)
-        way = number(back + down)
-        if way < other_down:
-            cuda.atomic.min(numbers, other + uint64(1), way)
+        lower(numbers, one, up, number(other_up + back))
+        lower(numbers, other, other_up, number(up + over))
+        lower(numbers, one + uint64(1), down, number(over + other_down))
+        lower(numbers, other + uint64(1), other_down, number(back + down))
 
     walk = make_walk(relax, from_below=False)
 
@@ -341,26 +334,18 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
             pair = uint32(pair + bundle.threads)
 
     @inline
-    def lengthen(lengths, place, row, weight, basic):
-        """Raise the length of a member's longest path to that over an arc, if the arc is kept."""
-        if weight == basic and basic < inf:
-            further = float32(length_of_bits(lengths[row]) + length_of(weight))
-            cuda.atomic.max(lengths, place, int32(length_bits(further)))
-
-    @inline
     def measure(
         bundle, held, boundary, boundary_at, count, steps, first_step, stages, rows, lengths
     ):  # fmt: skip
         """Find the lengths of the longest paths from and to members over kept arcs."""
         numbers, words, signed = held.numbers, held.words, held.signed
-        ups, downs = held.at.lengths, uint32(held.at.lengths + held.room)
         i = bundle.thread
         while i < count:
-            up, down = int32(0), int32(0)
-            if i >= bundle.members:
-                rank = uint32(boundary[uint32(boundary_at + i - bundle.members)])
-                up, down = lengths[0, rank], lengths[1, rank]
-            signed[uint32(ups + i)], signed[uint32(downs + i)] = up, down
+            for way in range(2):
+                length = int32(0)
+                if i >= bundle.members:
+                    length = lengths[way, boundary[uint32(boundary_at + i - bundle.members)]]
+                signed[uint32(held.at.lengths + way * held.room + i)] = length
             i = uint32(i + bundle.threads)
         stage = uint32(0)
         while stage < stages:
@@ -372,15 +357,14 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
                 stop = words[uint32(held.at.starts + step)]
             while i < stop:
                 tail, head = rows_of(rows[uint32(bundle.begin + i)])
-                before, after = up_position(held.basic + i), up_position(held.ways + i)
-                lengthen(
-                    signed, uint32(ups + tail), uint32(ups + head),
-                    numbers[after], numbers[before],
-                )  # fmt: skip
-                lengthen(
-                    signed, uint32(downs + tail), uint32(downs + head),
-                    numbers[after + uint64(1)], numbers[before + uint64(1)],
-                )  # fmt: skip
+                for way in range(2):
+                    basic = numbers[up_position(held.basic + i) + uint64(way)]
+                    weight = numbers[up_position(held.ways + i) + uint64(way)]
+                    if weight == basic and basic < inf:
+                        at = uint32(held.at.lengths + way * held.room)
+                        length = length_of_bits(signed[uint32(at + tail)])
+                        further = float32(length + length_of(weight))
+                        cuda.atomic.max(signed, uint32(at + head), int32(length_bits(further)))
                 i = uint32(i + bundle.threads)
             stage = uint32(stage + 1)
         meet()
@@ -408,10 +392,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
             base = uint32(base + bundle.threads)
 
     @inline
-    def pack(
-        bundle, held, group_bits, rows, heads, depths, up_depths, up_weights, down_ends,
-        down_weights, stream, start,
-    ):  # fmt: skip
+    def pack(bundle, held, group_bits, rows, heads, depths, kept, stream, start):
         """Write a bundle's kept arcs; write the downward ones also to the arc stream.
 
         There a member's kept arc k comes at `group_at` + k: behind all groups of the members before
@@ -428,11 +409,11 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
             up, down = held.numbers[after], held.numbers[after + uint64(1)]
             if words[uint32(at.up_bits + i // WARP)] & bit:
                 own = uint32(bundle.begin + low + _kept_between(words, at.up_bits, low, i))
-                up_depths[own], up_weights[own] = depths[arc], up
+                kept.up_depths[own], kept.up_weights[own] = depths[arc], up
             if words[uint32(at.down_bits + i // WARP)] & bit:
                 k = _kept_between(words, at.down_bits, low, i)
                 own = uint32(bundle.begin + low + k)
-                down_ends[own], down_weights[own] = head, down
+                kept.down_ends[own], kept.down_weights[own] = head, down
                 last_group = _last_group(words[uint32(at.groups + tail)], group_bits)
                 if uint32(k >> group_bits) == last_group:
                     place = uint32(place | uint32(ENDS))
@@ -554,10 +535,8 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         if own >= last_bundle:
             return
         weights, perfect, lengths = weights[weighed], perfect[weighed], lengths[weighed]
-        found, up_stop, up_depths = found[weighed], up_stop[weighed], up_depths[weighed]
-        up_weights, down_stop = up_weights[weighed], down_stop[weighed]
-        down_ends, down_weights = down_ends[weighed], down_weights[weighed]
-        stream_stop, stream = stream_stop[weighed], stream[weighed]
+        found, stream_stop, stream = found[weighed], stream_stop[weighed], stream[weighed]
+        kept = _kept_of(weighed, up_stop, up_depths, up_weights, down_stop, down_ends, down_weights)
         measures = length_of_bits(found[GREATEST]) > most
         # (first what the ways of members were before)
         needed = uint32(2 * (arc_room + ways_room))
@@ -600,15 +579,12 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
             )  # fmt: skip
         choose(bundle, held, feeds, perfect)
         meet()
-        _note_kept(bundle, held, ranks, measures, lengths, found, up_stop, down_stop)
+        _note_kept(bundle, held, ranks, measures, lengths, found, kept)
         meet()
         _number_groups(bundle, held, group_bits)
         meet()
         start = uint64(stream_first[own])
-        pack(
-            bundle, held, group_bits, rows, heads, depths, up_depths, up_weights, down_ends,
-            down_weights, stream, start,
-        )  # fmt: skip
+        pack(bundle, held, group_bits, rows, heads, depths, kept, stream, start)
         fill_up(bundle, held, group_bits, count, rows, stream, start, stream_stop, own)
 
     return _perfect_kernel
@@ -762,19 +738,14 @@ def make_pack_levels_kernel(dtype: np.dtype[Any]) -> Any:
         ============ ========== ====== ===================================================
         """
         weighed = cuda.blockIdx.y
-        weights, perfect, found = weights[weighed], perfect[weighed], found[weighed]
-        up_stop, up_depths, up_weights = up_stop[weighed], up_depths[weighed], up_weights[weighed]
-        down_stop, down_ends = down_stop[weighed], down_ends[weighed]
-        down_weights = down_weights[weighed]
+        kept = _kept_of(weighed, up_stop, up_depths, up_weights, down_stop, down_ends, down_weights)
         warp = uint32(cuda.blockIdx.x * (VERTEX_THREADS // WARP) + cuda.threadIdx.x // WARP)
         place = uint32(first_place + warp)
         if place >= last_place:
             return
-        ups, downs = pack(
-            place, ranks, depth, arcs_first, heads, weights, perfect, up_stop, up_depths,
-            up_weights, down_stop, down_ends, down_weights,
-        )  # fmt: skip
+        weights, perfect = weights[weighed], perfect[weighed]
+        ups, downs = pack(place, ranks, depth, arcs_first, heads, weights, perfect, kept)
         if ups == 0 or downs == 0:
-            found[APART] = 1
+            found[weighed, APART] = 1
 
     return _pack_levels_kernel
