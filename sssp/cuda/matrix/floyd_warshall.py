@@ -23,7 +23,7 @@ from numba import from_dtype, int32, int64, uint32
 
 from sssp.cuda.availability import cuda
 from sssp.cuda.compiler import kernel, kernel_with, part
-from sssp.cuda.matrix.matrix_driver import NEGATIVE, Matrix, solve_matrix
+from sssp.cuda.matrix.matrix_driver import NEGATIVE, Matrix, flag_negative, solve_matrix
 from sssp.cuda.matrix.min_plus import ALIGNMENT, SIDE, SMALL_TILE, THREADS, make_product, tile_side
 from sssp.cuda.matrix.min_plus_short import TILE as SHORT_TILE
 from sssp.cuda.matrix.min_plus_short import launch_short_round
@@ -114,20 +114,12 @@ def _make_close(dtype: np.dtype[Any], tile: int, *, with_tails: bool = False) ->
         arrays = rows, columns, row_tails, starts, ends, least, own_tails
         k = uint32(0)
         while k < half_tile:
-            step(k, depth, uint32(0), place, arrays)
-            if half > 1:
-                step(uint32(k + 1), depth, uint32(1), place, arrays)
-            if half > 2:
-                step(uint32(k + 2), depth, uint32(2), place, arrays)
-                step(uint32(k + 3), depth, uint32(3), place, arrays)
+            for own in range(half):
+                step(uint32(k + uint32(own)), depth, own, place, arrays)
             k = uint32(k + half)
         while k < tile:
-            step(k, depth, uint32(half), place, arrays)
-            if half > 1:
-                step(uint32(k + 1), depth, uint32(half + 1), place, arrays)
-            if half > 2:
-                step(uint32(k + 2), depth, uint32(half + 2), place, arrays)
-                step(uint32(k + 3), depth, uint32(half + 3), place, arrays)
+            for own in range(half, per):
+                step(uint32(k + uint32(own - half)), depth, own, place, arrays)
             k = uint32(k + half)
         for i in range(per):
             row = uint32(first_row + (i // half) * half_tile + i % half)
@@ -224,12 +216,7 @@ def _make_tiles_kernel(
             rows, columns, depth, tails, tails,
         )  # fmt: skip
         if row == column:
-            cuda.syncthreads()
-            vertex = uint32(cuda.threadIdx.x)
-            while vertex < rows:
-                if matrix[own + int64(vertex) * int64(n + 1)] < 0:
-                    cuda.atomic.max(flags, NEGATIVE, int32(row + vertex + 1))
-                vertex = uint32(vertex + THREADS)
+            flag_negative(matrix, own, n, row, rows, flags)
             if closes and row == uint32(first + tile):
                 close(matrix, tails, n, row, flags)
 

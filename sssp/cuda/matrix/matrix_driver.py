@@ -11,13 +11,13 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from numba import int32, int64
+from numba import int32, int64, uint32
 from numpy.typing import NDArray
 
 from sssp.cuda.arrays import DeviceArray
 from sssp.cuda.availability import SIMULATOR, cuda, device_number, select
 from sssp.cuda.batch import Batch
-from sssp.cuda.compiler import kernel
+from sssp.cuda.compiler import inline, kernel
 from sssp.cuda.device.ptx import has_short_arithmetic
 from sssp.cuda.device_memory import available_bytes, device_graph, download, on_host, upload
 from sssp.cuda.device_output import narrow_on_device
@@ -155,6 +155,17 @@ def _unpack_kernel(matrix, n, missing, unpacked, rows, unpacked_missing):
         row = i // rows
         found = matrix[row * n + (i - row * rows)]
         unpacked[i] = unpacked_missing if found == missing else unpacked.dtype.type(found)
+
+
+@inline
+def flag_negative(matrix, own, n, row, rows, flags):
+    """Flag a negative entry on the diagonal of a tile that a thread block has just written."""
+    cuda.syncthreads()
+    vertex = uint32(cuda.threadIdx.x)
+    while vertex < rows:
+        if matrix[own + int64(vertex) * int64(n + 1)] < 0:
+            cuda.atomic.max(flags, NEGATIVE, int32(row + vertex + 1))
+        vertex = uint32(vertex + cuda.blockDim.x)
 
 
 class Matrix:

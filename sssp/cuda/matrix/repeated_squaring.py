@@ -11,11 +11,11 @@ from functools import cache
 from typing import Any, no_type_check
 
 import numpy as np
-from numba import int32, int64, uint32
+from numba import int64, uint32
 
 from sssp.cuda.availability import cuda
 from sssp.cuda.compiler import kernel_with
-from sssp.cuda.matrix.matrix_driver import CHANGED, NEGATIVE, Matrix, solve_matrix
+from sssp.cuda.matrix.matrix_driver import CHANGED, NEGATIVE, Matrix, flag_negative, solve_matrix
 from sssp.cuda.matrix.min_plus import THREADS, make_product, tile_side
 from sssp.cuda.matrix.min_plus_short import multiply_short
 from sssp.cuda.pool import fill
@@ -64,12 +64,7 @@ def _make_kernel(dtype: np.dtype[Any], *, with_tails: bool = False) -> Any:
         if changed:
             flags[CHANGED] = 1
         if row == column:
-            cuda.syncthreads()
-            vertex = uint32(cuda.threadIdx.x)
-            while vertex < rows:
-                if after[own + int64(vertex) * int64(n + 1)] < 0:
-                    cuda.atomic.max(flags, NEGATIVE, int32(row + vertex + 1))
-                vertex = uint32(vertex + THREADS)
+            flag_negative(after, own, n, row, rows, flags)
 
     return _squaring_kernel
 

@@ -83,31 +83,36 @@ def _close_words(words, count):
 
 @inline
 def _fill_tables(pivots, tables):
-    """Compute the unions of all 16 subsets of every four pivot rows, with all threads."""
+    """Compute the unions of all 16 subsets of every four pivot rows, with all threads of a block.
+
+    They wait before for the pivots, and after for the tables.
+    """
+    cuda.syncthreads()
+    rows = cuda.local.array(NIBBLE, uint64)
     i = uint32(cuda.threadIdx.x)
     while i < TABLES * WIDTH:
         table, lane = uint32(i // WIDTH), uint32(i % WIDTH)
-        first = uint32(table * NIBBLE)
-        row0, row1 = pivots[first, lane], pivots[uint32(first + 1), lane]
-        row2, row3 = pivots[uint32(first + 2), lane], pivots[uint32(first + 3), lane]
-        row01, row23 = row0 | row1, row2 | row3
-        tables[table, 0, lane] = uint64(0)
-        tables[table, 1, lane] = row0
-        tables[table, 2, lane] = row1
-        tables[table, 3, lane] = row01
-        tables[table, 4, lane] = row2
-        tables[table, 5, lane] = row0 | row2
-        tables[table, 6, lane] = row1 | row2
-        tables[table, 7, lane] = row01 | row2
-        tables[table, 8, lane] = row3
-        tables[table, 9, lane] = row0 | row3
-        tables[table, 10, lane] = row1 | row3
-        tables[table, 11, lane] = row01 | row3
-        tables[table, 12, lane] = row23
-        tables[table, 13, lane] = row0 | row23
-        tables[table, 14, lane] = row1 | row23
-        tables[table, 15, lane] = row01 | row23
+        for bit in range(NIBBLE):
+            rows[bit] = pivots[uint32(table * NIBBLE + bit), lane]
+        for union in range(UNIONS):
+            found = uint64(0)
+            for bit in range(NIBBLE):
+                if (union >> bit) & 1:
+                    found |= rows[bit]
+            tables[table, union, lane] = found
         i = uint32(i + THREADS)
+    cuda.syncthreads()
+
+
+@inline
+def _bring_pivots(matrix, base, n, words, own, lane, group, pivots):
+    """Copy a block's words of 64 rows, from `base` on, to shared memory; 0 outside the matrix."""
+    row = group
+    while row < WORD:
+        pivots[row, lane] = uint64(0)
+        if base + row < n and own < words:
+            pivots[row, lane] = matrix[uint64(base + row) * words + own]
+        row = uint32(row + GROUPS)
 
 
 @inline
@@ -168,22 +173,13 @@ def _make_sweep_kernel(barrier: Any = None) -> Any:
             column = uint32(block % columns)
             while column < all_columns and share < shares:
                 own = uint32(column * WIDTH + lane)
-                row = group
-                while row < WORD:
-                    pivots[row, lane] = uint64(0)
-                    if row < count and own < words:
-                        pivots[row, lane] = reach[uint64(base + row) * words + own]
-                    row = uint32(row + GROUPS)
-                cuda.syncthreads()
+                _bring_pivots(reach, base, n, words, own, lane, group, pivots)
                 _fill_tables(pivots, tables)
-                cuda.syncthreads()
                 row = group
                 while row < count:
                     pivots[row, lane] |= _look_up(closed[row], tables, lane)
                     row = uint32(row + GROUPS)
-                cuda.syncthreads()
                 _fill_tables(pivots, tables)
-                cuda.syncthreads()
                 row = uint32(share * GROUPS + group)
                 while row < n:
                     through = reach[uint64(row) * words + word]
@@ -229,15 +225,8 @@ def _square_kernel(before, after, n, words, changed):
     word = uint32(0)
     while word < words:
         base = uint32(word * WORD)
-        row = group
-        while row < WORD:
-            pivots[row, lane] = uint64(0)
-            if base + row < n and own < words:
-                pivots[row, lane] = before[uint64(base + row) * words + own]
-            row = uint32(row + GROUPS)
-        cuda.syncthreads()
+        _bring_pivots(before, base, n, words, own, lane, group, pivots)
         _fill_tables(pivots, tables)
-        cuda.syncthreads()
         for r in range(ROWS):
             row = uint32(first + r * GROUPS)
             if row < n:
