@@ -595,14 +595,6 @@ def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
     """Return the kernel of the perfect pass over a level: vertices of one depth."""
     number = from_dtype(dtype)
 
-    @inline
-    def third_side(heads, arcs_first, places, perfect, begin, i, j, degree):
-        """Return the upward and the downward weight of the arc between the heads of two arcs."""
-        place = uint32(places[heads[uint32(begin + i)]])
-        low, high = uint32(arcs_first[place]), uint32(arcs_first[uint32(place + 1)])
-        arc = third_of(heads, low, high, i, j, degree, heads[uint32(begin + j)])
-        return perfect[up_slot(arc)], perfect[down_slot(arc)]
-
     @kernel
     def _perfect_level_kernel(first_place, places, arcs_first, heads, weights, perfect):
         """Relax the upward and downward arcs of vertices of one depth through higher vertices.
@@ -632,9 +624,12 @@ def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
             j = lane
             while j < degree:
                 if i != j:
-                    there, back = third_side(
-                        heads, arcs_first, places, perfect, begin, min(i, j), max(i, j), degree
-                    )
+                    first, second = min(i, j), max(i, j)
+                    above = uint32(places[heads[uint32(begin + first)]])
+                    low, high = uint32(arcs_first[above]), uint32(arcs_first[uint32(above + 1)])
+                    further = heads[uint32(begin + second)]
+                    third = third_of(heads, low, high, first, second, degree, further)
+                    there, back = perfect[up_slot(third)], perfect[down_slot(third)]
                     if i < j:
                         there, back = back, there
                     # (now from the head of the other arc to that of this one, and back)
