@@ -36,7 +36,7 @@ MEANT = {
     ("sssp.cuda.search.bellman_ford.push", "_push_kernel"): "predecessors, to look for a cycle by",
     ("sssp.cuda.tree", "_jump_kernel"): "pointers only ever come nearer to their roots",
     ("sssp.cuda.tree", "_point_kernel"): "any tight arc will do",
-    ("sssp.cuda.sweep.climb", "_climb_kernel"): "a thread without an arc reads, for nothing",
+    ("sssp.cuda.sweep.climb", "climb_kernel"): "a thread without an arc reads, for nothing",
     (
         "sssp.bench.papers.cuda_matrix",
         "_step_kernel",

@@ -7,15 +7,12 @@ distances of all that is there. A climb always goes up to the top: no bound ends
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+from collections import namedtuple
 
-import numpy as np
-from numba import from_dtype, int32, int64, uint32, uint64
+from numba import int32, int64, uint32, uint64
 
 from sssp.cuda.availability import SIMULATOR, cuda
 from sssp.cuda.compiler import inline, kernel
-from sssp.kernels.dtypes import infinity
 
 #: threads that climb from a source
 CLIMB_THREADS = 4 if SIMULATOR else 128
@@ -29,9 +26,25 @@ AHEAD = 4
 MOST_CHAINS = 32
 
 
+class Path(namedtuple("Path", "chains offsets known count")):
+    """The tree path from a rank to the top, in chains: runs of consecutive ranks.
+
+    Attributes
+    ----------
+    chains, offsets : array
+        The first rank of every chain, and how many vertices come before it.
+    known, count : uint32
+        Number of chains, and of their vertices.
+    """
+
+
+class Climb(namedtuple("Climb", "bottom count starts stops depths weights way thread inf")):
+    """The arcs up from the vertices on a path, the ways by depth, and the calling thread."""
+
+
 @inline
 def _list_chains(rank, chain, leap, chains, offsets):
-    """List the chains (runs of consecutive ranks) on the tree path from a rank to the top.
+    """List the chains on the tree path from a rank to the top.
 
     Return how many chains there are, and how many vertices they have.
     """
@@ -45,25 +58,23 @@ def _list_chains(rank, chain, leap, chains, offsets):
 
 
 @inline
-def _note_arcs(count, known, chains, offsets, arcs_first, arcs_stop, start, stop, thread):
+def _note_arcs(path, arcs_first, arcs_stop, start, stop, thread):
     """Write where the upward arcs of every vertex on the climb's path begin and end."""
     i = thread
-    while i < count:
-        own = uint32(known - 1)
-        while uint32(offsets[own]) > i:
+    while i < path.count:
+        own = uint32(path.known - 1)
+        while uint32(path.offsets[own]) > i:
             own = uint32(own - 1)
-        passed = uint32(uint32(chains[own]) + i - uint32(offsets[own]))
+        passed = uint32(uint32(path.chains[own]) + i - uint32(path.offsets[own]))
         start[i], stop[i] = arcs_first[passed], arcs_stop[passed]
         i = uint32(i + CLIMB_THREADS)
 
 
 @inline
-def _find_doors(
-    count, known, chains, offsets, places, depth, first, upper, way, doors, door_ways, thread
-):
+def _find_doors(path, places, depth, first, upper, way, doors, door_ways, thread):
     """List the top vertices that the path's last vertex has arcs to; return their number."""
-    last = uint32(uint32(chains[uint32(known - 1)]) + count - 1)
-    last = uint32(last - uint32(offsets[uint32(known - 1)]))
+    own = uint32(path.known - 1)
+    last = uint32(uint32(path.chains[own]) + path.count - 1 - uint32(path.offsets[own]))
     begin = first[last]
     entered = uint32(first[uint32(last + 1)] - begin)
     i = thread
@@ -74,154 +85,141 @@ def _find_doors(
     return entered
 
 
-@cache
-def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that climbs from sources and finds the distances of top vertices."""
-    number, inf = from_dtype(dtype), infinity(dtype).item()
+@inline
+def _load_arc(i, climb):
+    """Return the weight of a thread's arc from a path vertex, and the depth of its head."""
+    weight, depth = climb.inf, int32(0)
+    if i < climb.count:
+        arc = uint32(climb.starts[i] + climb.thread)
+        if arc < climb.stops[i]:
+            weight, depth = climb.weights[arc], climb.depths[arc]
+    return weight, depth
 
-    @inline
-    def load_arc(i, count, starts, stops, depths, weights, thread):
-        """Return the weight of a thread's arc from a path vertex, and the depth of its head."""
-        weight, depth = number(inf), int32(0)
-        if i < count:
-            arc = uint32(starts[i] + thread)
-            if arc < stops[i]:
-                weight, depth = weights[arc], depths[arc]
-        return weight, depth
 
-    @inline
-    def relax(i, bottom, count, arc, stops, starts, depths, weights, way, thread):
-        """Relax the upward arcs of one vertex on the path in parallel, as their heads differ."""
-        if i < count:
-            here = way[uint32(bottom - i)]
-            weight, depth = arc
-            found = number(here + weight)
-            if found < way[uint32(depth)]:
-                way[uint32(depth)] = found
-            further = uint32(starts[i] + thread + CLIMB_THREADS)
-            while further < stops[i]:
-                found = number(here + weights[further])
-                if found < way[uint32(depths[further])]:
-                    way[uint32(depths[further])] = found
-                further = uint32(further + CLIMB_THREADS)
-        cuda.syncthreads()
+@inline
+def _relax(i, weight, depth, climb):
+    """Relax the upward arcs of one vertex on the path in parallel, as their heads differ."""
+    way = climb.way
+    if i < climb.count:
+        here = way[uint32(climb.bottom - i)]
+        found = type(here)(here + weight)
+        if found < way[uint32(depth)]:
+            way[uint32(depth)] = found
+        further = uint32(climb.starts[i] + climb.thread + CLIMB_THREADS)
+        while further < climb.stops[i]:
+            found = type(here)(here + climb.weights[further])
+            if found < way[uint32(climb.depths[further])]:
+                way[uint32(climb.depths[further])] = found
+            further = uint32(further + CLIMB_THREADS)
+    cuda.syncthreads()
 
-    @inline
-    def climb(bottom, count, start, stop, depths, weights, way, thread):
-        """Relax the upward arcs of all vertices on the climb's path, from the lowest up."""
-        ahead_weights = cuda.local.array(AHEAD, number)
-        ahead_depths = cuda.local.array(AHEAD, int32)
+
+@inline
+def _climb_path(climb):
+    """Relax the upward arcs of all vertices on the climb's path, from the lowest up."""
+    weights = cuda.local.array(AHEAD, climb.weights.dtype)
+    depths = cuda.local.array(AHEAD, int32)
+    for k in range(AHEAD):
+        weights[k], depths[k] = _load_arc(uint32(k), climb)
+    i = uint32(0)
+    while i < climb.count:
         for k in range(AHEAD):
-            ahead_weights[k], ahead_depths[k] = load_arc(
-                uint32(k), count, start, stop, depths, weights, thread
-            )
-        i = uint32(0)
-        while i < count:
+            _relax(uint32(i + uint32(k)), weights[k], depths[k], climb)
+            weights[k], depths[k] = _load_arc(uint32(i + uint32(k + AHEAD)), climb)
+        i = uint32(i + AHEAD)
+
+
+@inline
+def _cross_top(entered, doors, door_ways, top, between, least, thread, inf):
+    """Find a thread's top-vertex distances: minimum over top vertices that the climb enters."""
+    for share in range(SHARE):
+        least[share] = inf
+    i = uint32(0)
+    while i < entered:
+        for share in range(SHARE):
+            column = min(uint32(share * CLIMB_THREADS + thread), uint32(top - 1))
             for k in range(AHEAD):
-                arc = ahead_weights[k], ahead_depths[k]
-                own, next_one = uint32(i + uint32(k)), uint32(i + uint32(k + AHEAD))
-                relax(own, bottom, count, arc, stop, start, depths, weights, way, thread)
-                ahead_weights[k], ahead_depths[k] = load_arc(
-                    next_one, count, start, stop, depths, weights, thread
-                )
-            i = uint32(i + AHEAD)
+                door = min(uint32(i + uint32(k)), uint32(entered - 1))
+                found = type(inf)(door_ways[door] + between[uint32(doors[door] * top + column)])
+                least[share] = min(found, least[share])
+        i = uint32(i + AHEAD)
 
-    @inline
-    def cross_top(entered, doors, door_ways, top, between, least, thread):
-        """Find a thread's top-vertex distances: minimum over top vertices that the climb enters."""
-        for share in range(SHARE):
-            least[share] = number(inf)
-        i = uint32(0)
-        while i < entered:
-            for share in range(SHARE):
-                column = min(uint32(share * CLIMB_THREADS + thread), uint32(top - 1))
-                for k in range(AHEAD):
-                    door = min(uint32(i + uint32(k)), uint32(entered - 1))
-                    found = number(door_ways[door] + between[uint32(doors[door] * top + column)])
-                    least[share] = min(found, least[share])
-            i = uint32(i + AHEAD)
 
-    @kernel
-    def _climb_kernel(
-        sources, rank_of, ranks, places, vertices, chain, leap, depth, kept_first, up_stop,
-        up_depths, up_weights, first, upper, top, between, starts, stops, ways, source_ranks,
-        counters, lanes, distances,
-    ):  # fmt: skip
-        """Climb from sources, one block per source; write the distances of the top vertices.
+@kernel
+def climb_kernel(
+    sources, rank_of, ranks, places, vertices, chain, leap, depth, kept_first, up_stop,
+    up_depths, up_weights, first, upper, top, between, inf, starts, stops, ways, source_ranks,
+    counters, lanes, distances,
+):  # fmt: skip
+    """Climb from sources, one block per source; write the distances of the top vertices.
 
-        ============ ============== ====== =====================================================
-        argument     shape          dtype  written by
-        ============ ============== ====== =====================================================
-        sources      (rows,)        int64  host
-        rank_of      (n,)           int32  host: of vertices
-        ranks        (n,)           int32  host: of places
-        places       (n,)           int32  host: of ranks
-        vertices     (n,)           int32  host: of places
-        chain        (n,)           int32  host: the last rank of the chain, below the top
-        leap         (n,)           int32  host: the rank above it, -1 where the top begins
-        depth        (n,)           int32  host: of ranks
-        kept_first   (n,)           uint32 host: where the kept arcs of every rank begin
-        up_stop      (n,)           uint32 customization: where those up from it end
-        up_depths    (c,)           int32  customization: of their ends
-        up_weights   (c,)           number customization
-        first        (n + 1,)       uint32 host: where the chordal arcs of every rank begin
-        upper        (chordal,)     int32  host: ranks above
-        top          scalar         uint32 host: places of the top
-        between      (top * top,)   number Floyd-Warshall
-        starts       (rows, height) uint32 here: arcs of the vertices on the path, from
-        stops        (rows, height) uint32 here: to
-        ways         (rows, height) number here: lengths of the ways up, by depth
-        source_ranks (lanes,)       int32  here
-        counters     (rows, words)  int64  here: vertices passed, and all of them
-        lanes        scalar         uint32 host
-        distances    (n * lanes,)   number here: of the top
-        ============ ============== ====== =====================================================
-        """
-        chains = cuda.shared.array(MOST_CHAINS, int32)
-        offsets = cuda.shared.array(MOST_CHAINS, int32)
-        lengths = cuda.shared.array(2, int32)
-        doors = cuda.shared.array(TOP, uint32)
-        door_ways = cuda.shared.array(TOP, number)
-        least = cuda.local.array(SHARE, number)
-        thread, row = uint32(cuda.threadIdx.x), uint32(cuda.blockIdx.x)
-        rank = rank_of[sources[row]]
-        bottom = uint32(depth[rank])
-        start, stop, way = starts[row], stops[row], ways[row]
-        i = thread
-        while i <= bottom:
-            way[i] = number(inf)
-            i = uint32(i + CLIMB_THREADS)
-        if thread == 0:
-            source_ranks[row] = rank
-            counters[row, 0], counters[row, 1] = int64(bottom) + 1, ranks.size
-            above = rank
-            if uint32(places[rank]) < top:
-                above = int32(-1)
-            known, length = _list_chains(above, chain, leap, chains, offsets)
-            lengths[0], lengths[1] = int32(known), length
-        cuda.syncthreads()
-        known, count = uint32(lengths[0]), uint32(lengths[1])
-        if thread == 0:
-            way[bottom] = number(0)
-        _note_arcs(count, known, chains, offsets, kept_first, up_stop, start, stop, thread)
-        cuda.syncthreads()
-        climb(bottom, count, start, stop, up_depths, up_weights, way, thread)
-        entered = uint32(0)
-        if count == 0:  # the source is in the top
-            entered = uint32(1)
-            if thread == 0:
-                doors[0], door_ways[0] = uint32(places[rank]), number(0)
-        else:
-            entered = _find_doors(
-                count, known, chains, offsets, places, depth, first, upper, way, doors, door_ways,
-                thread,
-            )  # fmt: skip
-        cuda.syncthreads()
-        cross_top(entered, doors, door_ways, top, between, least, thread)
-        for share in range(SHARE):
-            column = uint32(share * CLIMB_THREADS + thread)
-            if column < top:
-                vertex = uint64(uint32(vertices[column]))
-                distances[vertex * uint64(lanes) + uint64(row)] = least[share]
-
-    return _climb_kernel
+    ============ ============== ====== =====================================================
+    argument     shape          dtype  written by
+    ============ ============== ====== =====================================================
+    sources      (rows,)        int64  host
+    rank_of      (n,)           int32  host: of vertices
+    ranks        (n,)           int32  host: of places
+    places       (n,)           int32  host: of ranks
+    vertices     (n,)           int32  host: of places
+    chain        (n,)           int32  host: the last rank of the chain, below the top
+    leap         (n,)           int32  host: the rank above it, -1 where the top begins
+    depth        (n,)           int32  host: of ranks
+    kept_first   (n,)           uint32 host: where the kept arcs of every rank begin
+    up_stop      (n,)           uint32 customization: where those up from it end
+    up_depths    (c,)           int32  customization: of their ends
+    up_weights   (c,)           number customization
+    first        (n + 1,)       uint32 host: where the chordal arcs of every rank begin
+    upper        (chordal,)     int32  host: ranks above
+    top          scalar         uint32 host: places of the top
+    between      (top * top,)   number Floyd-Warshall
+    inf          scalar         number host: `infinity`
+    starts       (rows, height) uint32 here: arcs of the vertices on the path, from
+    stops        (rows, height) uint32 here: to
+    ways         (rows, height) number here: lengths of the ways up, by depth
+    source_ranks (lanes,)       int32  here
+    counters     (rows, words)  int64  here: vertices passed, and all of them
+    lanes        scalar         uint32 host
+    distances    (n * lanes,)   number here: of the top
+    ============ ============== ====== =====================================================
+    """
+    chains = cuda.shared.array(MOST_CHAINS, int32)
+    offsets = cuda.shared.array(MOST_CHAINS, int32)
+    lengths = cuda.shared.array(2, int32)
+    doors = cuda.shared.array(TOP, uint32)
+    door_ways = cuda.shared.array(TOP, up_weights.dtype)
+    least = cuda.local.array(SHARE, up_weights.dtype)
+    thread, row = uint32(cuda.threadIdx.x), uint32(cuda.blockIdx.x)
+    rank = rank_of[sources[row]]
+    bottom = uint32(depth[rank])
+    start, stop, way = starts[row], stops[row], ways[row]
+    i = thread
+    while i <= bottom:
+        way[i] = inf
+        i = uint32(i + CLIMB_THREADS)
+    if thread == 0:
+        source_ranks[row] = rank
+        counters[row, 0], counters[row, 1] = int64(bottom) + 1, ranks.size
+        above = rank
+        if uint32(places[rank]) < top:
+            above = int32(-1)
+        known, length = _list_chains(above, chain, leap, chains, offsets)
+        lengths[0], lengths[1] = int32(known), length
+    cuda.syncthreads()
+    path = Path(chains, offsets, uint32(lengths[0]), uint32(lengths[1]))
+    if thread == 0:
+        way[bottom] = 0
+    _note_arcs(path, kept_first, up_stop, start, stop, thread)
+    cuda.syncthreads()
+    _climb_path(Climb(bottom, path.count, start, stop, up_depths, up_weights, way, thread, inf))
+    entered = uint32(1)
+    if path.count > 0:
+        entered = _find_doors(path, places, depth, first, upper, way, doors, door_ways, thread)
+    elif thread == 0:  # the source is in the top
+        doors[0], door_ways[0] = uint32(places[rank]), 0
+    cuda.syncthreads()
+    _cross_top(entered, doors, door_ways, top, between, least, thread, inf)
+    for share in range(SHARE):
+        column = uint32(share * CLIMB_THREADS + thread)
+        if column < top:
+            vertex = uint64(uint32(vertices[column]))
+            distances[vertex * uint64(lanes) + uint64(row)] = least[share]

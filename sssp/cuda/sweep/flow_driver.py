@@ -30,7 +30,7 @@ from sssp.engine.demand import Demand
 from sssp.engine.memory import check_memory
 from sssp.engine.progress import progress_bar
 from sssp.graph.csr import offsets
-from sssp.kernels.dtypes import FLOAT32, FLOAT64, INDEX, INT64
+from sssp.kernels.dtypes import FLOAT32, FLOAT64, INDEX, INT64, infinity
 from sssp.order.prepared_map import PreparedMap
 from sssp.order.structure import NO_SLOT, Structure, find_ancestors
 
@@ -213,7 +213,8 @@ class _Scratch(Arrays):
         noted = (1, FLOAT64), (1, INT64), ((1, WORDS), INDEX)
         self.noted = [cuda.pinned_array(shape, kind) for shape, kind in noted]
         self.arrays = tree.arrays | shared | own
-        self.arrays |= {"lanes": np.uint32(lanes), "place_ranks": tree["ranks"]}
+        numbers = {"lanes": np.uint32(lanes), "inf": infinity(dtype)}
+        self.arrays |= numbers | {"place_ranks": tree["ranks"]}
 
     def bring(self, demand: Demand, origins: NDArray[np.int32]) -> None:
         """Copy the volumes and origins of a demand to the device, if they are not there."""
@@ -260,15 +261,14 @@ def _sort_by_depth(
 
 def _prepare(stream: Any, scratch: _Scratch, placed: Any, arc_weights: Any) -> None:
     """Copy the weights of chordal arcs to rank order, and find the triangle of each shortcut."""
-    arrays, dtype = scratch.arrays, scratch.dtype
+    arrays = scratch.arrays
     for name, value in (("on_slot", 0), ("down_flow", 0), ("lost", 0), ("trip", flows.NO_TRIP)):
         array = arrays[name]
         fill(array, array.dtype.type(value), stream)
-    triangles, arcs = flows.make_triangles_kernel(dtype), arrays["tails"].size
     for kernel, size, others in (
         (flows.number_kernel, arrays["parent"].size, {"placed": placed}),
         (flows.mark_input_arcs_kernel, arrays["slots"].size, {"arc_weights": arc_weights}),
-        (triangles, arcs * flows.TRIANGLE_THREADS, {}),
+        (flows.first_triangles_kernel, arrays["tails"].size * flows.TRIANGLE_THREADS, {}),
     ):
         if size:
             scratch.launch(kernel, (-(-size // THREADS), THREADS, stream), **others)
@@ -276,11 +276,9 @@ def _prepare(stream: Any, scratch: _Scratch, placed: Any, arc_weights: Any) -> N
 
 def _load_batch(stream: Any, scratch: _Scratch) -> None:
     """Sweep from the origins of a batch, and add their flows to the chordal arcs."""
-    arrays, dtype, lanes = scratch.arrays, scratch.dtype, scratch.lanes
+    arrays, lanes = scratch.arrays, scratch.lanes
     fill(arrays["flow"], 0.0, stream)
-    climb, sweep = flows.make_ways_kernel(dtype), flows.make_descent_kernel(dtype)
-    seed = flows.make_seed_kernel(dtype)
-    scratch.launch(climb, (lanes, flows.CLIMB_THREADS, stream))
+    scratch.launch(flows.ways_kernel, (lanes, flows.CLIMB_THREADS, stream))
     levels = [
         (low, high, _slices(degree, (high - low) * lanes))
         for (low, high), degree in zip(pairwise(scratch.levels), scratch.degrees, strict=True)
@@ -297,8 +295,8 @@ def _load_batch(stream: Any, scratch: _Scratch) -> None:
     for low, high, slices in levels:
         width = together(slices)
         grid = (high - low, lanes // width), (width, slices), stream
-        scratch.launch(sweep, grid, first_spot=np.uint32(low))
-    scratch.launch(seed, (blocks_for(arrays["volumes"].size), THREADS, stream))
+        scratch.launch(flows.descent_kernel, grid, first_spot=np.uint32(low))
+    scratch.launch(flows.seed_kernel, (blocks_for(arrays["volumes"].size), THREADS, stream))
     width = together(1)
     for low, high, in_turn in _join_small(levels):
         blocks, first, spots = (1, high - 1, high - low) if in_turn else (high - low, low, 1)

@@ -19,11 +19,7 @@ a vertex that is swept, by depth.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
-import numpy as np
-from numba import from_dtype, int32, int64, uint32, uint64
+from numba import int32, int64, uint32, uint64
 
 from sssp.cuda.availability import SIMULATOR, cuda
 from sssp.cuda.compiler import kernel
@@ -31,7 +27,6 @@ from sssp.cuda.device.warp import WARP, ballot, from_lane, sum_of_warp
 from sssp.cuda.sweep.arc_slots import down_slot, third_of, up_slot
 from sssp.cuda.sweep.lane_sums import LANES
 from sssp.cuda.sweep.sweeps import has_passed
-from sssp.kernels.dtypes import infinity
 from sssp.order.structure import NO_SLOT
 
 #: most threads of a block that takes a vertex
@@ -96,226 +91,200 @@ def mark_input_arcs_kernel(slots, arc_weights, weights, triangles):
             triangles[slot] = uint64(0)
 
 
-@cache
-def make_triangles_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that finds for each shortcut the triangle whose two sides it replaces."""
-    number, inf = from_dtype(dtype), infinity(dtype).item()
+@kernel
+def first_triangles_kernel(tails, first, upper, inf, weights, triangles):
+    """Find for every shortcut the first triangle whose two sides add up to its weight.
 
-    @kernel
-    def _triangles_kernel(tails, first, upper, weights, triangles):
-        """Find for every shortcut the first triangle whose two sides add up to its weight.
+    Some threads for each arc from the lower corner; the first triangle is that of the lowest
+    corner. A triangle is kept as its two arcs from there, in 32 bits each.
 
-        Some threads for each arc from the lower corner; the first triangle is that of the lowest
-        corner. A triangle is kept as its two arcs from there, in 32 bits each.
-
-        ========= ======== ====== ==============================================================
-        argument  shape    dtype  written by
-        ========= ======== ====== ==============================================================
-        tails     (c,)     int32  host: the rank that every chordal arc leaves
-        first     (n + 1,) uint32 host: where the arcs of every rank begin
-        upper     (c,)     int32  host: ranks above
-        weights   (2 c,)   number `number_kernel`
-        triangles (2 c,)   uint64 `mark_input_arcs_kernel`; here
-        ========= ======== ====== ==============================================================
-        """
-        thread = int64(cuda.grid(1))
-        if thread // TRIANGLE_THREADS >= tails.size:
-            return
-        arc, arcs = uint32(thread // TRIANGLE_THREADS), uint32(tails.size)
-        lower, head = tails[arc], upper[arc]
-        begin, low, high = uint32(first[lower]), uint32(first[head]), uint32(first[head + 1])
-        degree, i = uint32(first[lower + 1] - begin), uint32(arc - begin)
-        climb, descent = weights[arc], weights[uint32(arcs + arc)]
-        j = uint32(i + 1 + thread % TRIANGLE_THREADS)
-        while j < degree:
-            other = uint32(begin + j)
-            third = third_of(upper, low, high, i, j, degree, upper[other])
-            there, back = (
-                number(descent + weights[other]),
-                number(climb + weights[uint32(arcs + other)]),
-            )
-            triangle = uint64((uint64(arc) << uint64(32)) | uint64(other))
-            if there < inf and there == weights[third]:
-                cuda.atomic.min(triangles, third, triangle)
-            third = uint32(arcs + third)
-            if back < inf and back == weights[third]:
-                cuda.atomic.min(triangles, third, triangle)
-            j = uint32(j + TRIANGLE_THREADS)
-
-    return _triangles_kernel
+    ========= ======== ====== ==============================================================
+    argument  shape    dtype  written by
+    ========= ======== ====== ==============================================================
+    tails     (c,)     int32  host: the rank that every chordal arc leaves
+    first     (n + 1,) uint32 host: where the arcs of every rank begin
+    upper     (c,)     int32  host: ranks above
+    inf       scalar   number host: `infinity`
+    weights   (2 c,)   number `number_kernel`
+    triangles (2 c,)   uint64 `mark_input_arcs_kernel`; here
+    ========= ======== ====== ==============================================================
+    """
+    thread = int64(cuda.grid(1))
+    if thread // TRIANGLE_THREADS >= tails.size:
+        return
+    arc, arcs = uint32(thread // TRIANGLE_THREADS), uint32(tails.size)
+    number, lower, head = type(inf), tails[arc], upper[arc]
+    begin, low, high = uint32(first[lower]), uint32(first[head]), uint32(first[head + 1])
+    degree, i = uint32(first[lower + 1] - begin), uint32(arc - begin)
+    climb, descent = weights[arc], weights[uint32(arcs + arc)]
+    j = uint32(i + 1 + thread % TRIANGLE_THREADS)
+    while j < degree:
+        other = uint32(begin + j)
+        third = third_of(upper, low, high, i, j, degree, upper[other])
+        there = number(descent + weights[other])
+        back = number(climb + weights[uint32(arcs + other)])
+        triangle = uint64((uint64(arc) << uint64(32)) | uint64(other))
+        if there < inf and there == weights[third]:
+            cuda.atomic.min(triangles, third, triangle)
+        third = uint32(arcs + third)
+        if back < inf and back == weights[third]:
+            cuda.atomic.min(triangles, third, triangle)
+        j = uint32(j + TRIANGLE_THREADS)
 
 
-@cache
-def make_ways_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that climbs from origins, and stores the last arc to each ancestor."""
-    number, inf = from_dtype(dtype), infinity(dtype).item()
+@kernel
+def ways_kernel(sources, first, upper, parent, depth, inf, weights, source_ranks, ways, via):
+    """Climb from each origin up to the root, one block per origin; store the arcs used.
 
-    @kernel
-    def _ways_kernel(sources, first, upper, parent, depth, weights, source_ranks, ways, via):
-        """Climb from each origin up to the root, one block per origin; store the arcs used.
-
-        ============ ============== ====== ====================================================
-        argument     shape          dtype  written by
-        ============ ============== ====== ====================================================
-        sources      (lanes,)       int32  host: ranks; -1: none
-        first        (n + 1,)       uint32 host: where the chordal arcs of every rank begin
-        upper        (c,)           int32  host: ranks above
-        parent       (n,)           int32  host: of ranks; -1: none
-        depth        (n,)           int32  host: of ranks
-        weights      (2 c,)         number `number_kernel`
-        source_ranks (lanes,)       int32  here: `sources`
-        ways         (lanes, height) number here: lengths of the ways up, by depth
-        via          (height, lanes) int32 here: the arc that the way came over; -1: none
-        ============ ============== ====== ====================================================
-        """
-        lane, thread = cuda.blockIdx.x, uint32(cuda.threadIdx.x)
-        rank = sources[lane]
-        if thread == 0:
-            source_ranks[lane] = rank
-        if rank < 0:
-            return
-        bottom, way = depth[rank], ways[lane]
-        i = thread
-        while i <= uint32(bottom):
-            way[i], via[i, lane] = number(inf), int32(-1)
-            i = uint32(i + CLIMB_THREADS)
+    ============ ============== ====== ====================================================
+    argument     shape          dtype  written by
+    ============ ============== ====== ====================================================
+    sources      (lanes,)       int32  host: ranks; -1: none
+    first        (n + 1,)       uint32 host: where the chordal arcs of every rank begin
+    upper        (c,)           int32  host: ranks above
+    parent       (n,)           int32  host: of ranks; -1: none
+    depth        (n,)           int32  host: of ranks
+    inf          scalar         number host: `infinity`
+    weights      (2 c,)         number `number_kernel`
+    source_ranks (lanes,)       int32  here: `sources`
+    ways         (lanes, height) number here: lengths of the ways up, by depth
+    via          (height, lanes) int32 here: the arc that the way came over; -1: none
+    ============ ============== ====== ====================================================
+    """
+    lane, thread = cuda.blockIdx.x, uint32(cuda.threadIdx.x)
+    rank = sources[lane]
+    if thread == 0:
+        source_ranks[lane] = rank
+    if rank < 0:
+        return
+    bottom, way = depth[rank], ways[lane]
+    i = thread
+    while i <= uint32(bottom):
+        way[i], via[i, lane] = inf, int32(-1)
+        i = uint32(i + CLIMB_THREADS)
+    cuda.syncthreads()
+    if thread == 0:
+        way[bottom] = 0
+    cuda.syncthreads()
+    while rank >= 0:
+        arc, stop, here = uint32(first[rank] + thread), first[rank + 1], way[depth[rank]]
+        rank = parent[rank]
+        if here < inf:
+            while arc < stop:
+                above, found = depth[upper[arc]], type(inf)(here + weights[arc])
+                if found < way[above]:
+                    way[above], via[above, lane] = found, int32(arc)
+                arc = uint32(arc + CLIMB_THREADS)
         cuda.syncthreads()
-        if thread == 0:
-            way[bottom] = number(0)
-        cuda.syncthreads()
-        while rank >= 0:
-            arc, stop, here = uint32(first[rank] + thread), first[rank + 1], way[depth[rank]]
-            rank = parent[rank]
-            if here < inf:
-                while arc < stop:
-                    above, found = depth[upper[arc]], number(here + weights[arc])
-                    if found < way[above]:
-                        way[above], via[above, lane] = found, int32(arc)
-                    arc = uint32(arc + CLIMB_THREADS)
-            cuda.syncthreads()
-
-    return _ways_kernel
 
 
-@cache
-def make_seed_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that adds volumes at the vertices where trips end."""
-    inf = infinity(dtype).item()
+@kernel
+def seed_kernel(span, volumes, rows, columns, spots, lanes, inf, distances, flow, lost, trip):
+    """Add each trip's volume to the flow at its destination, in its origin's lane.
 
-    @kernel
-    def _seed_kernel(span, volumes, rows, columns, spots, lanes, distances, flow, lost, trip):
-        """Add each trip's volume to the flow at its destination, in its origin's lane.
-
-        ========= ============== ======= =====================================================
-        argument  shape          dtype   written by
-        ========= ============== ======= =====================================================
-        span      (3,)           int64   host: first and end of its trips, row of its first lane
-        volumes   (trips,)       float64 host
-        rows      (trips,) or 0  int32   host: of trips; none: they are a table, row by row
-        columns   the same       int32   host: of trips
-        spots     (columns,)     int32   host: where distances of the ends of columns are
-        lanes     scalar         uint32  host
-        distances (s * lanes,)   number  the sweep
-        flow      (s * lanes,)   float64 host: zeros; here
-        lost      (1,)           float64 host: 0; here: the volume that leads nowhere
-        trip      (1,)           int64   host: `NO_TRIP`; here: the first such trip
-        ========= ============== ======= =====================================================
-        """
-        i, is_table = int64(cuda.grid(1)), rows.size == 0
-        count = int64(span[1] - span[0])
+    ========= ============== ======= =====================================================
+    argument  shape          dtype   written by
+    ========= ============== ======= =====================================================
+    span      (3,)           int64   host: first and end of its trips, row of its first lane
+    volumes   (trips,)       float64 host
+    rows      (trips,) or 0  int32   host: of trips; none: they are a table, row by row
+    columns   the same       int32   host: of trips
+    spots     (columns,)     int32   host: where distances of the ends of columns are
+    lanes     scalar         uint32  host
+    inf       scalar         number  host: `infinity`
+    distances (s * lanes,)   number  the sweep
+    flow      (s * lanes,)   float64 host: zeros; here
+    lost      (1,)           float64 host: 0; here: the volume that leads nowhere
+    trip      (1,)           int64   host: `NO_TRIP`; here: the first such trip
+    ========= ============== ======= =====================================================
+    """
+    i, is_table = int64(cuda.grid(1)), rows.size == 0
+    count = int64(span[1] - span[0])
+    if is_table:
+        count = int64(lanes) * spots.size
+    while i < count:
+        trip_here = int64(span[0] + i)
         if is_table:
-            count = int64(lanes) * spots.size
-        while i < count:
-            trip_here = int64(span[0] + i)
-            if is_table:
-                # (lanes of a column side by side, as they are written)
-                group = int64(i // LANES)
-                column = int64(group % spots.size)
-                lane = int64(group // spots.size * LANES + i % LANES)
-                trip_here = int64(span[0] + lane * spots.size + column)
-            elif trip_here < span[1]:
-                lane, column = int64(rows[trip_here] - span[2]), int64(columns[trip_here])
-            volume = volumes[trip_here] if trip_here < span[1] else 0.0
-            if volume != 0:
-                spot = uint64(spots[column]) * uint64(lanes) + uint64(lane)
-                if distances[spot] < inf:
-                    cuda.atomic.add(flow, spot, volume)
-                else:
-                    cuda.atomic.add(lost, 0, volume)
-                    cuda.atomic.min(trip, 0, trip_here)
-            i += cuda.gridsize(1)
-
-    return _seed_kernel
+            # (lanes of a column side by side, as they are written)
+            group = int64(i // LANES)
+            column = int64(group % spots.size)
+            lane = int64(group // spots.size * LANES + i % LANES)
+            trip_here = int64(span[0] + lane * spots.size + column)
+        elif trip_here < span[1]:
+            lane, column = int64(rows[trip_here] - span[2]), int64(columns[trip_here])
+        volume = volumes[trip_here] if trip_here < span[1] else 0.0
+        if volume != 0:
+            spot = uint64(spots[column]) * uint64(lanes) + uint64(lane)
+            if distances[spot] < inf:
+                cuda.atomic.add(flow, spot, volume)
+            else:
+                cuda.atomic.add(lost, 0, volume)
+                cuda.atomic.min(trip, 0, trip_here)
+        i += cuda.gridsize(1)
 
 
-@cache
-def make_descent_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that sweeps one depth: distances, and the arc that gives each."""
-    number, inf = from_dtype(dtype), infinity(dtype).item()
+@kernel
+def descent_kernel(
+    first_spot, ranks, size, depth, first, head_spots, inf, weights, source_ranks, ways, lanes,
+    distances, choices,
+):  # fmt: skip
+    """Find distances and last arcs of vertices of a depth; a block per vertex, some lanes.
 
-    @kernel
-    def _descent_kernel(
-        first_spot, ranks, size, depth, first, head_spots, weights, source_ranks, ways, lanes,
-        distances, choices,
-    ):  # fmt: skip
-        """Find distances and last arcs of vertices of a depth; a block per vertex, some lanes.
+    The arcs of a vertex are shared by as many slices as a block has rows of threads, a power
+    of two.
 
-        The arcs of a vertex are shared by as many slices as a block has rows of threads, a power
-        of two.
-
-        ============ =============== ====== =================================================
-        argument     shape           dtype  written by
-        ============ =============== ====== =================================================
-        first_spot   scalar          uint32 host: of the level
-        ranks        (s,)            int32  host: of spots
-        size         (n,)            int32  host: of the subtrees of ranks
-        depth        (n,)            int32  host: of ranks
-        first        (n + 1,)        uint32 host: where the chordal arcs of every rank begin
-        head_spots   (c,)            int32  host: of the heads of these
-        weights      (2 c,)          number `number_kernel`
-        source_ranks (lanes,)        int32  `_ways_kernel`
-        ways         (lanes, height) number `_ways_kernel`
-        lanes        scalar          uint32 host
-        distances    (s * lanes,)    number what is less deep; here: of this depth
-        choices      (s * lanes,)    uint16 here: 1 + which arc gives them, the first; 0: the climb
-        ============ =============== ====== =================================================
-        """
-        best = cuda.shared.array(LEVEL_THREADS, number)
-        giver = cuda.shared.array(LEVEL_THREADS, uint32)
-        lane_here, slice_here = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
-        together, slices = uint32(cuda.blockDim.x), uint32(cuda.blockDim.y)
-        own, arcs = uint32(slice_here * together + lane_here), uint32(head_spots.size)
-        lane = uint64(cuda.blockIdx.y * together + lane_here)
-        spot = uint32(first_spot + cuda.blockIdx.x)
-        rank, least, choice = uint32(ranks[spot]), number(inf), uint32(0)
-        if slice_here == 0 and has_passed(source_ranks[lane], rank, size):
-            least = ways[lane, depth[rank]]
-        before, stop = uint32(first[rank] - 1), uint32(first[uint32(rank + 1)])
-        arc = uint32(first[rank] + slice_here)
-        while arc < stop:
-            for i in range(AHEAD):  # (at once, for they come from far)
-                ahead = min(uint32(arc + uint32(i) * slices), uint32(stop - 1))
-                end = uint64(uint32(head_spots[ahead])) * uint64(lanes) + lane
-                way = number(distances[end] + weights[uint32(arcs + ahead)])
-                if way < least:
-                    least, choice = way, uint32(ahead - before)
-            arc = uint32(arc + AHEAD * slices)
-        best[own], giver[own] = least, choice
-        half = uint32(slices >> uint32(1))
-        while half > 0:
-            cuda.syncthreads()
-            other = uint32(own + half * together)
-            if slice_here < half and (
-                best[other] < least or (best[other] == least and giver[other] < choice)
-            ):
-                least, choice = best[other], giver[other]
-                best[own], giver[own] = least, choice
-            half = uint32(half >> uint32(1))
-        if slice_here == 0:
-            here = uint64(spot) * uint64(lanes) + lane
-            distances[here], choices[here] = least, choice
-
-    return _descent_kernel
+    ============ =============== ====== =================================================
+    argument     shape           dtype  written by
+    ============ =============== ====== =================================================
+    first_spot   scalar          uint32 host: of the level
+    ranks        (s,)            int32  host: of spots
+    size         (n,)            int32  host: of the subtrees of ranks
+    depth        (n,)            int32  host: of ranks
+    first        (n + 1,)        uint32 host: where the chordal arcs of every rank begin
+    head_spots   (c,)            int32  host: of the heads of these
+    inf          scalar          number host: `infinity`
+    weights      (2 c,)          number `number_kernel`
+    source_ranks (lanes,)        int32  `ways_kernel`
+    ways         (lanes, height) number `ways_kernel`
+    lanes        scalar          uint32 host
+    distances    (s * lanes,)    number what is less deep; here: of this depth
+    choices      (s * lanes,)    uint16 here: 1 + which arc gives them, the first; 0: the climb
+    ============ =============== ====== =================================================
+    """
+    best = cuda.shared.array(LEVEL_THREADS, weights.dtype)
+    giver = cuda.shared.array(LEVEL_THREADS, uint32)
+    lane_here, slice_here = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+    together, slices = uint32(cuda.blockDim.x), uint32(cuda.blockDim.y)
+    own, arcs = uint32(slice_here * together + lane_here), uint32(head_spots.size)
+    lane = uint64(cuda.blockIdx.y * together + lane_here)
+    spot = uint32(first_spot + cuda.blockIdx.x)
+    rank, least, choice = uint32(ranks[spot]), inf, uint32(0)
+    if slice_here == 0 and has_passed(source_ranks[lane], rank, size):
+        least = ways[lane, depth[rank]]
+    before, stop = uint32(first[rank] - 1), uint32(first[uint32(rank + 1)])
+    arc = uint32(first[rank] + slice_here)
+    while arc < stop:
+        for i in range(AHEAD):  # (at once, for they come from far)
+            ahead = min(uint32(arc + uint32(i) * slices), uint32(stop - 1))
+            end = uint64(uint32(head_spots[ahead])) * uint64(lanes) + lane
+            way = type(inf)(distances[end] + weights[uint32(arcs + ahead)])
+            if way < least:
+                least, choice = way, uint32(ahead - before)
+        arc = uint32(arc + AHEAD * slices)
+    best[own], giver[own] = least, choice
+    half = uint32(slices >> uint32(1))
+    while half > 0:
+        cuda.syncthreads()
+        other = uint32(own + half * together)
+        if slice_here < half and (
+            best[other] < least or (best[other] == least and giver[other] < choice)
+        ):
+            least, choice = best[other], giver[other]
+            best[own], giver[own] = least, choice
+        half = uint32(half >> uint32(1))
+    if slice_here == 0:
+        here = uint64(spot) * uint64(lanes) + lane
+        distances[here], choices[here] = least, choice
 
 
 @kernel
@@ -336,7 +305,7 @@ def gather_kernel(
     first      (n + 1,)        uint32  host: where the chordal arcs of every rank begin
     head_spots (c,)            int32   host: of the heads of these
     lanes      scalar          uint32  host
-    choices    (s * lanes,)    uint16  `_descent_kernel`
+    choices    (s * lanes,)    uint16  `descent_kernel`
     flow       (s * lanes,)    float64 what is deeper; here: of what is above
     down_flow  (height, lanes) float64 host: zeros; here: what goes down the climb
     on_slot    (2 c,)          float64 added to: flows down
@@ -379,7 +348,7 @@ def descend_kernel(tail_depths, via, down_flow, on_slot):
     argument    shape           dtype   written by
     =========== =============== ======= =======================================================
     tail_depths (c,)            int32   host: the depth of the rank that each chordal arc leaves
-    via         (height, lanes) int32   `_ways_kernel`
+    via         (height, lanes) int32   `ways_kernel`
     down_flow   (height, lanes) float64 `gather_kernel`; zeros afterwards
     on_slot     (2 c,)          float64 added to: flows up
     =========== =============== ======= =======================================================
@@ -409,7 +378,7 @@ def unpack_flows_kernel(low, high, level_first, ranks, first, triangles, on_slot
     level_first (levels + 1,) uint32  host: where every level begins
     ranks       (n,)          int32   host: of all levels
     first       (n + 1,)      uint32  host: where the chordal arcs of every rank begin
-    triangles   (2 c,)        uint64  `_triangles_kernel`
+    triangles   (2 c,)        uint64  `first_triangles_kernel`
     on_slot     (2 c,)        float64 flows of slots; here: 0 of shortcuts, and more of sides
     =========== ============= ======= =======================================================
     """

@@ -6,10 +6,6 @@ end the places are folded. Integers are the same in any order.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
-import numpy as np
 from numba import int64, uint32, uint64
 
 from sssp.cuda.availability import SIMULATOR, cuda
@@ -32,46 +28,33 @@ def add_up(totals, lane, reached, total, greatest):
     cuda.atomic.max(totals, (slot, 2, lane), greatest)
 
 
-@cache
-def make_fold_kernel(dtype: np.dtype[Any], *, weighs: bool = False) -> Any:
-    """Return the kernel that reduces each lane's distances over a list of vertices.
+@kernel
+def fold_kernel(places, lanes, bound, distances, values, totals):
+    """Reduce each lane's distances over listed vertices; a block takes some vertices, lanes.
 
-    Parameters
-    ----------
-    dtype : dtype
-    weighs : bool
-        Whether weights are added up in place of distances.
+    ========= ================= ====== ==================================================
+    argument  shape             dtype  written by
+    ========= ================= ====== ==================================================
+    places    (count,)          int    host: where they stand
+    lanes     scalar            uint32 host
+    bound     scalar            number host: greatest distance of interest
+    distances (n * lanes,)      number the sweep
+    values    (count,)          int64  host: their weights, if they are added up
+    totals    (SLOTS, 3, lanes) int64  host: zeros; here: how many, their sum, the greatest
+    ========= ================= ====== ==================================================
     """
-
-    @kernel
-    def _fold_kernel(places, lanes, bound, distances, values, totals):
-        """Reduce each lane's distances over listed vertices; a block takes some vertices, lanes.
-
-        ========= ================= ====== ==================================================
-        argument  shape             dtype  written by
-        ========= ================= ====== ==================================================
-        places    (count,)          int    host: where they stand
-        lanes     scalar            uint32 host
-        bound     scalar            number host: greatest distance of interest
-        distances (n * lanes,)      number the sweep
-        values    (count,)          int64  host: their weights, if they are added up
-        totals    (SLOTS, 3, lanes) int64  host: zeros; here: how many, their sum, the greatest
-        ========= ================= ====== ==================================================
-        """
-        lane = uint32(cuda.blockIdx.y * LANES + cuda.threadIdx.x)
-        step = uint32(cuda.gridDim.x * SLICES)
-        reached, total, greatest = int64(0), int64(0), int64(0)
-        i = uint32(cuda.blockIdx.x * SLICES + cuda.threadIdx.y)
-        while i < places.size:
-            found = distances[uint64(uint32(places[i])) * uint64(lanes) + uint64(lane)]
-            if found <= bound:
-                reached += 1
-                total += values[i] if weighs else int64(found)
-                greatest = max(greatest, int64(found))
-            i = uint32(i + step)
-        add_up(totals, lane, reached, total, greatest)
-
-    return _fold_kernel
+    lane = uint32(cuda.blockIdx.y * LANES + cuda.threadIdx.x)
+    step = uint32(cuda.gridDim.x * SLICES)
+    reached, total, greatest = int64(0), int64(0), int64(0)
+    i = uint32(cuda.blockIdx.x * SLICES + cuda.threadIdx.y)
+    while i < places.size:
+        found = distances[uint64(uint32(places[i])) * uint64(lanes) + uint64(lane)]
+        if found <= bound:
+            reached += 1
+            total += values[i] if values.size != 0 else int64(found)
+            greatest = max(greatest, int64(found))
+        i = uint32(i + step)
+    add_up(totals, lane, reached, total, greatest)
 
 
 @kernel

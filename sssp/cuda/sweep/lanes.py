@@ -19,16 +19,16 @@ from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.driver import Mark
 from sssp.cuda.graph_replay import key_of_fields
 from sssp.cuda.pool import device_array, fill
-from sssp.cuda.sweep.climb import CLIMB_THREADS, make_climb_kernel
+from sssp.cuda.sweep.climb import CLIMB_THREADS, climb_kernel
 from sssp.cuda.sweep.customization import DeviceMap
 from sssp.cuda.sweep.device_tree import Above, DeviceTree
-from sssp.cuda.sweep.lane_sums import LANES, SLICES, SLOTS, make_fold_kernel
+from sssp.cuda.sweep.lane_sums import LANES, SLICES, SLOTS, fold_kernel
 from sssp.cuda.sweep.selection import Packed, Selection
 from sssp.cuda.sweep.small_batch_sweep import few_bytes, make_few_kernel
-from sssp.cuda.sweep.sweep_trees import make_tails_kernel
-from sssp.cuda.sweep.sweeps import LEVEL_THREADS, make_level_kernel, make_sweep_kernel, shared_bytes
+from sssp.cuda.sweep.sweep_trees import tails_kernel
+from sssp.cuda.sweep.sweeps import LEVEL_THREADS, level_kernel, make_sweep_kernel, shared_bytes
 from sssp.cuda.sweep.transpose import TILE, TILE_ROWS
-from sssp.kernels.dtypes import INDEX
+from sssp.kernels.dtypes import INDEX, infinity
 
 #: most lanes of a block in the lowest tier, which has bundles enough, and in the others
 MOST_TOGETHER, FEW_TOGETHER = 4 * LANES, 2 * LANES
@@ -179,10 +179,11 @@ class LanesSearch(Search):
             "source_ranks": scratch.source_ranks,
             "ways": scratch.ways,
             "lanes": np.uint32(lanes),
+            "inf": infinity(self.dtype),
             "distances": swept,
         }
         launch_by_name(
-            make_climb_kernel(self.dtype), (batch.rows, CLIMB_THREADS, batch.stream), arrays,
+            climb_kernel, (batch.rows, CLIMB_THREADS, batch.stream), arrays,
             sources=batch.sources, counters=batch.counters, top=np.uint32(self.tree.bundles.top),
             between=self.map.between, starts=scratch.starts, stops=scratch.stops,
         )  # fmt: skip
@@ -190,12 +191,12 @@ class LanesSearch(Search):
 
     def sweep(self, batch: Batch, arrays: dict[str, Any], totals: Any) -> None:
         """Sweep all levels and bundles after the climbs; with `totals` also reduce distances."""
-        width, stream, level = self.lanes(batch.rows), batch.stream, make_level_kernel(self.dtype)
+        width, stream = self.lanes(batch.rows), batch.stream
         together = width if batch.rows <= self.few else LANES
         slices = 1 << (LEVEL_THREADS // together).bit_length() - 1
         for low, high in pairwise(self.tree.bundles.levels.tolist()):
             grid, block = (high - low, width // together), (together, slices)
-            launch_by_name(level, (grid, block, stream), arrays, first_place=np.uint32(low))
+            launch_by_name(level_kernel, (grid, block, stream), arrays, first_place=np.uint32(low))
         if batch.rows <= self.few:
             self._sweep_few(width, arrays, stream)
         else:
@@ -247,8 +248,7 @@ class LanesSearch(Search):
     def fold(self, batch: Batch, places: Any, lanes: np.uint32, swept: Any, totals: Any) -> None:
         """Queue the reduction of each lane's swept distances over some vertices."""
         grid = max(1, min(SLOTS, -(-places.size // SLICES))), self.lanes(batch.rows) // LANES
-        fold = make_fold_kernel(self.dtype, weighs=self.values.size > 0)
-        fold[grid, (LANES, SLICES), batch.stream](
+        fold_kernel[grid, (LANES, SLICES), batch.stream](
             places, lanes, batch.bound, swept, self.values, totals
         )
 
@@ -256,9 +256,10 @@ class LanesSearch(Search):
         """Find predecessors by the distances in lanes; write them as lanes or as rows."""
         tails = batch.tails.reshape(batch.tails.size)
         grid = -(-self.n // TILE), -(-batch.rows // TILE)
-        make_tails_kernel(self.dtype, transposed=transposed)[grid, (TILE, TILE_ROWS), batch.stream](
-            *self.trees, batch.bound, np.uint32(lanes), np.uint32(batch.rows), swept, tails
-        )
+        tails_kernel[grid, (TILE, TILE_ROWS), batch.stream](
+            *self.trees, batch.bound, np.uint32(lanes), np.uint32(batch.rows), transposed, swept,
+            tails,
+        )  # fmt: skip
 
     def _together(self, lanes: int, room: int, *, lowest: bool) -> int:
         """Return the number of lanes per block, for the bundles of a tier."""

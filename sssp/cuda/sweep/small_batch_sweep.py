@@ -126,8 +126,8 @@ def make_few_kernel(dtype: np.dtype[Any]) -> Any:
         stream_first      (b,)             uint32 host: where the stream of a bundle begins
         stream_stop       (b,)             uint32 customization: where it ends
         stream            (words,)         int64  customization
-        source_ranks      (lanes,)         int32  `_climb_kernel`
-        ways              (rows, height)   number `_climb_kernel`
+        source_ranks      (lanes,)         int32  `climb_kernel`
+        ways              (rows, height)   number `climb_kernel`
         lanes             scalar           uint32 host
         distances         (n * lanes,)     number what was swept before; here
         ================= ================ ====== ============================================

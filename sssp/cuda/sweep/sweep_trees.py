@@ -8,70 +8,60 @@ before they come to the next, so that distances of those lanes stay in the cache
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
-import numpy as np
-from numba import from_dtype, int32, uint32, uint64
+from numba import int32, uint32, uint64
 
 from sssp.cuda.availability import cuda
 from sssp.cuda.compiler import kernel
 from sssp.cuda.sweep.transpose import PITCH, TILE, TILE_ROWS
 
 
-@cache
-def make_tails_kernel(dtype: np.dtype[Any], *, transposed: bool) -> Any:
-    """Return the kernel that finds predecessors from lanes, written as lanes or as rows."""
-    number = from_dtype(dtype)
+@kernel
+def tails_kernel(indptr, tails, weights, bound, lanes, rows, transposed, distances, predecessors):
+    """Find predecessors: the smallest tail of a tight arc into each vertex; a block per tile.
 
-    @kernel
-    def _tails_kernel(indptr, tails, weights, bound, lanes, rows, distances, predecessors):
-        """Find predecessors: the smallest tail of a tight arc into each vertex; a block per tile.
-
-        ============ ================== ====== ==============================================
-        argument     shape              dtype  written by
-        ============ ================== ====== ==============================================
-        indptr       (n + 1,)           int32  upload of the reversed graph
-        tails        (m,)               int32  upload of the reversed graph
-        weights      (m,)               number upload of the reversed graph
-        bound        scalar             number host: greatest distance of interest
-        lanes        scalar             uint32 host: between neighbours in a row
-        rows         scalar             uint32 host
-        distances    (n * lanes,)       number the sweep
-        predecessors as transposed          int32  here: of rows, or of lanes; -1 for none
-        ============ ================== ====== ==============================================
-        """
-        tile = cuda.shared.array((TILE, PITCH), int32)
-        x, y = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
-        first, first_row = uint32(cuda.blockIdx.x * TILE), uint32(cuda.blockIdx.y * TILE)
-        n, lane = uint32(indptr.size - 1), uint64(uint32(first_row + x))
+    ============ ================== ====== ==============================================
+    argument     shape              dtype  written by
+    ============ ================== ====== ==============================================
+    indptr       (n + 1,)           int32  upload of the reversed graph
+    tails        (m,)               int32  upload of the reversed graph
+    weights      (m,)               number upload of the reversed graph
+    bound        scalar             number host: greatest distance of interest
+    lanes        scalar             uint32 host: between neighbours in a row
+    rows         scalar             uint32 host
+    transposed   scalar             bool   host: whether lanes become rows
+    distances    (n * lanes,)       number the sweep
+    predecessors (n * rows or lanes,) int32 here: of rows, or of lanes; -1 for none
+    ============ ================== ====== ==============================================
+    """
+    tile = cuda.shared.array((TILE, PITCH), int32)
+    x, y = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+    first, first_row = uint32(cuda.blockIdx.x * TILE), uint32(cuda.blockIdx.y * TILE)
+    n, lane = uint32(indptr.size - 1), uint64(uint32(first_row + x))
+    i = y
+    while i < TILE:
+        vertex, found = uint32(first + i), int32(-1)
+        if vertex < n:
+            place = uint64(vertex) * uint64(lanes) + lane
+            end = distances[place]
+            arc, stop = uint32(indptr[vertex]), uint32(indptr[uint32(vertex + 1)])
+            if end > bound:
+                stop = arc
+            while arc < stop:
+                tail = tails[arc]
+                start = distances[uint64(uint32(tail)) * uint64(lanes) + lane]
+                if type(end)(start + weights[arc]) == end:
+                    found, arc = tail, stop
+                else:
+                    arc = uint32(arc + 1)
+            if not transposed:
+                predecessors[place] = found
+        tile[i, x] = found
+        i = uint32(i + TILE_ROWS)
+    if transposed:
+        cuda.syncthreads()
         i = y
         while i < TILE:
-            vertex, found = uint32(first + i), int32(-1)
-            if vertex < n:
-                place = uint64(vertex) * uint64(lanes) + lane
-                end = distances[place]
-                arc, stop = uint32(indptr[vertex]), uint32(indptr[uint32(vertex + 1)])
-                if end > bound:
-                    stop = arc
-                while arc < stop:
-                    tail = tails[arc]
-                    start = distances[uint64(uint32(tail)) * uint64(lanes) + lane]
-                    if number(start + weights[arc]) == end:
-                        found, arc = tail, stop
-                    else:
-                        arc = uint32(arc + 1)
-                if not transposed:
-                    predecessors[place] = found
-            tile[i, x] = found
+            row, column = uint32(first_row + i), uint32(first + x)
+            if row < rows and column < n:
+                predecessors[uint64(row) * uint64(n) + uint64(column)] = tile[x, i]
             i = uint32(i + TILE_ROWS)
-        if transposed:
-            cuda.syncthreads()
-            i = y
-            while i < TILE:
-                row, column = uint32(first_row + i), uint32(first + x)
-                if row < rows and column < n:
-                    predecessors[uint64(row) * uint64(n) + uint64(column)] = tile[x, i]
-                i = uint32(i + TILE_ROWS)
-
-    return _tails_kernel

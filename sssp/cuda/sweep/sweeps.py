@@ -103,69 +103,61 @@ def _global_distance(vertex, distances, lanes, lane):
     return distances[uint64(uint32(vertex)) * uint64(lanes) + lane]
 
 
-@cache
-def make_level_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that sweeps a level: vertices of one depth above the bundles."""
-    number, inf = from_dtype(dtype), infinity(dtype).item()
+@kernel
+def level_kernel(
+    first_place, ranks, order, size, depth, kept_first, down_stop, down_ends, down_weights,
+    source_ranks, ways, lanes, inf, distances,
+):  # fmt: skip
+    """Find the distances of vertices of one depth: a block per vertex and some lanes.
 
-    @kernel
-    def _level_kernel(
-        first_place, ranks, order, size, depth, kept_first, down_stop, down_ends,
-        down_weights, source_ranks, ways, lanes, distances,
-    ):  # fmt: skip
-        """Find the distances of vertices of one depth: a block per vertex and some lanes.
+    There are as many slices as a block has rows of threads, a power of two.
 
-        There are as many slices as a block has rows of threads, a power of two.
-
-        ============ ============== ====== ================================================
-        argument     shape          dtype  written by
-        ============ ============== ====== ================================================
-        first_place  scalar         uint32 host: of the level
-        ranks        (n,)           int32  host: of places
-        order        (n,)           int32  host: vertices of ranks
-        size         (n,)           int32  host: of the subtrees of ranks
-        depth        (n,)           int32  host: of ranks
-        kept_first   (n,)           uint32 host: where the kept arcs of every rank begin
-        down_stop    (n,)           uint32 customization: where those down to it end
-        down_ends    (c,)           int32  customization: ranks that they come from
-        down_weights (c,)           number customization
-        source_ranks (lanes,)       int32  `_climb_kernel`
-        ways         (rows, height) number `_climb_kernel`
-        lanes        scalar         uint32 host
-        distances    (n * lanes,)   number `_climb_kernel`, the levels above; here
-        ============ ============== ====== ================================================
-        """
-        best = cuda.shared.array(LEVEL_THREADS, number)
-        lane_here, slice_here = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
-        together, slices = uint32(cuda.blockDim.x), uint32(cuda.blockDim.y)
-        own = uint32(slice_here * together + lane_here)
-        lane = uint64(cuda.blockIdx.y * together + lane_here)
-        rank = uint32(ranks[uint32(first_place + cuda.blockIdx.x)])
-        least = number(inf)
-        if slice_here == 0:
-            source = source_ranks[lane]
-            if has_passed(source, rank, size):
-                least = ways[lane, depth[rank]]
-        arc, stop = uint32(kept_first[rank] + slice_here), down_stop[rank]
-        while arc < stop:
-            for i in range(AHEAD):
-                further = min(uint32(arc + uint32(i) * slices), uint32(stop - 1))
-                vertex, weight = order[down_ends[further]], down_weights[further]
-                found = _global_distance(vertex, distances, lanes, lane)
-                least = min(number(found + weight), least)
-            arc = uint32(arc + AHEAD * slices)
-        best[own] = least
-        half = uint32(slices >> uint32(1))
-        while half > 0:
-            cuda.syncthreads()
-            if slice_here < half:
-                least = min(best[uint32(own + half * together)], least)
-                best[own] = least
-            half = uint32(half >> uint32(1))
-        if slice_here == 0:
-            distances[uint64(uint32(order[rank])) * uint64(lanes) + lane] = least
-
-    return _level_kernel
+    ============ ============== ====== ================================================
+    argument     shape          dtype  written by
+    ============ ============== ====== ================================================
+    first_place  scalar         uint32 host: of the level
+    ranks        (n,)           int32  host: of places
+    order        (n,)           int32  host: vertices of ranks
+    size         (n,)           int32  host: of the subtrees of ranks
+    depth        (n,)           int32  host: of ranks
+    kept_first   (n,)           uint32 host: where the kept arcs of every rank begin
+    down_stop    (n,)           uint32 customization: where those down to it end
+    down_ends    (c,)           int32  customization: ranks that they come from
+    down_weights (c,)           number customization
+    source_ranks (lanes,)       int32  `climb_kernel`
+    ways         (rows, height) number `climb_kernel`
+    lanes        scalar         uint32 host
+    inf          scalar         number host: `infinity`
+    distances    (n * lanes,)   number `climb_kernel`, the levels above; here
+    ============ ============== ====== ================================================
+    """
+    best = cuda.shared.array(LEVEL_THREADS, distances.dtype)
+    lane_here, slice_here = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+    together, slices = uint32(cuda.blockDim.x), uint32(cuda.blockDim.y)
+    own = uint32(slice_here * together + lane_here)
+    lane = uint64(cuda.blockIdx.y * together + lane_here)
+    rank = uint32(ranks[uint32(first_place + cuda.blockIdx.x)])
+    least = inf
+    if slice_here == 0 and has_passed(source_ranks[lane], rank, size):
+        least = ways[lane, depth[rank]]
+    arc, stop = uint32(kept_first[rank] + slice_here), down_stop[rank]
+    while arc < stop:
+        for i in range(AHEAD):
+            further = min(uint32(arc + uint32(i) * slices), uint32(stop - 1))
+            vertex, weight = order[down_ends[further]], down_weights[further]
+            found = _global_distance(vertex, distances, lanes, lane)
+            least = min(type(inf)(found + weight), least)
+        arc = uint32(arc + AHEAD * slices)
+    best[own] = least
+    half = uint32(slices >> uint32(1))
+    while half > 0:
+        cuda.syncthreads()
+        if slice_here < half:
+            least = min(best[uint32(own + half * together)], least)
+            best[own] = least
+        half = uint32(half >> uint32(1))
+    if slice_here == 0:
+        distances[uint64(uint32(order[rank])) * uint64(lanes) + lane] = least
 
 
 @inline
@@ -279,8 +271,8 @@ def make_sweep_kernel(
         stream_first      (b,)               uint32 host: where the stream of a bundle begins
         stream_stop       (b,)               uint32 customization: where it ends
         stream            (words,)           int64  customization
-        source_ranks      (lanes,)           int32  `_climb_kernel`
-        ways              (rows, height)     number `_climb_kernel`
+        source_ranks      (lanes,)           int32  `climb_kernel`
+        ways              (rows, height)     number `climb_kernel`
         lanes             scalar             uint32 host
         distances         (n * lanes,)       number what was swept before; here, if it stores
         bound             scalar             number host: greatest distance that is folded

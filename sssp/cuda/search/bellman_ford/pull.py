@@ -66,33 +66,25 @@ class Range(namedtuple("Range", "first end stretch margin")):
     """
 
 
-@cache
-def _make_root_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that sets the distances of every row's sources to 0."""
-    bits = ordered_bits_of(dtype)[0]
-    zero = dtype.type(0)
+@kernel
+def _root_kernel(sources, first_sources, keys, changes):
+    """Set the distances of a row's sources to 0, one block per row.
 
-    @kernel
-    def _root_kernel(sources, first_sources, keys, changes):
-        """Set the distances of a row's sources to 0, one block per row.
-
-        ============= ============= ======= ==============================================
-        argument      shape         dtype   written by
-        ============= ============= ======= ==============================================
-        sources       (k,)          int64   host
-        first_sources (rows + 1,)   int64   host
-        keys          (rows, n)     integer host: unreached; here: sources
-        changes       (rows, SLOTS) uint32  host: 0; here: whether there is a source
-        ============= ============= ======= ==============================================
-        """
-        row = cuda.blockIdx.x
-        i = first_sources[row] + cuda.threadIdx.x
-        while i < first_sources[row + 1]:
-            keys[row, sources[i]] = bits(zero)
-            changes[row, 0] = 1
-            i += cuda.blockDim.x
-
-    return _root_kernel
+    ============= ============= ======= ==============================================
+    argument      shape         dtype   written by
+    ============= ============= ======= ==============================================
+    sources       (k,)          int64   host
+    first_sources (rows + 1,)   int64   host
+    keys          (rows, n)     integer host: unreached; here: sources
+    changes       (rows, SLOTS) uint32  host: 0; here: whether there is a source
+    ============= ============= ======= ==============================================
+    """
+    row = cuda.blockIdx.x
+    i = first_sources[row] + cuda.threadIdx.x
+    while i < first_sources[row + 1]:
+        keys[row, sources[i]] = 0  # (whatever the dtype)
+        changes[row, 0] = 1
+        i += cuda.blockDim.x
 
 
 @cache
@@ -234,7 +226,7 @@ class PullSearch(BellmanFordSearch):
         other_keys, changes, predecessors = scratch
         batch.fill(predecessors, -1)
         batch.fill(changes, 0)
-        _make_root_kernel(self.dtype)[batch.rows, THREADS, batch.stream](
+        _root_kernel[batch.rows, THREADS, batch.stream](
             batch.sources, batch.first_sources, self.keys(batch), changes
         )
         together, blocks, first_rows = self.grid(batch)

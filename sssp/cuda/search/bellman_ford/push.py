@@ -154,40 +154,33 @@ def _hand_on(worker, round_, indptr):
             stage[SIZE] = 0
 
 
-@cache
-def _make_start_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that writes the sources of every row to its first frontier."""
-    bits, make_word = ordered_bits_of(dtype)[0], words_of(dtype.itemsize)[0]
-    zero, unseen = dtype.type(0), unreached(dtype)
+@kernel
+def _start_kernel(sources, first_sources, indptr, nothing, words, lists, counts):
+    """Write the sources of a row to its first frontier, one block per row.
 
-    @kernel
-    def _start_kernel(sources, first_sources, indptr, words, lists, counts):
-        """Write the sources of a row to its first frontier, one block per row.
-
-        ============= ===================== ======= ==============================================
-        argument      shape                 dtype   written by
-        ============= ===================== ======= ==============================================
-        sources       (k,)                  int64   host
-        first_sources (rows + 1,)           int64   host
-        indptr        (n + 1,)              uint32  upload of the graph
-        words         (rows, n)             int64   host: unreached; here: sources
-        lists         (rows, 2, PARTS, n)   uint32  here: the first of the two
-        counts        (rows, SLOTS)         uint32  here
-        ============= ===================== ======= ==============================================
-        """
-        row = cuda.blockIdx.x
-        nothing = make_word(bits(unseen))
-        if cuda.threadIdx.x < SLOTS:
-            counts[row, cuda.threadIdx.x] = 0
-        cuda.syncthreads()
-        i = first_sources[row] + cuda.threadIdx.x
-        while i < first_sources[row + 1]:
-            source = uint32(sources[i])
-            if cuda.atomic.min(words, (row, source), make_word(bits(zero))) == nothing:
-                put(lists[row, 0], cuda.atomic.add(counts, (row, 0), uint32(1)), source, indptr)
-            i += cuda.blockDim.x
-
-    return _start_kernel
+    ============= ===================== ======= ==============================================
+    argument      shape                 dtype   written by
+    ============= ===================== ======= ==============================================
+    sources       (k,)                  int64   host
+    first_sources (rows + 1,)           int64   host
+    indptr        (n + 1,)              uint32  upload of the graph
+    nothing       scalar                int64   host: the word of an unreached vertex
+    words         (rows, n)             int64   host: `nothing`; here: sources
+    lists         (rows, 2, PARTS, n)   uint32  here: the first of the two
+    counts        (rows, SLOTS)         uint32  here
+    ============= ===================== ======= ==============================================
+    """
+    row = cuda.blockIdx.x
+    if cuda.threadIdx.x < SLOTS:
+        counts[row, cuda.threadIdx.x] = 0
+    cuda.syncthreads()
+    i = first_sources[row] + cuda.threadIdx.x
+    while i < first_sources[row + 1]:
+        source = uint32(sources[i])
+        # (the word of a distance of 0 is 0)
+        if cuda.atomic.min(words, (row, source), int64(0)) == nothing:
+            put(lists[row, 0], cuda.atomic.add(counts, (row, 0), uint32(1)), source, indptr)
+        i += cuda.blockDim.x
 
 
 @cache
@@ -208,7 +201,7 @@ def _make_push_kernel(
     """
     meet, worker_of_row = barrier or barrier_of(together=together), worker_of(together=together)
     bits, number_of = ordered_bits_of(dtype)
-    _, key_of, lower = words_of(dtype.itemsize)
+    key_of, lower = words_of(dtype.itemsize)
     number, unseen = from_dtype(dtype), unreached(dtype)
 
     @inline
@@ -374,14 +367,15 @@ class PushSearch(BellmanFordSearch):
         words, marks, lists, counts, predecessors = scratch
         if self.negative:
             batch.fill(predecessors, -1)
+        nothing = int(unreached(self.dtype).view(self.integer))
         if self.dtype.itemsize == 4:
-            # the integer of an unreached distance, above a stamp of 0
-            batch.fill(words, int(unreached(self.dtype).view(self.integer)) << 32)
+            nothing <<= 32  # (above a stamp of 0)
+            batch.fill(words, nothing)
         else:
             batch.fill(marks, 0)
-        _make_start_kernel(self.dtype)[batch.rows, THREADS, batch.stream](
-            batch.sources, batch.first_sources, self.indptr, self.words(batch, scratch), lists,
-            counts,
+        _start_kernel[batch.rows, THREADS, batch.stream](
+            batch.sources, batch.first_sources, self.indptr, np.int64(nothing),
+            self.words(batch, scratch), lists, counts,
         )  # fmt: skip
 
     def words(self, batch: Batch, scratch: tuple[Any, ...]) -> Any:

@@ -58,8 +58,8 @@ class Kept(namedtuple("Kept", "words predecessors")):
 
 
 @cache
-def words_of(itemsize: int) -> tuple[Any, Any, Any]:
-    """Return device functions that pack, unpack and lower distances with round stamps.
+def words_of(itemsize: int) -> tuple[Any, Any]:
+    """Return device functions that read and lower distances with round stamps.
 
     A distance of 32 bits shares its word with the stamp of the round in which it fell last, which
     stands in the lower half and so never decides a minimum. One of 64 bits is the word, and the
@@ -72,16 +72,12 @@ def words_of(itemsize: int) -> tuple[Any, Any, Any]:
 
     Returns
     -------
-    make_word, key_of : device function
-        A word from a key (and stamp 0), and back.
+    key_of : device function
+        The key of a word.
     lower : device function
         Lower a vertex; 0 if it was not above, 1 if it fell, 2 if it fell first in this round.
     """
     stamps = itemsize == 4
-
-    @inline
-    def make_word(key):
-        return int64(key) << 32 if stamps else key
 
     @inline
     def key_of(word):
@@ -98,14 +94,14 @@ def words_of(itemsize: int) -> tuple[Any, Any, Any]:
         )
         return 2 if known != stamp else 1
 
-    return make_word, key_of, lower
+    return key_of, lower
 
 
 @cache
 def make_finish_kernel(dtype: np.dtype[Any], *, packed: bool) -> Any:
     """Return the kernel that converts packed words, or ordered integer keys, to distances."""
     number_of = ordered_bits_of(dtype)[1]
-    _, key_of, _ = words_of(dtype.itemsize if packed else 8)
+    key_of, _ = words_of(dtype.itemsize if packed else 8)
 
     @kernel
     def _finish_kernel(words, distances):
