@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from sssp.cuda.driver import Mark
 from sssp.cuda.graph_replay import key_of_fields
 from sssp.cuda.pool import device_array, fill
 
@@ -104,8 +103,8 @@ class Search(ABC):
     is_replayed = False
 
     @property
-    def ready(self) -> Mark | None:
-        """Where another stream has queued what the search reads; None if that is done."""
+    def ready(self) -> Any:
+        """Event at which another stream has made what the search reads; None if that is there."""
         return None
 
     def part(self, rows: range) -> Search:

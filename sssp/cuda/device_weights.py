@@ -7,7 +7,7 @@ host says: it gets all of them then, and raises what it always raises.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numba import from_dtype
@@ -146,21 +146,12 @@ def copy_there(array: Any) -> DeviceArray:
     return DeviceArray(copy, given.shape, number)
 
 
-class Ahead(Protocol):
-    """What can be queued for new weights before the host knows that they are usual."""
-
-    number: int
-
-    def queue(self, weights: Any, stream: Any) -> None:
-        """Queue work on weights in int32 that a stream of the current device leaves there."""
-
-
-def with_weights_there(graph: Graph, weights: Any, ahead: Ahead | None = None) -> Graph:
+def with_weights_there(graph: Graph, weights: Any, ahead: Any = None) -> Graph:
     """Return ``graph.with_weights(weights)`` for any library's device array.
 
     They are copied on that device when the stream that they name, if any, has made them. On the
-    host they are made when somebody looks at them. With `ahead`, `weights` may be a host array,
-    which is looked through on that device.
+    host they are made when somebody looks at them. With `ahead` (`sssp.cuda.sweep.customization`)
+    the next step is queued behind, and `weights` may be a host array, which its device checks.
 
     Raises
     ------
@@ -214,7 +205,7 @@ def _launch_check(stream: Any, check: _Check, before: Any, weights_before: Any, 
     fetch(check.noted, check.found, stream)
 
 
-def _reweight(graph: Graph, column: Any, number: int, ahead: Ahead | None) -> Graph | None:
+def _reweight(graph: Graph, column: Any, number: int, ahead: Any) -> Graph | None:
     """Return the graph with new weights on the device; None if the host has to check them."""
     own, wide, m = device_graph(graph, number), _widest(column.dtype), graph.m
     stream, before = own.stream, graph._weight_range.dtype if graph.closed_arcs else None

@@ -123,34 +123,16 @@ def unpin(start: int) -> None:
     cuda.cudadrv.driver.driver.cuMemHostUnregister(start)
 
 
-class Mark:
-    """A point in the order of a stream, which the host and other streams can wait for."""
-
-    def __init__(self) -> None:
-        #: (the simulator runs everything at once)
-        self._event = None if SIMULATOR else cuda.event(timing=False)
-
-    def set(self, stream: Any) -> None:
-        """Move the mark behind what the stream has queued so far."""
-        if self._event is not None:
-            self._event.record(stream)
-
-    def hold(self, stream: Any) -> None:
-        """Make a stream wait until the work before the mark is done."""
-        if self._event is not None:
-            self._event.wait(stream)
-
-    def wait(self) -> None:
-        """Return once the work before the mark is done."""
-        if self._event is not None:
-            self._event.synchronize()
+def event() -> Any:
+    """Return an event, a point in the order of a stream that others can wait for."""
+    return cuda.event() if SIMULATOR else cuda.event(timing=False)
 
 
 def after(handle: int, streams: Sequence[Any]) -> None:
     """Make streams wait for the work queued so far on the caller's stream."""
-    if SIMULATOR:
+    if SIMULATOR:  # runs everything at once
         return
-    mark = Mark()
-    mark.set(cuda.external_stream(handle))
+    queued = event()
+    queued.record(cuda.external_stream(handle))
     for stream in streams:
-        mark.hold(stream)
+        queued.wait(stream)

@@ -294,7 +294,7 @@ class Rows(Setup):
             after(request.stream, [worker.stream for worker in workers])
         if (ready := self.search.ready) is not None:
             for worker in workers:
-                ready.hold(worker.stream)
+                ready.wait(worker.stream)
         firsts = range(0, request.rows, self.size)
         self._left = (range(first, min(first + self.size, request.rows)) for first in firsts)
         for worker, rows in zip(workers, self._left, strict=False):

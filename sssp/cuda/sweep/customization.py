@@ -50,7 +50,7 @@ from sssp.cuda.compiler import launch_by_name
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.device.warp import WARP
 from sssp.cuda.device_memory import device_graph, fetch, free_bytes, upload
-from sssp.cuda.driver import Mark, address, copy_bytes
+from sssp.cuda.driver import address, copy_bytes, event
 from sssp.cuda.graph_replay import Launches, key_of
 from sssp.cuda.matrix.floyd_warshall import launch_rounds
 from sssp.cuda.matrix.matrix_driver import Matrix
@@ -141,7 +141,7 @@ class Weights:
     """
 
     def __init__(self, tree: DeviceTree, dtype: np.dtype[Any], count: int) -> None:
-        self._lock, self._used, self.count = threading.Lock(), Mark(), count
+        self._lock, self._used, self.count = threading.Lock(), event(), count
         outside = max((tree.outside(tier, dtype) for tier in range(tree.tiers)), default=0)
         self.arrays = {
             "weights": device_array((count, max(1, 2 * tree.arcs)), dtype),
@@ -157,11 +157,11 @@ class Weights:
     def lease(self, stream: Any) -> Iterator[None]:
         """Lease the memory to a stream, whose work waits for that of the stream before it."""
         with self._lock:
-            self._used.hold(stream)
+            self._used.wait(stream)
             try:
                 yield
             finally:
-                self._used.set(stream)
+                self._used.record(stream)
 
     def bring(self, versions: Sequence[ArcWeights], stream: Any) -> Any:
         """Copy the arc weights of all versions to the device; return the device array."""
@@ -221,7 +221,7 @@ class Findings:
     ----------
     noted : pinned array, shape (count, WORDS), int32
         What kernels note of every map.
-    done : Mark
+    done : event
         The end of the customization.
     is_pending : bool
         Whether nobody has waited for it yet.
@@ -232,7 +232,7 @@ class Findings:
     """
 
     def __init__(self, maps: DeviceMaps) -> None:
-        self.done, self.is_pending, self.farthest = Mark(), False, 0.0
+        self.done, self.is_pending, self.farthest = event(), False, 0.0
         self.safe, self.most, self.shifted = maps.safe, maps.most, maps.shifted
         self.noted = cuda.pinned_array((maps.count, WORDS), INDEX)
         self.sources: Sequence[ArcWeights] = ()
@@ -240,7 +240,7 @@ class Findings:
     def __del__(self, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
         # (what is under way still writes to this memory)
         if self.is_pending and not is_ending():
-            self.done.wait()
+            self.done.synchronize()
 
     def read(self, own: int) -> tuple[bool, bool]:
         """Wait for the customization; return whether sums fit in a map, and whether it is joined.
@@ -250,7 +250,7 @@ class Findings:
         shorter than 2 * height * most, which is safe / ROUNDED_UP. Between potentials that proves
         nothing, for they may come on top.
         """
-        self.done.wait()
+        self.done.synchronize()
         self.is_pending, self.sources = False, ()
         lengths = self.noted[own].view(FLOAT32).astype(float)
         longest = max(
@@ -423,10 +423,10 @@ class DeviceMaps:
         weights, stream = working_memory(self.tree, self.dtype, self.count), self.matrix.stream
         findings, far = self.findings, 0.0
         if findings.is_pending:
-            findings.done.wait()
+            findings.done.synchronize()
         if after is not None:
-            findings.done.set(after)
-            findings.done.hold(stream)
+            findings.done.record(after)
+            findings.done.wait(stream)
         if potentials is not None:
             self.shifts.copy_to_device(potentials)
             far = -2.0 * float(potentials.min(initial=0))
@@ -437,7 +437,7 @@ class DeviceMaps:
             work = Work(weights, arc_weights, self.tree.givers(slots), len(versions))
             findings.is_pending, findings.farthest, findings.sources = True, far, versions
             self._launches.do(customize, stream, self, work)
-            findings.done.set(stream)
+            findings.done.record(stream)
 
     def _basic_stages(self) -> list[tuple[str, Callable[[Work, Any], None]]]:
         """Return the launches of the basic pass below the top, in order, with their names."""

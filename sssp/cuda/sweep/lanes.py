@@ -16,7 +16,6 @@ from sssp.cuda.availability import SIMULATOR, cuda
 from sssp.cuda.batch import Batch, Search
 from sssp.cuda.compiler import SHARED, launch_by_name
 from sssp.cuda.device.grid import blocks_at_once
-from sssp.cuda.driver import Mark
 from sssp.cuda.graph_replay import key_of_fields
 from sssp.cuda.pool import device_array, fill
 from sssp.cuda.sweep.climb import CLIMB_THREADS, climb_kernel
@@ -112,7 +111,7 @@ class LanesSearch(Search):
         self.finds_trees = trees is not None
 
     @property
-    def ready(self) -> Mark | None:
+    def ready(self) -> Any:
         """The end of the map's customization; None if it is done."""
         findings = self.map.findings
         return findings.done if findings.is_pending else None
