@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import cycle
 from typing import Any
 
@@ -285,15 +285,16 @@ def test_rows_asked_behind_a_customization(place: str, joined: sssp.Hierarchy, d
             np.testing.assert_array_equal(found.predecessors, wanted.predecessors)
 
 
+@pytest.mark.parametrize("place", [np.asarray, there])
 def test_a_version_takes_the_memory_of_one_that_is_gone_at_once(
-    joined: sssp.Hierarchy, device: str
+    place: Callable[[Any], Any], joined: sssp.Hierarchy, device: str
 ) -> None:
     weights = np.random.default_rng(4).integers(1, 1000, joined.m)
     key = versions._key(np.dtype(np.int32), 0)
-    first = joined.with_weights(weights)
+    first = joined.with_weights(place(weights))
     assert_right(first, device)
     del first
-    second, third = joined.with_weights(weights + 1), joined.with_weights(weights + 2)
+    second, third = (joined.with_weights(place(weights + more)) for more in (1, 2))
     assert key in second._derived
     for version in (third, second):
         assert_right(version, device)
