@@ -43,8 +43,8 @@ from sssp.cuda.sweep.customization import (
 from sssp.cuda.sweep.device_tree import DeviceTree
 from sssp.cuda.sweep.lanes import MOST_ROWS, LanesSearch
 from sssp.cuda.sweep.selection import Packed, pack_streams
-from sssp.cuda.sweep.transpose import TILE, TILE_ROWS, make_transpose_kernel
-from sssp.kernels.dtypes import INT32, largest_distance, unreached
+from sssp.cuda.sweep.transpose import TILE, TILE_ROWS, transpose_kernel
+from sssp.kernels.dtypes import INT32, infinity, largest_distance, unreached
 
 GRAPH = "USA-road-d.NY"
 RUNS = 10
@@ -275,9 +275,9 @@ def _first_rows(
     )
     rows = cuda.device_array(shape, INT32)
     grid = -(-shape[1] // TILE), -(-shape[0] // TILE)
-    make_transpose_kernel(INT32)[grid, (TILE, TILE_ROWS), batch.stream](
-        lanes, np.uint32(search.lanes(batch.rows)), *places, batch.bound, search.map.shifts,
-        batch.sources, rows,
+    transpose_kernel[grid, (TILE, TILE_ROWS), batch.stream](
+        lanes, np.uint32(search.lanes(batch.rows)), *places, infinity(INT32), unreached(INT32),
+        batch.bound, search.map.shifts, batch.sources, rows,
     )  # fmt: skip
     found: NDArray[np.int32] = rows.copy_to_host(stream=batch.stream)
     batch.stream.synchronize()

@@ -22,14 +22,9 @@ from sssp.cuda.sweep.device_tree import Above
 from sssp.cuda.sweep.lane_sums import SLOTS, place_kernel, total_kernel
 from sssp.cuda.sweep.lanes import LanesSearch, whole_lanes
 from sssp.cuda.sweep.selection import Packed, pack_streams
-from sssp.cuda.sweep.transpose import (
-    TILE,
-    TILE_ROWS,
-    make_few_transpose_kernel,
-    make_transpose_kernel,
-)
+from sssp.cuda.sweep.transpose import TILE, TILE_ROWS, few_transpose_kernel, transpose_kernel
 from sssp.engine.reductions import Reduction, Step, least_number
-from sssp.kernels.dtypes import INT64
+from sssp.kernels.dtypes import INT64, infinity, unreached
 
 
 class Transposed(LanesSearch):
@@ -66,19 +61,14 @@ class Transposed(LanesSearch):
         wanted = self.wanted, self.places_wanted
         if self.columns is not None and self.packed is None:
             wanted = batch.targets, batch.targets
-        transpose, shape = make_few_transpose_kernel, ((-(-columns // THREADS), 1), (THREADS, 1))
+        transpose, shape = few_transpose_kernel, ((-(-columns // THREADS), 1), (THREADS, 1))
         if batch.rows > self.few:
             grid = -(-columns // TILE), -(-batch.rows // TILE)
-            transpose, shape = make_transpose_kernel, (grid, (TILE, TILE_ROWS))
-        transpose(self.dtype)[*shape, batch.stream](
-            scratch.swept,
-            np.uint32(lanes),
-            *wanted,
-            batch.bound,
-            self.map.shifts,
-            batch.sources,
-            batch.distances,
-        )
+            transpose, shape = transpose_kernel, (grid, (TILE, TILE_ROWS))
+        transpose[*shape, batch.stream](
+            scratch.swept, np.uint32(lanes), *wanted, infinity(self.dtype), unreached(self.dtype),
+            batch.bound, self.map.shifts, batch.sources, batch.distances,
+        )  # fmt: skip
         if self.finds_trees:
             self.find_tails(batch, lanes, scratch.swept, transposed=True)
 

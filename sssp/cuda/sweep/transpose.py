@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
-import numpy as np
-from numba import from_dtype, uint32, uint64
+from numba import uint32, uint64
 
 from sssp.cuda.availability import SIMULATOR, cuda
 from sssp.cuda.compiler import inline, kernel
-from sssp.kernels.dtypes import infinity, unreached
 
 #: rows, and columns, of a tile that is transposed
 TILE = 2 if SIMULATOR else 32
@@ -20,104 +15,91 @@ PITCH = TILE + 1
 TILE_ROWS = 1 if SIMULATOR else 8
 
 
-@cache
-def _make_as_distance(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that converts a swept value to a distance of the result."""
-    number = from_dtype(dtype)
-    missing = unreached(dtype).item()
-    inf = infinity(dtype).item()
-
-    @inline
-    def as_distance(found, bound, shifts, vertex, sources, row):
-        shifted = found
-        if shifts.size != 0 and found < number(inf):
-            shifted = number(found + number(shifts[vertex] - shifts[sources[row]]))
-        if found >= number(inf) or shifted > bound:
-            shifted = number(missing)
-        return shifted
-
-    return as_distance
+@inline
+def _as_distance(found, inf, missing, bound, shifts, vertex, sources, row):
+    """Convert a swept value to a distance of the result."""
+    number = type(found)
+    shifted = found
+    if shifts.size != 0 and found < inf:
+        shifted = number(found + number(shifts[vertex] - shifts[sources[row]]))
+    if found >= inf or shifted > bound:
+        shifted = number(missing)
+    return shifted
 
 
-@cache
-def make_transpose_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that transposes lanes into rows."""
-    number, as_distance = from_dtype(dtype), _make_as_distance(dtype)
+@kernel
+def transpose_kernel(swept, lanes, wanted, places, inf, missing, bound, shifts, sources, distances):
+    """Copy lanes to rows, one block per tile; distances above the limit become unreached.
 
-    @kernel
-    def _transpose_kernel(swept, lanes, wanted, places, bound, shifts, sources, distances):
-        """Copy lanes to rows, one block per tile; distances above the limit become unreached.
-
-        ========= =============== ====== ============================================
-        argument  shape           dtype  written by
-        ========= =============== ====== ============================================
-        swept     (size * lanes,) number the sweep
-        lanes     scalar          uint32 host
-        wanted    (t,)            int64  host: targets; empty: all vertices
-        places    (t,)            int64  host: where their lanes stand
-        bound     scalar          number host: greatest distance of interest
-        shifts    (n,) or (0,)    number host: potentials, if weights are between them
-        sources   (rows,)         int64  host
-        distances (rows, columns) number here
-        ========= =============== ====== ============================================
-        """
-        tile = cuda.shared.array((TILE, PITCH), number)
-        x, y = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
-        first = uint32(cuda.blockIdx.x * TILE)
-        first_row = uint32(cuda.blockIdx.y * TILE)
-        columns, rows = uint32(distances.shape[1]), uint32(distances.shape[0])
-        i = y
-        while i < TILE:
-            column, row = uint32(first + i), uint32(first_row + x)
-            if column < columns and row < rows:
-                vertex = place = uint64(column)
-                if wanted.size != 0:
-                    vertex, place = uint64(wanted[column]), uint64(places[column])
-                found = swept[place * uint64(lanes) + uint64(row)]
-                tile[i, x] = as_distance(found, bound, shifts, vertex, sources, row)
-            i = uint32(i + TILE_ROWS)
-        cuda.syncthreads()
-        i = y
-        while i < TILE:
-            row, column = uint32(first_row + i), uint32(first + x)
-            if row < rows and column < columns:
-                distances[row, column] = tile[x, i]
-            i = uint32(i + TILE_ROWS)
-
-    return _transpose_kernel
-
-
-@cache
-def make_few_transpose_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that transposes a few lanes into rows."""
-    as_distance = _make_as_distance(dtype)
-
-    @kernel
-    def _few_transpose_kernel(swept, lanes, wanted, places, bound, shifts, sources, distances):
-        """Copy lanes to rows, one thread per column; distances above the limit become unreached.
-
-        ========= =============== ====== ============================================
-        argument  shape           dtype  written by
-        ========= =============== ====== ============================================
-        swept     (size * lanes,) number the sweep
-        lanes     scalar          uint32 host
-        wanted    (t,)            int64  host: targets; empty: all vertices
-        places    (t,)            int64  host: where their lanes stand
-        bound     scalar          number host: greatest distance of interest
-        shifts    (n,) or (0,)    number host: potentials, if weights are between them
-        sources   (rows,)         int64  host
-        distances (rows, columns) number here
-        ========= =============== ====== ============================================
-        """
-        column = uint32(cuda.grid(1))
-        if column >= distances.shape[1]:
-            return
-        vertex = place = uint64(column)
-        if wanted.size != 0:
-            vertex, place = uint64(wanted[column]), uint64(places[column])
-        for i in range(distances.shape[0]):
-            row = uint32(i)
+    ========= =============== ====== ============================================
+    argument  shape           dtype  written by
+    ========= =============== ====== ============================================
+    swept     (size * lanes,) number the sweep
+    lanes     scalar          uint32 host
+    wanted    (t,)            int64  host: targets; empty: all vertices
+    places    (t,)            int64  host: where their lanes stand
+    inf       scalar          number host: what the sweep writes for none
+    missing   scalar          number host: what stands for none in rows
+    bound     scalar          number host: greatest distance of interest
+    shifts    (n,) or (0,)    number host: potentials, if weights are between them
+    sources   (rows,)         int64  host
+    distances (rows, columns) number here
+    ========= =============== ====== ============================================
+    """
+    tile = cuda.shared.array((TILE, PITCH), distances.dtype)
+    x, y = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+    first = uint32(cuda.blockIdx.x * TILE)
+    first_row = uint32(cuda.blockIdx.y * TILE)
+    columns, rows = uint32(distances.shape[1]), uint32(distances.shape[0])
+    i = y
+    while i < TILE:
+        column, row = uint32(first + i), uint32(first_row + x)
+        if column < columns and row < rows:
+            vertex = place = uint64(column)
+            if wanted.size != 0:
+                vertex, place = uint64(wanted[column]), uint64(places[column])
             found = swept[place * uint64(lanes) + uint64(row)]
-            distances[row, column] = as_distance(found, bound, shifts, vertex, sources, row)
+            tile[i, x] = _as_distance(found, inf, missing, bound, shifts, vertex, sources, row)
+        i = uint32(i + TILE_ROWS)
+    cuda.syncthreads()
+    i = y
+    while i < TILE:
+        row, column = uint32(first_row + i), uint32(first + x)
+        if row < rows and column < columns:
+            distances[row, column] = tile[x, i]
+        i = uint32(i + TILE_ROWS)
 
-    return _few_transpose_kernel
+
+@kernel
+def few_transpose_kernel(
+    swept, lanes, wanted, places, inf, missing, bound, shifts, sources, distances
+):
+    """Copy lanes to rows, one thread per column; distances above the limit become unreached.
+
+    ========= =============== ====== ============================================
+    argument  shape           dtype  written by
+    ========= =============== ====== ============================================
+    swept     (size * lanes,) number the sweep
+    lanes     scalar          uint32 host
+    wanted    (t,)            int64  host: targets; empty: all vertices
+    places    (t,)            int64  host: where their lanes stand
+    inf       scalar          number host: what the sweep writes for none
+    missing   scalar          number host: what stands for none in rows
+    bound     scalar          number host: greatest distance of interest
+    shifts    (n,) or (0,)    number host: potentials, if weights are between them
+    sources   (rows,)         int64  host
+    distances (rows, columns) number here
+    ========= =============== ====== ============================================
+    """
+    column = uint32(cuda.grid(1))
+    if column >= distances.shape[1]:
+        return
+    vertex = place = uint64(column)
+    if wanted.size != 0:
+        vertex, place = uint64(wanted[column]), uint64(places[column])
+    for i in range(distances.shape[0]):
+        row = uint32(i)
+        found = swept[place * uint64(lanes) + uint64(row)]
+        distances[row, column] = _as_distance(
+            found, inf, missing, bound, shifts, vertex, sources, row
+        )
