@@ -136,13 +136,13 @@ def measure(
     rows = np.ascontiguousarray(report.sources)
     block = sssp.shortest_paths(g, targets[:16], device=device).distances[:, rows]
     for zstd in (False, True):
-        write_alone(run, folder, block.T, targets.size, zstd=zstd)
+        write_alone(run, folder, block, targets.size, zstd=zstd)
 
 
 def write_alone(run: Run, folder: Path, values: Any, columns: int, *, zstd: bool) -> None:
     """Time the writing of blocks in memory, in as many threads as a GPU has."""
     field = Field("distances", "distance", INT32, columns)
-    layout = Layout((field,), len(values), columns, values.shape[1], by_columns=True)
+    layout = Layout((field,), values.shape[1], columns, len(values), by_columns=True)
     store = ZarrStore(folder / f"alone-{zstd}.zarr", layout, zstd)
     temporary = folder / "unfinished"
     temporary.mkdir(exist_ok=True)

@@ -308,10 +308,7 @@ class Inputs:
 
     def write(self, solved: Solved) -> list[Piece]:
         """Write the results of a block into the table; return the files written."""
-        values = solved.values
-        if self.layout.by_columns:
-            values = {name: table.T for name, table in values.items()}
-        return self.sink.write(solved.block, values, self.temporary)
+        return self.sink.write(solved.block, solved.values, self.temporary)
 
     def finish(self, solved: Solved) -> Done:
         """Certify the sampled searches of a block, write the block; return its manifest entry."""

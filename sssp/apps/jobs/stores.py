@@ -338,9 +338,10 @@ class ZarrStore:
         for field in self.layout.fields:
             axes: tuple[str, ...] = ("source", "target" if "target" in labels else "column")
             axes = axes if field.width is not None else axes[:1]
+            chunk = self._chunk_shape(field)[:: -1 if self.layout.by_columns else 1]
             array = create(
                 field.name, shape=(self.layout.rows, field.width)[: len(axes)],
-                chunks=self._chunk_shape(field)[: len(axes)],
+                chunks=chunk[: len(axes)],
                 dtype=field.dtype.newbyteorder("<"), fill_value=field.missing,
                 dimension_names=axes,
             )  # fmt: skip
@@ -356,13 +357,15 @@ class ZarrStore:
         return pieces
 
     def _chunk_shape(self, field: Field) -> tuple[int, int]:
-        """Return (rows, columns) of a chunk: a block, or an equal part of a too large block."""
-        layout, columns = self.layout, max(1, field.columns)
-        across, along = (layout.rows, columns) if layout.by_columns else (columns, layout.rows)
-        block = max(1, min(layout.block_size, along))
+        """Return (searches, entries of each) of a chunk: a block, or an equal part of a large one.
+
+        An array has them as rows and columns, or by columns the other way round.
+        """
+        layout = self.layout
+        across = layout.rows if layout.by_columns else field.columns
+        block = max(1, min(layout.block_size, layout.searches))
         pieces = -(-block * across * field.dtype.itemsize // self.chunk_bytes)
-        piece = max(1, -(-across // max(1, pieces)))
-        return (piece, block) if layout.by_columns else (block, piece)
+        return block, max(1, -(-across // max(1, pieces)))
 
     def write(self, block: int, values: Mapping[str, Array], temporary: Path) -> list[Piece]:
         """Write the chunks of a block; return their files.
@@ -371,29 +374,26 @@ class ZarrStore:
         ----------
         block : int
         values : mapping of str to ndarray
-            Of every field the rows of the block, or the columns, of all of the table.
+            Of every field a row for each search of the block.
         temporary : Path
             A folder on the same file system.
         """
-        pieces, encode = [], None
+        pieces, encode, by_columns = [], None, self.layout.by_columns
         if self.zstd:
             encode = import_extra("numcodecs", "jobs").Zstd(level=ZSTD_LEVEL).encode
         for field in self.layout.fields:
             table, shape = values[field.name], self._chunk_shape(field)
             table = table if table.ndim == 2 else table[:, np.newaxis]
-            by_columns, dtype = self.layout.by_columns, field.dtype.newbyteorder("<")
-            step = shape[0 if by_columns else 1]
-            for number, first in enumerate(range(0, table.shape[0 if by_columns else 1], step)):
-                end = first + step
-                part = table[first:end] if by_columns else table[:, first:end]
+            for number, first in enumerate(range(0, table.shape[1], shape[1])):
+                part = table[:, first : first + shape[1]]
+                if part.shape != shape:  # at an edge of the table, for all chunks have one shape
+                    widths = (0, shape[0] - part.shape[0]), (0, shape[1] - part.shape[1])
+                    part = np.pad(part, widths, constant_values=field.missing)
+                dtype = field.dtype.newbyteorder("<")
+                chunk = np.ascontiguousarray(part.T if by_columns else part, dtype)
                 place = (number, block) if by_columns else (block, number)
                 keys = place if field.width is not None else place[:1]
                 name = f"{field.name}/c/{'/'.join(map(str, keys))}"
-                if part.shape == shape:
-                    chunk = np.ascontiguousarray(part, dtype)
-                else:  # at an edge of the table: filled up, for all chunks have one shape
-                    chunk = np.full(shape, field.missing, dtype)
-                    chunk[: part.shape[0], : part.shape[1]] = part
                 with whole_file(self.path / name, temporary) as stream:
                     stream.write(chunk if encode is None else encode(chunk))
                 pieces.append(Piece(name, stream.size, stream.checksum))
@@ -497,13 +497,15 @@ class ParquetParts:
         options: dict[str, Any] = {"compression": "none"}
         if self.zstd:
             options = {"compression": "zstd", "compression_level": 1}
-        searches, by_columns = self.layout.searches_of(block), self.layout.by_columns
+        searches, targets = self.layout.searches_of(block), self.targets
         own = slice(searches.start, searches.stop)
-        sources = self.sources if by_columns else self.sources[own]
-        if self.targets is None or self.wide:
-            tables = self._wide(sources, values)
+        if targets is None or self.wide:
+            tables = self._wide(self.sources[own], values)
+        elif self.layout.by_columns:
+            values = {name: table.T for name, table in values.items()}
+            tables = self._long(self.sources, targets[own], values)
         else:
-            tables = self._long(sources, self.targets[own] if by_columns else self.targets, values)
+            tables = self._long(self.sources[own], targets, values)
         with whole_file(path, temporary) as stream:
             # (an empty block makes a table as well)
             write_parquet(stream, tables, "jobs", **options)
