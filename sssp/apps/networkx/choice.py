@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from inspect import signature
 from numbers import Real
@@ -40,31 +40,21 @@ LEAST_NODES: dict[tuple[str, str], tuple[float, float]] = {
 _ONE_SEARCH = {"negative_edge_cycle"}
 
 
-def _is_cutoff(cutoff: Any, G: Any) -> bool:
-    number: Any = 0 if cutoff is None else cutoff
-    return isinstance(cutoff, Real | None) and not isinstance(cutoff, bool) and bool(number >= 0)
-
-
-def _is_several(nodes: Any, G: Any) -> bool:
-    return nodes is None or isinstance(nodes, Collection)
-
-
-#: by parameter: whether the backend takes a value, on a graph, and why it does not
-_TAKES: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
-    **dict.fromkeys(
-        ("weight", "distance"),
-        (lambda weight, G: not callable(weight), "weights come from a function"),
-    ),
-    "cutoff": (_is_cutoff, "the cutoff is not a number of 0 or more"),
-    **dict.fromkeys(("sources", "nodelist"), (_is_several, "nodes come from an iterator")),
-    "v": (
-        lambda v, G: _is_several(v, G) or v in G,
-        "v is neither a node nor a collection of nodes",
-    ),
-    **dict.fromkeys(
-        ("sp", "e", "usebounds"), (lambda given, G: not given, "distances or bounds are given")
-    ),
-}
+def _why_not(parameter: str, value: Any, G: Any) -> str:
+    """Return why the backend does not take the value of a parameter; empty if it does."""
+    match parameter:
+        case "weight" | "distance" if callable(value):
+            return "weights come from a function"
+        case "cutoff" if value is not None:
+            is_number = isinstance(value, Real) and not isinstance(value, bool)
+            return "" if is_number and value >= 0 else "the cutoff is not a number of 0 or more"
+        case "sources" | "nodelist" if not isinstance(value, Collection | None):
+            return "nodes come from an iterator"
+        case "v" if not isinstance(value, Collection | None) and value not in G:
+            return "v is neither a node nor a collection of nodes"
+        case "sp" | "e" | "usebounds" if value:
+            return "distances or bounds are given"
+    return ""
 
 
 def can_run(name: str, args: Collection[Any], kwargs: Mapping[str, Any]) -> bool | str:
@@ -76,8 +66,7 @@ def can_run(name: str, args: Collection[Any], kwargs: Mapping[str, Any]) -> bool
         return False
     given = _bind(name, args, kwargs)
     for parameter, value in given.items():
-        takes, why_not = _TAKES.get(parameter, (None, ""))
-        if takes is not None and not takes(value, given["G"]):
+        if why_not := _why_not(parameter, value, given["G"]):
             return why_not
     return True
 
