@@ -112,7 +112,8 @@ def _prepare(
         return network
     if options.prepare:
         return sssp.prepare(network)
-    if options.method == "auto" and table.rows >= WORTH_PREPARING and network.least_weight >= 0:
+    many = len(table.lines) >= WORTH_PREPARING
+    if many and options.method == "auto" and network.least_weight >= 0:
         # (`prepare` refuses other networks early)
         with suppress(ValueError, sssp.DeviceError):
             return sssp.prepare(network)

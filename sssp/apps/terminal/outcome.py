@@ -42,10 +42,10 @@ _MENDABLE = (
 )
 
 
-class _Screen(io.BufferedIOBase):
+class _Screen:
     """A stdout terminal that escapes unprintable characters, so that labels cannot control it.
 
-    Lines end and tabs advance as ever.
+    Lines end and tabs advance as ever. Everything but writing is passed on to the terminal.
     """
 
     def __init__(self, buffer: BinaryIO, encoding: str) -> None:
@@ -58,21 +58,12 @@ class _Screen(io.BufferedIOBase):
         self._buffer.write(_escape(text, "\n\t").encode(self._encoding, "backslashreplace"))
         return memoryview(content).nbytes
 
-    def flush(self) -> None:
-        """Flush the terminal."""
+    def close(self) -> None:
+        """Flush the terminal, which stays open."""
         self._buffer.flush()
 
-    def writable(self) -> bool:
-        """Return True."""
-        return True
-
-    def isatty(self) -> bool:
-        """Return True."""
-        return True
-
-    def fileno(self) -> int:
-        """Return the file descriptor of the terminal."""
-        return self._buffer.fileno()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._buffer, name)
 
 
 @contextmanager

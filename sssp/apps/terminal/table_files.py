@@ -86,11 +86,6 @@ class FileTable:
             raise self.lacks(name)
         return found
 
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return len(self.lines)
-
     def lacks(self, what: str) -> GraphFormatError:
         """Return the error for a missing column; it lists the columns of the file."""
         names = list(self.columns)

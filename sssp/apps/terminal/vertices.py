@@ -12,7 +12,7 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import sssp
 from sssp import errors
@@ -45,8 +45,7 @@ class Point:
     lat: float
 
 
-@dataclass(frozen=True)
-class Chosen:
+class Chosen(NamedTuple):
     """Chosen vertices, with notes on the vertex found for each point.
 
     Attributes
@@ -113,26 +112,25 @@ def find_vertices(
     """
     import numpy as np
 
-    parts, notes, farthest = [], [], options.max_distance
+    parts, notes, farthest = [], list[str](), options.max_distance
     names: list[Any] = []
     for one in getattr(options, f"{role}s"):
         if isinstance(one, str):
-            parts.append(np.array([arguments.vertex_of(g, one)]))
-            names.append(one)
+            found, named = np.array([arguments.vertex_of(g, one)]), [one]
         elif isinstance(one, Point):
             found, metres = _nearest(g, [one.lon], [one.lat])
             if metres[0] > farthest:
                 raise ValueError(f"--{role}-at {one.text} is {_too_far(metres[0], farthest)}")
             [name] = arguments.label_vertices(g, found)
             notes.append(f"{role} at {one.text}: vertex {name}, {metres[0]:,.0f} m away")
-            parts.append(found)
-            names.append(one.text)
+            named = [one.text]
         else:
             table = read_table(one)
-            chosen = find_in_table(g, table, role, (role, VERTEX), farthest)
-            parts.append(chosen.vertices)
-            notes += chosen.notes
-            names += [] if id_column is None else table.columns[table.require(id_column)]
+            found, said, _ = find_in_table(g, table, role, (role, VERTEX), farthest)
+            notes += said
+            named = [] if id_column is None else table.columns[table.require(id_column)]
+        parts.append(found)
+        names += named
     vertices = np.concatenate(parts).astype(np.int64)
     if role == "source" and not allow_none and vertices.size == 0:
         raise ValueError(f"the files name no {role}")
@@ -239,10 +237,10 @@ def with_turns(g: sssp.Graph, options: argparse.Namespace) -> sssp.Graph:
     table, whole = read_table(options.turns), g.weights.dtype.kind == "i"
     ends = [read_labels(g, table, table.require(name)) for name in ("from", "via", "to")]
     arcs = [_find_arcs(g, table, *pair) for pair in pairwise(ends)]
-    kinds = list(table.columns.get(table.find("kind") or "", ["cost"] * table.rows))
+    kinds = list(table.columns.get(table.find("kind") or "", ["cost"] * len(table.lines)))
     given = table.columns[table.require("cost")] if "cost" in kinds else kinds
     number_types = (int, float) if whole else (float,)
-    costs: list[int | float] = [0] * table.rows
+    costs: list[int | float] = [0] * len(table.lines)
     for row, (kind, cell) in enumerate(zip(kinds, given, strict=True)):
         if kind not in ("cost", "no", "only"):
             table.refuse(row, f"kind must be cost, no or only, not {errors.quote(kind)}")
