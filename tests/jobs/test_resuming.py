@@ -774,7 +774,7 @@ def test_a_graph_from_a_pipe_travels_for_no_worker_reads_it_again(tmp_path: Path
 def test_a_worker_that_does_not_see_the_table_says_so(tmp_path: Path) -> None:
     class OnAnotherHost(Elsewhere):
         def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-            for path in (tmp_path / "od.job").glob("inputs-*"):
+            for path in (tmp_path / "od.job").glob("unfinished-*/*"):
                 path.rename(tmp_path / "moved")
             return super().submit(function, *args, **kwargs)
 
@@ -797,7 +797,7 @@ def test_inputs_that_travel_are_for_the_user_alone_and_checked(tmp_path: Path) -
 
     class WithOtherInputs(Elsewhere):
         def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-            (path,) = (tmp_path / "od.job").glob("inputs-*")
+            (path,) = (tmp_path / "od.job").glob("unfinished-*/*")
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
             found.append((stat.S_IMODE(path.stat().st_mode), args[0].checksum == digest))
             path.write_bytes(pickle.dumps(Planted(tmp_path / "ran")))
@@ -815,7 +815,7 @@ def test_inputs_that_travel_are_read_once(tmp_path: Path, monkeypatch: pytest.Mo
 
     def swapped_behind(self: Path, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
         stream = real(self, mode, *args, **kwargs)
-        if self.name.startswith("inputs-") and "r" in mode and not swapped:
+        if self.parent.name.startswith("unfinished-") and mode == "rb" and not swapped:
             swapped.append(self)
             other = tmp_path / "other"
             other.write_bytes(pickle.dumps(Planted(tmp_path / "ran")))

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sssp
-from sssp.apps.jobs.stores import Layout, ParquetParts, Piece, TalliedFile, ZarrStore, whole_file
+from sssp.apps.jobs import stores
 from sssp.calls.make_plan import make_plan
 from sssp.calls.many_sources import make_reduction_plan
 from sssp.calls.shortest_paths import run_plan, solve_plan
@@ -37,8 +37,6 @@ from sssp.kernels.locks import make_lock
 from sssp.methods import BellmanFord, BreadthFirst, Dijkstra, Method
 from sssp.prepared.hierarchy_file import read_network
 
-#: the field of a table that holds distances
-DISTANCES = "distances"
 #: sums of floats that two searches may add in another order differ by no more than this share
 ROUNDING = 1e-9
 
@@ -141,7 +139,7 @@ class JobRequest:
             plan = plan._replace(request=request)
         result = solve_plan(plan)
         fields = {name: result.skim(values) for name, values in self.skims.items()}
-        return {DISTANCES: result.distances, **fields}, result, result.device
+        return {stores.DISTANCES: result.distances, **fields}, result, result.device
 
     def certify(self, solved: Solved, rows: list[int], sources: list[int]) -> None:
         """Certify some rows of a block, found from `sources`; raise an error if one is wrong.
@@ -280,8 +278,8 @@ class Inputs:
     network: Any
     starts: Array
     asked: JobRequest
-    layout: Layout
-    sink: ZarrStore | ParquetParts
+    layout: stores.Layout
+    sink: stores.ZarrStore | stores.ParquetParts
     temporary: Path
     sample: Array
     buffers: Buffers = field(default_factory=Buffers)
@@ -306,7 +304,7 @@ class Inputs:
             first = rows.stop
         return found
 
-    def write(self, solved: Solved) -> list[Piece]:
+    def write(self, solved: Solved) -> list[stores.Piece]:
         """Write the results of a block into the table; return the files written."""
         return self.sink.write(solved.block, solved.values, self.temporary)
 
@@ -352,7 +350,7 @@ class Done(NamedTuple):
     """
 
     block: int
-    pieces: list[Piece]
+    pieces: list[stores.Piece]
     searches: int
     certified: int
     seconds: float
@@ -367,7 +365,7 @@ _networks: dict[str, sssp.Graph] = {}
 
 def store_inputs(inputs: Inputs, path: Path) -> Ticket:
     """Write inputs to a file that only this user can read; return its ticket for workers."""
-    with whole_file(path, inputs.temporary, PRIVATE) as stream:
+    with stores.whole_file(path, inputs.temporary, PRIVATE) as stream:
         digested = _DigestingFile(stream)
         pickle.dump(inputs, digested, protocol=5)
     return Ticket(os.fspath(path), digested.digest.hexdigest())
@@ -376,7 +374,7 @@ def store_inputs(inputs: Inputs, path: Path) -> Ticket:
 class _DigestingFile:
     """A writable stream that computes the SHA-256 of its bytes."""
 
-    def __init__(self, stream: TalliedFile) -> None:
+    def __init__(self, stream: stores.TalliedFile) -> None:
         self.stream, self.digest = stream, hashlib.sha256()
 
     def write(self, data: Any) -> int:

@@ -46,7 +46,7 @@ LONG = 100.0
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 #: what skims may not be called
-RESERVED = {blocks.DISTANCES, "distance", "source", "target"}
+RESERVED = {stores.DISTANCES, "distance", "source", "target"}
 
 Array = NDArray[Any]
 logger = logging.getLogger("sssp")
@@ -359,7 +359,7 @@ class _Job:
             types = {(reduction.what, reduction.what): reduction.dtype_of(weights_dtype)}
         else:
             width = self.network.n if self.targets is None else self.targets.size
-            types = {(blocks.DISTANCES, "distance"): np.dtype(asked.dtype)}
+            types = {(stores.DISTANCES, "distance"): np.dtype(asked.dtype)}
             types |= {(name, name): values.dtype for name, values in asked.skims.items()}
         self.fields = tuple(stores.Field(*names, dtype, width) for names, dtype in types.items())
         #: bytes that each search keeps until its block is written
@@ -461,7 +461,7 @@ class _Job:
             left = sum(len(layout.searches_of(block)) for block in np.flatnonzero(~done).tolist())
             try:
                 with progress_bar(left, progress) as advance:
-                    for some in self._run_blocks(inputs, runner, manifest, done):
+                    for some in self._run_blocks(inputs, runner, done):
                         manifest.add((one.block, one.pieces) for one in some)
                         for one in some:
                             done[one.block] = True
@@ -477,7 +477,7 @@ class _Job:
         return report
 
     def _run_blocks(
-        self, inputs: blocks.Inputs, runner: Runner, manifest: Manifest, done: NDArray[np.bool_]
+        self, inputs: blocks.Inputs, runner: Runner, done: NDArray[np.bool_]
     ) -> Iterator[list[Done]]:
         """Compute and yield the blocks not yet `done`; other processes get inputs as a file."""
         if runner.in_process:
@@ -488,7 +488,7 @@ class _Job:
             path, identity = os.path.abspath(self.file), blocks.identity_of(inputs.network)
             ways.insert(0, replace(inputs, network=blocks.GraphFile(path, identity)))
         for way in ways:
-            kept = manifest.inputs(secrets.token_hex(8))
+            kept = inputs.temporary / secrets.token_hex(8)
             try:
                 ticket = blocks.store_inputs(way, kept)
                 yield from runner.run(ticket, np.flatnonzero(~done).tolist())

@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sssp
-from sssp.apps.jobs.blocks import DISTANCES
-from sssp.apps.jobs.stores import NAMES, SOURCE, SUFFIX, TARGET, Piece, checksum_of, names_in_store
+from sssp.apps.jobs.stores import Piece, checksum_of, names_of_files
 from sssp.errors import JobError
 
 fcntl: Any = None
@@ -37,9 +36,8 @@ with suppress(ImportError):  # Windows
 FOLDER_SUFFIX = ".job"
 #: a random part of a name
 TOKEN = "[0-9a-f]{16}"
-#: files of inputs in it, while a job runs
-INPUTS = "inputs-{}.pickle"
-#: folders in it where files are made, under a token, before they get their names
+#: folders in it where files are made, under a token, before they get their names; while a job
+#: runs, its inputs lie there too
 UNFINISHED = "unfinished-{}"
 #: of the lines' form
 VERSION = 1
@@ -120,7 +118,7 @@ class Manifest:
                     f"version {sssp.__version__} does not know: go on with that one"
                 )
             job: dict[str, Any] = head["job"]
-            names = _names(self.table, job)
+            names = names_of_files(self.table, job)
             sizes = index(job["block_size"]), index(job["chunk_bytes"] or 1)
             if not line.endswith(b"\n") or min(sizes) < 1:
                 raise ValueError
@@ -190,7 +188,7 @@ class Manifest:
             self.finish()
             if self.job is None:
                 # (before the record goes: a table without one would be no job's)
-                self._clear(names, _names(self.table, job))
+                self._clear(names, names_of_files(self.table, job))
                 stream.truncate(0)
                 self._append({"sssp job": VERSION, "package": sssp.__version__, "job": job})
                 self.job = job
@@ -256,21 +254,15 @@ class Manifest:
         )
 
     def finish(self) -> None:
-        """Remove the files of inputs and the unfinished files from the folder of the job."""
+        """Remove unfinished files, and inputs, from the folder of the job."""
         for path in self.folder.iterdir():
             with suppress(OSError):
-                if re.fullmatch(INPUTS.format(TOKEN), path.name):
-                    path.unlink()
-                elif re.fullmatch(UNFINISHED.format(TOKEN), path.name) and all(
+                if re.fullmatch(UNFINISHED.format(TOKEN), path.name) and all(
                     re.fullmatch(TOKEN, made.name) for made in path.iterdir()
                 ):
                     # (under its old name a worker might make a file in it meanwhile)
                     gone = self.folder / UNFINISHED.format(secrets.token_hex(8))
                     shutil.rmtree(path.rename(gone))
-
-    def inputs(self, key: str) -> Path:
-        """Return the path of the file that holds the inputs of a run."""
-        return self.folder / INPUTS.format(key)
 
     def find_done(self, blocks: int) -> tuple[bool, NDArray[np.bool_]]:
         """Return whether frame (labels, metadata) and each block are complete, by file sizes.
@@ -367,15 +359,6 @@ class Manifest:
                 f"the job wrote: {file}: it writes them anew, and finds no block again"
             )
         return JobError(f"block {block} is damaged: {file}: it finds this block anew, and no other")
-
-
-def _names(table: Path, job: dict[str, Any]) -> Names:
-    """Return regular expressions for the names of a table's files, as `names_in_store` does."""
-    if table.suffix != SUFFIX:
-        return NAMES
-    if job["reduce"] is None:
-        return names_in_store([SOURCE, TARGET], [DISTANCES, *job["skim"]])
-    return names_in_store([SOURCE, job["reduce"]], [job["reduce"]])
 
 
 def _find_files(folder: Path, names: Names) -> Iterator[tuple[Path, bool]]:

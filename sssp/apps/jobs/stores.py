@@ -20,7 +20,7 @@ import os
 import re
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -181,8 +181,8 @@ ROW_GROUP = 1 << 20
 #: most columns of a wide table
 MOST_COLUMNS = 10_000
 SOURCE, TARGET = "source", "target"
-#: of the parts, as `names_in_store` gives those of a store
-NAMES: list[tuple[str, ...]] = [(r"part-([0-9]{6}|[1-9][0-9]{6,})\.parquet",)]
+#: the field of a table that holds distances
+DISTANCES = "distances"
 
 Array = NDArray[Any]
 
@@ -400,21 +400,26 @@ class ZarrStore:
         return pieces
 
 
-def names_in_store(lines: Iterable[str], tables: Iterable[str]) -> list[tuple[str, ...]]:
-    """Return regular expressions for the names of a store's files, relative to the store.
+def names_of_files(table: Path, job: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return regular expressions for the files of a table: one for each folder, and for the name.
 
     Parameters
     ----------
-    lines, tables : iterable of str
-        Its arrays of one axis and of two.
+    table : Path
+    job : mapping
+        What the manifest says of it.
     """
-    line, table = ("|".join(map(re.escape, arrays)) for arrays in (lines, tables))
+    if table.suffix != SUFFIX:
+        return [(r"part-([0-9]{6}|[1-9][0-9]{6,})\.parquet",)]
+    what = job["reduce"]
+    arrays = [DISTANCES, *job["skim"]] if what is None else [what]
+    one_axis, two_axes = f"{SOURCE}|{re.escape(what or TARGET)}", "|".join(map(re.escape, arrays))
     metadata, number = re.escape(METADATA), "0|[1-9][0-9]*"
     return [
         (metadata,),
-        (f"{line}|{table}", metadata),
-        (line, "c", number),
-        (table, "c", number, number),
+        (f"{one_axis}|{two_axes}", metadata),
+        (one_axis, "c", number),
+        (two_axes, "c", number, number),
     ]
 
 
