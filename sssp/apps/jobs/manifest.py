@@ -283,14 +283,12 @@ class Manifest:
         if self.job is None:
             return framed, done
         for block, pieces in self._files(blocks).items():
-            there = [piece for piece in pieces if self._is_there(block, piece)]
-            if block is not FRAME:
-                done[block] = there == pieces
-                continue
-            framed = there == pieces
-            # (an edit may keep the size, and there is little to read)
-            for piece in there:
-                self._compare(block, piece)
+            # (the frame is read, for an edit may keep the size, and there is little to read)
+            there = [self._is_there(block, piece, read=block is FRAME) for piece in pieces]
+            if block is FRAME:
+                framed = all(there)
+            else:
+                done[block] = all(there)
         return framed, done
 
     def check(self, blocks: int) -> int:
@@ -312,9 +310,8 @@ class Manifest:
         total = 0
         for block, pieces in self._files(blocks).items():
             for piece in pieces:
-                if not self._is_there(block, piece):
+                if not self._is_there(block, piece, read=True):
                     raise self._damage(block, piece, "gone", AGAIN)
-                self._compare(block, piece)
                 total += piece.size
         return total
 
@@ -338,18 +335,18 @@ class Manifest:
                     ) from None
         return found
 
-    def _is_there(self, block: int | None, piece: Piece) -> bool:
+    def _is_there(self, block: int | None, piece: Piece, *, read: bool) -> bool:
+        """Return whether a file is there; raise if its size or, if it is read, its sum differs."""
+        path = self.table / piece.name
         try:
-            size = (self.table / piece.name).stat().st_size
+            size = path.stat().st_size
         except (FileNotFoundError, NotADirectoryError):
             return False
         if size != piece.size:
             raise self._damage(block, piece, f"{size:,} bytes instead of {piece.size:,}")
-        return True
-
-    def _compare(self, block: int | None, piece: Piece) -> None:
-        if checksum_of(self.table / piece.name) != piece.checksum:
+        if read and checksum_of(path) != piece.checksum:
             raise self._damage(block, piece, "not what was written: its checksum differs")
+        return True
 
     def _damage(self, block: int | None, piece: Piece, what: str, remedy: str = REMOVE) -> JobError:
         file = f"{str(self.table / piece.name)!r} is {what}; {remedy}"
