@@ -108,23 +108,19 @@ class BenchTable(ABC):
                 path.write_text("p sp 2 2\na 1 2 3\na 2 1 3\n")
                 tiny = NamedGraph(path.name, None if built_in else path, size=TINY)
                 jit_seconds, _ = time_call(tiny.load)
-        file = None if origin.path is None else origin.path.name
-        return self.make(origin.name, partial(origin.load, places), choose, file, jit_seconds)
+        workload = self.make(origin.name, partial(origin.load, places), choose)
+        record = self.report.graphs[-1]
+        record.file = None if origin.path is None else origin.path.name
+        record.jit_seconds = jit_seconds
+        return workload
 
-    def make(
-        self,
-        name: str,
-        make: Callable[[], Graph],
-        choose: Choose,
-        file: str | None = None,
-        jit_seconds: float | None = None,
-    ) -> Workload:
+    def make(self, name: str, make: Callable[[], Graph], choose: Choose) -> Workload:
         """Make a graph by a call, timed; as `load` otherwise."""
         load_seconds, graph = time_call(make)
         sources = choose(graph)
         labels = sources if graph.labels is None else graph.labels[sources]
-        facts = graph.n, graph.m, str(graph.weights.dtype), labels.tolist()
-        self.report.graphs.append(GraphRecord(name, file, *facts, load_seconds, jit_seconds))
+        facts = graph.n, graph.m, str(graph.weights.dtype), labels.tolist(), load_seconds
+        self.report.graphs.append(GraphRecord(name, None, *facts))
         return Workload(name, graph, sources)
 
     def compare(self, title: str, columns: str, note: str) -> Comparison:

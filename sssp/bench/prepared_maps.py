@@ -75,25 +75,23 @@ def preparing_pays_after(prepared: float, ours: float, flat: float, count: int) 
 
 
 class MapQuestion(NamedTuple):
-    """A request to time: sources, and targets as a table or one for each row."""
+    """A request to time: trees, a table of distances, trips or paths."""
 
     #: "trees", "table", "trips" or "paths"
     kind: str
-    sources: Vertices
-    #: of a table, or one a trip
-    targets: Vertices | None = None
+    #: sources, and targets of a table or one a trip
+    ends: tuple[Vertices, ...]
 
     @property
     def size(self) -> int:
         """Number of rows of the answer."""
-        return self.sources.size
+        return self.ends[0].size
 
     @property
     def name(self) -> str:
         """Name of the request in the table."""
         if self.kind == "table":
-            assert self.targets is not None
-            return f"table {self.size:,} x {self.targets.size:,}"
+            return f"table {self.size:,} x {self.ends[1].size:,}"
         return "1 tree" if self.size == 1 else f"{self.size:,} {self.kind}"
 
     @property
@@ -103,26 +101,25 @@ class MapQuestion(NamedTuple):
 
     def part(self, count: int) -> MapQuestion:
         """Return the request for the first rows only."""
-        targets = self.targets
-        if targets is not None and self.has_own_ends:
-            targets = targets[:count]
-        return self._replace(sources=self.sources[:count], targets=targets)
+        sources, *targets = self.ends
+        if self.has_own_ends:
+            targets = [targets[0][:count]]
+        return self._replace(ends=(sources[:count], *targets))
 
     def ask(self, of: RivalMap) -> Any:
         """Call a contender with this request; return its answer unchanged."""
-        call = getattr(of, self.kind)
-        return call(self.sources) if self.targets is None else call(self.sources, self.targets)
+        return getattr(of, self.kind)(*self.ends)
 
 
 def draw_questions(random: np.random.Generator, n: int, side: int) -> Iterator[MapQuestion]:
     """Yield random requests on n vertices, with a table of `side` rows and columns."""
     for count in TREES:
-        yield MapQuestion("trees", random.integers(0, n, count))
+        yield MapQuestion("trees", (random.integers(0, n, count),))
     least = min(n, side)
-    yield MapQuestion("table", *(random.choice(n, least, replace=False) for _ in range(2)))
+    yield MapQuestion("table", tuple(random.choice(n, least, replace=False) for _ in range(2)))
     for count in TRIPS:
-        yield MapQuestion("trips", *random.integers(0, n, (2, count)))
-    yield MapQuestion("paths", *random.integers(0, n, (2, PATHS)))
+        yield MapQuestion("trips", tuple(random.integers(0, n, (2, count))))
+    yield MapQuestion("paths", tuple(random.integers(0, n, (2, PATHS))))
 
 
 @dataclass
@@ -341,29 +338,27 @@ class PreparedMaps(BenchTable):
             line["pays after"] = "never" if count is None else count
         if fast is not None and scipys is not None:
             line["x SciPy"] = scipys / fast
-        self._compare(question, line, contenders)
+        line["equal"] = self._compare(question, contenders)
 
-    def _compare(
-        self, question: MapQuestion, line: dict[str, Cell], contenders: Sequence[MapContender]
-    ) -> None:
-        """Compare the answers of all contenders with ours, on the rows that both answered."""
-        line["equal"] = RIGHT
-        ours = contenders[0].found
-        for one in contenders[1:]:
-            if ours is None or one.found is None or self._agree(ours, one.found):
-                continue
-            if one.name == FLAT:
-                line["equal"] = WRONG
-            else:
-                self._remark(f"{question.name}: {one.name} differs")
+    def _compare(self, question: MapQuestion, contenders: Sequence[MapContender]) -> str:
+        """Compare the answers of all contenders with ours; return whether the flat one is equal."""
+        equal = RIGHT
         for one in contenders:
+            if not self._agree(contenders[0].found, one.found):
+                if one.name == FLAT:
+                    equal = WRONG
+                else:
+                    self._remark(f"{question.name}: {one.name} differs")
             part = one.part
             if one.name != SCIPY and part is not None and part.size < question.size:
                 asked = f"{part.size:,} of {question.size:,}"
                 self._remark(f"{question.name}: {one.name} asked {asked}")
+        return equal
 
-    def _agree(self, mine: NDArray[Any], theirs: NDArray[Any]) -> bool:
-        """Return True if two answers have equal rows, floats within the tolerance of `verify`."""
+    def _agree(self, mine: NDArray[Any] | None, theirs: NDArray[Any] | None) -> bool:
+        """Return whether the rows of both answers are equal, to the tolerance of `verify`."""
+        if mine is None or theirs is None:
+            return True
         count, integral = min(len(mine), len(theirs)), self.graph.weights.dtype.kind == "i"
         tolerance = 0.0 if integral else 4 * np.finfo(np.float64).eps * self.graph.n
         # (of floats the sentinel is infinite already)

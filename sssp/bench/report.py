@@ -174,6 +174,10 @@ def _show(cell: Cell) -> str:
     return cell if isinstance(cell, str) else f"{cell:,}"
 
 
+def _ms(seconds: float | None) -> str | None:
+    return None if seconds is None else f"{1000 * seconds:,.2f}"
+
+
 # -- records of runs ---------------------------------------------------------------------------
 
 
@@ -243,33 +247,29 @@ class BenchReport(Record):
         return [versions, machine, *filter(None, [gpu]), settings]
 
     def _results(self) -> str:
-        columns = ("<method", "<device", "<graph", ">n", ">m", ">sources")
-        results = (">median ms", ">fastest ms", ">x SciPy", ">M dist/s", "<verified")
+        columns = "<method|<device|<graph|>n|>m|>sources"
+        results = ">median ms|>fastest ms|>x SciPy|>M dist/s|<verified"
         lines: list[list[Cell]] = []
         for row in self.rows:
-            line = [row.method, row.device, row.graph, row.n, row.m, row.sources]
             figures: list[Cell] = [None] * 4
             if not row.skipped:
-                times = (f"{1000 * seconds:,.2f}" for seconds in (row.median, row.fastest))
+                ratio = None if row.ratio is None else f"{row.ratio:,.2f}"
                 speed = f"{row.distances_per_second / 1e6:,.1f}"
-                figures = [*times, None if row.ratio is None else f"{row.ratio:,.2f}", speed]
+                figures = [_ms(row.median), _ms(row.fastest), ratio, speed]
+            line = [row.method, row.device, row.graph, row.n, row.m, row.sources]
             lines.append([*line, *figures, row.outcome])
-        return align((*columns, *results), lines)
+        return align(f"{columns}|{results}".split("|"), lines)
 
     def _setting_up(self) -> str:
         """Return the times of loading, set-up and compilation."""
-        lines: list[list[Cell]] = []
-
-        def add(what: str, device: str | None, graph: str, *seconds: float | None) -> None:
-            times = (None if each is None else f"{1000 * each:,.2f}" for each in seconds)
-            lines.append([what, device, graph, *times])
-
-        for graph in self.graphs:
-            what = "load" if graph.file else "make"
-            add(what, None, graph.name, graph.load_seconds, graph.jit_seconds)
+        lines: list[list[Cell]] = [
+            ["load" if g.file else "make", None, g.name, _ms(g.load_seconds), _ms(g.jit_seconds)]
+            for g in self.graphs
+        ]
         for row in self.rows:
-            if row.setup_seconds is not None or row.jit_seconds is not None:
-                add(row.method, row.device, row.graph, row.setup_seconds, row.jit_seconds)
+            times = _ms(row.setup_seconds), _ms(row.jit_seconds)
+            if any(times):
+                lines.append([row.method, row.device, row.graph, *times])
         columns = ("<what", "<device", "<graph", ">once ms", ">JIT ms")
         heading = "Not in the times above: loading, set-up for a graph, and JIT\n"
         return heading + align(columns, lines)

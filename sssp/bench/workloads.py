@@ -43,7 +43,7 @@ def choose_first(graph: Graph) -> NDArray[np.int64]:
     return np.arange(min(graph.n, 1))
 
 
-@dataclass(frozen=True)
+@dataclass
 class GraphRecord:
     """The report's record of a graph: size, and times of loading."""
 
@@ -59,7 +59,7 @@ class GraphRecord:
     #: reading or making it
     load_seconds: float
     #: compiling the code for that; None if an earlier graph did it
-    jit_seconds: float | None
+    jit_seconds: float | None = None
 
 
 def name_road_graph(size: int) -> NamedGraph:
