@@ -17,7 +17,7 @@ import pytest
 import sssp
 from sssp.apps.page import server as module
 from sssp.apps.page.answers import Answers
-from sssp.apps.page.server import DEADLINE, MOST_BYTES, MOST_HEAD, STATIC, PageServer, RequestQueue
+from sssp.apps.page.server import DEADLINE, MOST_BYTES, MOST_HEAD, STATIC, PageServer
 from tests.page.conftest import serving
 from tests.patience import PATIENCE, wait_until
 
@@ -382,7 +382,7 @@ def test_who_comes_when_too_many_wait_is_told_so(monkeypatch):
 
     monkeypatch.setattr(Answers, "distances", slow)
     with serving(sssp.road_like(300, seed=4)) as server:
-        server.queue = RequestQueue(most_waiting=0)
+        server.places = threading.BoundedSemaphore(1)
         first, second = Browser(server), Browser(server)
         with ThreadPoolExecutor(1) as pool:
             reply = pool.submit(first.ask, "/distances", {"sources": [7]})

@@ -84,25 +84,6 @@ class Refusal(Exception):
         self.status = status
 
 
-class RequestQueue:
-    """A queue: one request runs at a time (on all threads), and a limited number waits."""
-
-    def __init__(self, most_waiting: int = MOST_WAITING) -> None:
-        self._places = threading.BoundedSemaphore(most_waiting + 1)
-        self._answering = threading.Lock()
-
-    @contextmanager
-    def wait(self) -> Iterator[None]:
-        """Wait for the earlier requests; raise `Refusal` if too many are waiting."""
-        if not self._places.acquire(blocking=False):
-            raise Refusal(Status.SERVICE_UNAVAILABLE, "too many questions are waiting; ask again")
-        try:
-            with self._answering:
-                yield
-        finally:
-            self._places.release()
-
-
 class PageServer(ThreadingHTTPServer):
     """The HTTP server that serves the page and answers the requests of the page.
 
@@ -132,7 +113,8 @@ class PageServer(ThreadingHTTPServer):
     ) -> None:
         self.answers = answers
         self.host = host.lower()
-        self.queue = RequestQueue()
+        self.places = threading.BoundedSemaphore(MOST_WAITING + 1)
+        self._answering = threading.Lock()
         folder = files("sssp.apps.page") / "static"
         self.files = {
             path: ((folder / name).read_bytes(), kind) for path, (name, kind) in STATIC.items()
@@ -150,6 +132,17 @@ class PageServer(ThreadingHTTPServer):
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]
 
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Wait until all earlier requests are answered; raise `Refusal` if too many wait."""
+        if not self.places.acquire(blocking=False):
+            raise Refusal(Status.SERVICE_UNAVAILABLE, "too many questions are waiting; ask again")
+        try:
+            with self._answering:
+                yield
+        finally:
+            self.places.release()
+
     def warm_up(self) -> None:
         """Answer a request of each kind to load kernels: the first now, others in a thread.
 
@@ -162,7 +155,7 @@ class PageServer(ThreadingHTTPServer):
         def ask_others() -> None:
             for ask in questions:
                 try:
-                    with self.queue.wait():
+                    with self.turn():
                         ask()
                 except Exception:
                     # (the next to ask gets the error)
@@ -398,7 +391,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise Refusal(Status.BAD_REQUEST, "the body breaks off")
         fields = parse_fields(body)
         self.server.note(self.connection, waits_for_client=False)
-        with self.server.queue.wait():
+        with self.server.turn():
             reply = _ask(self.server.answers, name, fields)
         if isinstance(reply, MapAnswer):
             facts = json.dumps(reply.facts)

@@ -7,7 +7,6 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -36,8 +35,7 @@ POINT = ("lon", "lat")
 COST_RULE = "cost must be 0 or more (beside integer weights a whole number below 2**63), or inf"
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """A point on the map, in degrees."""
 
     text: str
