@@ -10,8 +10,8 @@ Vertices are known by their rank. Ranks are numbers in postorder, the heaviest c
 subtree is a range of ranks and a chain of single children another: work on the tree is cut into
 ranges (`Tasks`). Renumbering in postorder changes neither the arcs nor the depth.
 
-How many chordal arcs and triangles there will be is counted before any list is made, in time close
-to O(m) (Gilbert, Ng and Peyton 1994), so that a graph that is no road network is refused in time.
+How many chordal arcs and triangles there will be is counted before any list is made, with the tree
+(Davis, "Algorithm 849", 2005), so that a graph that is no road network is refused in time.
 """
 
 from __future__ import annotations
@@ -338,22 +338,29 @@ def neighbours(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
 
 
 @njit
-def _elimination_tree_kernel(indptr, indices, order, rank, parent, ancestor):
-    """Find the elimination tree over positions in the order (Liu); `parent` is -1 on entry."""
-    ancestor[:] = -1
+def _eliminate_kernel(indptr, indices, order, rank, most, parent, counts):
+    """Find the elimination tree over positions in the order, and how many chordal arcs leave each.
+
+    Joined to position r are its lower neighbours in the graph, and all that lie between these and
+    r in the tree: each gets one arc more, to r. On entry `parent` is -1, and `counts` is 0. Returns
+    early once there are more than `most` arcs.
+    """
+    seen = np.empty(order.size, np.int32)
+    arcs = 0
     for r in range(order.size):
         v = order[r]
+        seen[r] = r
         for arc in range(indptr[v], indptr[v + 1]):
             below = rank[indices[arc]]
-            while below < r:
-                above = ancestor[below]
-                if above == r:
-                    break
-                ancestor[below] = r
-                if above < 0:
+            while below < r and seen[below] != r:
+                seen[below] = r
+                counts[below] += 1
+                arcs += 1
+                if parent[below] < 0:
                     parent[below] = r
-                    break
-                below = above
+                below = parent[below]
+        if arcs > most:
+            return
 
 
 @njit
@@ -402,74 +409,6 @@ def _depth_kernel(parent, depth, chain):
         chain[v] = chain[above] if above == v + 1 else v
 
 
-@njit
-def _upward_arcs_kernel(indptr, indices, order, rank, first, heads):
-    """Write the higher neighbours of every rank; `first` has n + 1 entries."""
-    place = 0
-    for r in range(order.size):
-        v = order[r]
-        for arc in range(indptr[v], indptr[v + 1]):
-            if rank[indices[arc]] > r:
-                heads[place] = rank[indices[arc]]
-                place += 1
-        first[r + 1] = place
-    return place
-
-
-@njit
-def _find_meeting(ancestor, leaf):
-    """Return the topmost known ancestor of a leaf, with path compression."""
-    top = leaf
-    while ancestor[top] != top:
-        top = ancestor[top]
-    while leaf != top:
-        above = ancestor[leaf]
-        ancestor[leaf] = top
-        leaf = above
-    return top
-
-
-@njit
-def _counts_kernel(first, heads, parent, size, counts, scratch):
-    """Count the chordal arcs above every rank (Gilbert, Ng and Peyton 1994, figure 3).
-
-    A rank r starts as many counts as it is the least in subtrees that an arc leads up from; where
-    two such subtrees meet, one count too many ends. What is below adds up to what is above.
-
-    Arguments: first, heads: the graph's arcs, upward; parent and size of the elimination tree;
-    counts, int64: written; scratch, shape (3, n), int64.
-    """
-    n = parent.size
-    least_seen, last_leaf, ancestor = scratch[0], scratch[1], scratch[2]
-    for r in range(n):
-        counts[r] = 1 if size[r] == 1 else 0
-        least_seen[r] = -1
-        last_leaf[r] = -1
-        ancestor[r] = r
-    for r in range(n):
-        if parent[r] >= 0:
-            counts[parent[r]] -= 1
-        lowest = r - size[r] + 1
-        for arc in range(first[r], first[r + 1]):
-            head = heads[arc]
-            if lowest <= least_seen[head]:
-                continue  # an arc from this subtree is known
-            least_seen[head] = lowest
-            counts[r] += 1
-            leaf = last_leaf[head]
-            last_leaf[head] = r
-            if leaf < 0:
-                continue
-            counts[_find_meeting(ancestor, leaf)] -= 1
-        if parent[r] >= 0:
-            ancestor[r] = parent[r]
-    for r in range(n):
-        if parent[r] >= 0:
-            counts[parent[r]] += counts[r]
-    for r in range(n):
-        counts[r] -= 1  # itself
-
-
 # ---- chordal arcs
 
 
@@ -491,44 +430,34 @@ def sort_runs(values):
 
 
 @njit
-def _chordal_kernel(low, high, arcs_first, heads, child, sibling, first, upper, seen):
+def _chordal_kernel(low, high, indptr, indices, order, rank, size, first, upper, seen):
     """Write the upward chordal arcs of ranks low..high-1, from the graph and from children.
 
     Arguments
     ---------
-    arcs_first, heads : the graph's arcs, upward
-    child, sibling : shape (n,), int32
-        A child of every rank, and the next child of the same parent; -1: none.
-    first : where every list begins
+    indptr, indices : the graph
+    order, rank, size, first : of the structure
     upper : written
     seen : shape (n,), int32, of one worker: no entry is a rank from here
     """
     for v in range(low, high):
-        place = first[v]
-        for arc in range(arcs_first[v], arcs_first[v + 1]):
-            head = heads[arc]
-            seen[head] = v
-            upper[place] = head
-            place += 1
-        below = child[v]
-        while below >= 0:  # (they are done: what they lead to above v)
+        place, vertex = first[v], order[v]
+        for arc in range(indptr[vertex], indptr[vertex + 1]):
+            head = rank[indices[arc]]
+            if head > v:
+                seen[head] = v
+                upper[place] = head
+                place += 1
+        below = v - 1
+        while below > v - size[v]:  # the children, which are done: what they lead to above v
             for e in range(first[below] + 1, first[below + 1]):
                 head = upper[e]
                 if seen[head] != v:
                     seen[head] = v
                     upper[place] = head
                     place += 1
-            below = sibling[below]
+            below -= size[below]
         sort_runs(upper[first[v] : place])
-
-
-@njit
-def _children_kernel(parent, child, sibling):
-    """Link the children of every rank into lists; both arrays are -1 on entry."""
-    for v in range(parent.size):
-        if parent[v] >= 0:
-            sibling[v] = child[parent[v]]
-            child[parent[v]] = v
 
 
 @njit
@@ -583,39 +512,28 @@ def make_structure(
     O(n + m + chordal arcs) time but for sorting the longer lists.
     """
     n = order.size
-    arcs_first, others = around
     rank = np.empty(n, INDEX)
     rank[order] = np.arange(n, dtype=INDEX)
-    by_place = np.full(n, -1, INDEX)
-    _elimination_tree_kernel(arcs_first, others, order, rank, by_place, np.empty(n, INDEX))
+    parent_by_place, counts_by_place = np.full(n, -1, INDEX), np.zeros(n, OFFSET)
+    _eliminate_kernel(*around, order, rank, MOST_ARCS, parent_by_place, counts_by_place)
+    triangles = int((counts_by_place * (counts_by_place - 1) // 2).sum())
+    accept(int(counts_by_place.sum()), triangles)
+
     size_by_place, scratch, number = np.empty((3, n), INDEX)
-    _postorder_kernel(by_place, size_by_place, scratch, number)
-    ranked = np.empty(n, INDEX)
-    ranked[number] = order
-    order, rank = ranked, number[rank]
-    parent = np.full(n, -1, INDEX)
-    joined = by_place >= 0
-    parent[number[joined]] = number[by_place[joined]]
-    size = np.empty(n, INDEX)
-    size[number] = size_by_place
+    _postorder_kernel(parent_by_place, size_by_place, scratch, number)
+    before = np.empty(n, INDEX)
+    before[number] = np.arange(n, dtype=INDEX)
+    order, rank = order[before], number[rank]
+    size, counts, parent = size_by_place[before], counts_by_place[before], parent_by_place[before]
+    parent = np.where(parent < 0, parent, number[parent])
     depth, chain = np.empty((2, n), INDEX)
     _depth_kernel(parent, depth, chain)
-    above_first = np.zeros(n + 1, OFFSET)
-    above = np.empty(others.size // 2, INDEX)
-    _upward_arcs_kernel(arcs_first, others, order, rank, above_first, above)
-    counts = np.empty(n, OFFSET)
-    _counts_kernel(above_first, above, parent, size, counts, np.empty((3, n), OFFSET))
-    triangles = int((counts * (counts - 1) // 2).sum())
-    accept(int(counts.sum()), triangles)
-
     first = offsets(counts)
     upper = np.empty(first[-1], INDEX)
     tasks = make_tasks(parent, size, counts)
-    child, sibling = np.full((2, n), -1, INDEX)
-    _children_kernel(parent, child, sibling)
 
     def find(low: int, high: int, seen: NDArray[np.int32]) -> None:
-        _chordal_kernel(low, high, above_first, above, child, sibling, first, upper, seen)
+        _chordal_kernel(low, high, *around, order, rank, size, first, upper, seen)
 
     tasks.run(find, threads, lambda: np.full(n, -1, INDEX))
     lower_first = offsets(np.bincount(upper, minlength=n)).astype(np.uint32)
