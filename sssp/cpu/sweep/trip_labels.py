@@ -15,13 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.cpu.sweep.selection import select_arcs
+from sssp.cpu.sweep.sweeps import Arcs
 from sssp.engine.memory import check_memory
 from sssp.engine.threads import default_threads
 from sssp.engine.workers import ordered_map
 from sssp.graph.csr import offsets
 from sssp.kernels.dtypes import INT64, Number, infinity
 from sssp.kernels.jit import njit
-from sssp.order.structure import Structure
+from sssp.order.structure import Structure, find_ancestors
 
 
 class TripLabels(NamedTuple):
@@ -42,39 +44,25 @@ class TripLabels(NamedTuple):
 
 
 @njit
-def _labels_kernel(first, depth, arcs, inf, labels):
+def _labels_kernel(first, depth, arc_first, ends, weights, inf, labels):
     """Find the distance label of every rank, from the root downward.
 
     Arguments
     ---------
     first, labels : as of `TripLabels`; the labels are written
     depth : of every rank in the elimination tree
-    arcs : those up, or down
+    arc_first, ends, weights : the arcs up from every rank, or down to it
     """
-    arc_first, ends, weights, changed, own_first, own_ends, own_weights = arcs
-    place = changed.size - 1
+    number = labels.dtype.type
     for rank in range(depth.size - 1, -1, -1):
         own = labels[first[rank] : first[rank] + depth[rank]]
         own[:] = inf
         labels[first[rank] + depth[rank]] = 0
-        if place >= 0 and changed[place] == rank:
-            start, stop = own_first[place], own_first[place + 1]
-            _relax_label(own, start, stop, own_ends, own_weights, first, depth, labels)
-            place -= 1
-        else:
-            start, stop = arc_first[rank], arc_first[rank + 1]
-            _relax_label(own, start, stop, ends, weights, first, depth, labels)
-
-
-@njit
-def _relax_label(own, start, stop, ends, weights, first, depth, labels):
-    """Lower a rank's distances to all its ancestors over its arcs to higher ranks."""
-    number = labels.dtype.type
-    for arc in range(start, stop):
-        head, weight = np.int64(ends[arc]), weights[arc]
-        above = labels[first[head] : first[head] + depth[head] + 1]
-        for i in range(above.size):
-            own[i] = min(own[i], number(above[i] + weight))
+        for arc in range(arc_first[rank], arc_first[rank + 1]):
+            head, weight = np.int64(ends[arc]), weights[arc]
+            above = labels[first[head] : first[head] + depth[head] + 1]
+            for i in range(above.size):
+                own[i] = min(own[i], number(above[i] + weight))
 
 
 @njit
@@ -124,9 +112,12 @@ def make_labels(structure: Structure, metric: Any, dtype: Number, memory_limit: 
     parts = {"labels to ancestors and from them": 2 * size * dtype.itemsize + first.nbytes}
     check_memory(parts, memory_limit, "cpu", "")
 
-    def find(arcs: Any) -> NDArray[Any]:
+    all_ranks = find_ancestors(structure.parent, structure.rank)
+
+    def find(arcs: Arcs) -> NDArray[Any]:
         labels: NDArray[Any] = np.empty(size, dtype)
-        _labels_kernel(first, structure.depth, arcs, infinity(dtype), labels)
+        packed = select_arcs(arcs, all_ranks).arcs[:3]  # (base and layer in one)
+        _labels_kernel(first, structure.depth, *packed, infinity(dtype), labels)
         return labels
 
     return TripLabels(first, *ordered_map(find, (metric.up, metric.down), default_threads()))
