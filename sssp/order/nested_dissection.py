@@ -37,6 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -376,9 +377,8 @@ class _Elimination:
         self.executor = Pool(threads)
         #: what kernels read
         self.stop = np.zeros(1, np.int64)
-        #: by future: the generator that waits for it, the list of its results, and the place there
-        self.pending: dict[Future[Any], tuple[Routine, list[Any], int]] = {}
-        self.missing: dict[Routine, int] = {}
+        #: what every generator waits for: its calls
+        self.pending: dict[Routine, list[Future[Any]]] = {}
         #: what is eliminated in advance, in order
         self.low: list[NDArray[np.uint32]] = []
         #: the core's vertices, and their order
@@ -386,28 +386,22 @@ class _Elimination:
 
     def go_on(self, routine: Routine, results: list[Any] | None = None) -> None:
         """Resume a generator with the results of its calls, and submit its next calls."""
-        try:
+        with suppress(StopIteration):
             calls = routine.send(results)  # type: ignore[arg-type]
-        except StopIteration:
-            return
-        self.missing[routine] = len(calls)
-        results = [None] * len(calls)
-        for i, call in enumerate(calls):
-            self.pending[self.executor.submit(*call)] = routine, results, i
+            self.pending[routine] = [self.executor.submit(*call) for call in calls]
 
     def run(self) -> None:
         """Run `reduce`, and the generators that it starts, until all are finished."""
         try:
             self.go_on(self.reduce())
             while self.pending:
+                under_way = [call for calls in self.pending.values() for call in calls]
                 # with a timeout, for else Ctrl-C is not heard on every system
-                for future in wait(self.pending, POLL_SECONDS, FIRST_COMPLETED).done:
-                    routine, results, i = self.pending.pop(future)
-                    results[i] = future.result()
-                    self.missing[routine] -= 1
-                    if self.missing[routine] == 0:
-                        del self.missing[routine]
-                        self.go_on(routine, results)
+                wait([call for call in under_way if not call.done()], POLL_SECONDS, FIRST_COMPLETED)
+                for routine, calls in list(self.pending.items()):
+                    if all(call.done() for call in calls):
+                        del self.pending[routine]
+                        self.go_on(routine, [call.result() for call in calls])
         finally:
             # Ctrl-C, or an exception: kernels return soon
             self.stop[0] = 1
