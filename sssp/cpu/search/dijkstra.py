@@ -75,8 +75,8 @@ def dijkstra_kernel(
     """Find distances by Dijkstra with a heap; a kernel for `sssp.cpu.search_driver`."""
     number = distances.dtype.type
     unseen = distances[0]  # as every entry is still
-    keys = np.empty(FIRST_CAPACITY, distances.dtype)
-    vertices = np.empty(FIRST_CAPACITY, np.uint32)
+    capacity = max(FIRST_CAPACITY, sources.size)
+    keys, vertices = np.empty(capacity, distances.dtype), np.empty(capacity, np.uint32)
     size, count, target, settled = ZERO, 0, 0, 0
     status = DONE
     for source in sources:
@@ -84,8 +84,6 @@ def dijkstra_kernel(
             distances[source] = 0
             reached[count] = source
             count += 1
-            if size == np.uint64(keys.size):
-                keys, vertices = grow(keys), grow(vertices)
             sift_up(keys, vertices, size, number(0), np.uint32(source))
             size += ONE
     while size > ZERO:

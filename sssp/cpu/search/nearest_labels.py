@@ -77,16 +77,14 @@ def _labels_kernel(indptr, indices, weights, facilities, bound, distances, index
     """
     k = index.shape[1]
     number = distances.dtype.type
-    keys, labels = np.empty(FIRST_CAPACITY, distances.dtype), np.empty(FIRST_CAPACITY, np.uint64)
+    capacity = max(FIRST_CAPACITY, facilities.size)
+    keys, labels = np.empty(capacity, distances.dtype), np.empty(capacity, np.uint64)
     size, settled, clipped = np.uint64(0), 0, False
     for i in range(facilities.size):
         vertex, place = np.uint32(facilities[i]), np.int32(i)
-        if not _take(distances, index, vertex, number(0), place):
-            continue
-        if size == np.uint64(keys.size):
-            keys, labels = grow(keys), grow(labels)
-        sift_up(keys, labels, size, number(0), _label(place, vertex))
-        size += ONE
+        if _take(distances, index, vertex, number(0), place):
+            sift_up(keys, labels, size, number(0), _label(place, vertex))
+            size += ONE
     while size > 0:
         start, place, tail = keys[0], np.int32(labels[0] >> HALF), np.uint32(labels[0])
         size -= ONE
