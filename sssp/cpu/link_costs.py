@@ -66,12 +66,8 @@ def _column_kernel(conical, free, capacity, alpha, beta, fixed, flow, what, out)
         cost, slope, integral = _cost_at(
             conical, free[row], capacity[row], alpha[row], beta[row], flow[row]
         )
-        if what == COST:
-            out[row] = cost + fixed[row]
-        elif what == SLOPE:
-            out[row] = slope
-        else:
-            out[row] = integral + fixed[row] * flow[row]
+        found = cost + fixed[row], slope, integral + fixed[row] * flow[row]
+        out[row] = found[what]
 
 
 @njit

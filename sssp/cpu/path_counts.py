@@ -130,21 +130,17 @@ class Dependencies:
     def __init__(self, graph: Graph, weighted: bool) -> None:
         indptr, tails, weights = arcs_by_head(graph, graph.weights.dtype)
         heads = np.repeat(np.arange(graph.n, dtype=INDEX), np.diff(indptr))
-        self.n, self.m = graph.n, graph.m
         self._arcs = indptr, tails, heads
         self._weights = weights if weighted else seal(np.ones(graph.m, INT32))
         n, m = graph.n, graph.m
+        #: bytes of scratch of a thread, and of a row of results
+        self.nbytes = 32 * n + 4 * m
         sizes = (n + 1, OFFSET), (m + 1, np.uint32), (n, INDEX), (n + 1, np.uint32), (n, FLOAT64)
         self._spare = Spare(lambda: tuple(np.empty(*part) for part in sizes))
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of scratch of a thread, and of a row of results."""
-        return 32 * self.n + 4 * self.m
-
     def of(self, source: int, distances: NDArray[Any]) -> tuple[int, NDArray[np.float64]]:
         """Return the dependencies of a row, with the status of `_dependencies_kernel`."""
-        shares, unseen = np.empty(self.n, FLOAT64), unreached(distances.dtype)
+        shares, unseen = np.empty(distances.size, FLOAT64), unreached(distances.dtype)
         row = distances, unseen, source
         with self._spare.lend() as scratch:
             status = _dependencies_kernel(self._arcs, self._weights, *row, *scratch, shares)
