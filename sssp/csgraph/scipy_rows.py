@@ -255,7 +255,8 @@ def search_rows(
         return None
     row_count = 1 if nearest else sources.size
     if _is_small(arcs, row_count, device) or (nearest and sources.size == 0):
-        parts, shape = _as_kernels_take(arcs), (row_count, arcs.n)
+        ends = seal(arcs.indptr).view(np.uint64), seal(arcs.indices).view(np.uint32)
+        parts, shape = (*ends, seal(arcs.weights.astype(FLOAT64, copy=False))), (row_count, arcs.n)
         lengths: NDArray[np.float64] = np.empty(shape, FLOAT64)
         tails = np.empty(shape if predecessors else (0, arcs.n), INDEX)
         origin = np.empty(tails.size, INDEX) if nearest else None
@@ -310,14 +311,6 @@ def _is_small(arcs: ScipyArcs, rows: int, device: str) -> bool:
     size = arcs.n + arcs.indices.size
     small = size <= thresholds.SCIPY_ROW and rows * size <= thresholds.SCIPY_ROWS
     return named_device(device) in ("auto", "cpu") and small
-
-
-def _as_kernels_take(arcs: ScipyArcs) -> tuple[NDArray[Any], ...]:
-    return (
-        seal(arcs.indptr).view(np.uint64),
-        seal(arcs.indices).view(np.uint32),
-        seal(arcs.weights.astype(FLOAT64, copy=False)),
-    )
 
 
 def _translate_cycle(plan: Plan[Request], error: NegativeCycleError) -> NegativeCycleError:
