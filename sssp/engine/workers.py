@@ -137,3 +137,9 @@ def ordered_map(work: Callable[[T], R], pieces: Iterable[T], threads: int) -> It
             _, done = under_way.popleft()
             under_way.extend(islice(submitted, 1))
             yield done.result()
+
+
+def do_all(work: Callable[[T], object], pieces: Iterable[T], threads: int) -> None:
+    """Call ``work(piece)`` for every piece in several threads, as `ordered_map`."""
+    for _ in ordered_map(work, pieces, threads):
+        pass

@@ -15,7 +15,7 @@ from sssp.cpu.tree_sums import TreeSums, arcs_between, check_arc_values, flow_on
 from sssp.engine.exact_sums import as_numbers, carry, join_parts, may_wrap, parts_of
 from sssp.engine.request import Answer, Request
 from sssp.engine.threads import default_threads
-from sssp.engine.workers import ordered_map
+from sssp.engine.workers import do_all, ordered_map
 from sssp.errors import UnreachableError, VertexError, import_extra
 from sssp.graph.check_arrays import as_flag, is_on_device, is_sparse
 from sssp.graph.frames import WGS84, arc_lines
@@ -306,8 +306,7 @@ class ShortestPaths:
                 where = f"on the path from {self._from(row)} to vertex {vertex}"
                 row_access.refuse_sum(arc_values, self.path_arcs(vertex, row), where)
 
-        for _ in ordered_map(fill, trees.blocks(), default_threads()):
-            pass
+        do_all(fill, trees.blocks(), default_threads())
         return sums.reshape(self._shape())
 
     def load(self, volumes: ArrayLike) -> NDArray[Any]:

@@ -24,7 +24,7 @@ from sssp.engine.matrix_request import MatrixRequest, NegativeDiagonalError, ove
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrow
 from sssp.engine.request import Answer, Request
-from sssp.engine.workers import ordered_map
+from sssp.engine.workers import do_all
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, INT32, SHORT, Number, infinity, largest_distance, unreached
@@ -121,8 +121,7 @@ class Matrix:
                 matrix.tails[rows.start : rows.stop] = tails
 
         blocks = ranges_of(n, max(1, FILLED // max(1, n)))
-        for _ in ordered_map(fill, blocks, team_size(request.threads, FILLING * n * n)):
-            pass
+        do_all(fill, blocks, team_size(request.threads, FILLING * n * n))
         return matrix
 
     def room(self) -> Matrix:
@@ -235,8 +234,7 @@ def tight_tails(graph: Graph, request: MatrixRequest, distances: NDArray[Any]) -
         def find(part: range, weights: NDArray[Any] = weights, first: int = rows.start) -> None:
             _tight_tails_kernel(distances, weights, first, tails, part.start, part.stop)
 
-        for _ in ordered_map(find, ranges_of(n, ROWS), team_size(request.threads, n**3)):
-            pass
+        do_all(find, ranges_of(n, ROWS), team_size(request.threads, n**3))
     return tails
 
 
@@ -258,8 +256,7 @@ def tails_from_arcs(
             tree = Tree(graph, arcs, sources[i : i + 1], row, reached, largest_distance(dtype))
             tree.predecessors(None, tails[i])
 
-    for _ in ordered_map(find, ranges_of(sources.size, ROWS), threads):
-        pass
+    do_all(find, ranges_of(sources.size, ROWS), threads)
 
 
 def _mend(

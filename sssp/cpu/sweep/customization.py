@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 
 from sssp.cpu.sweep.sweeps import place_from
 from sssp.cpu.vectors import add, choose, load, minimum, store, swap
-from sssp.engine.workers import Pool, Spare, ordered_map
+from sssp.engine.workers import Pool, Spare, do_all, ordered_map
 from sssp.kernels.dtypes import FLOAT64, INDEX, Number, infinity, safe_length
 from sssp.kernels.jit import njit
 from sssp.kernels.locks import make_lock
@@ -514,11 +514,9 @@ class Customization:
         def write(arcs: tuple[int, int]) -> None:
             _first_weights_kernel(*arcs, slots, arc_weights, self.weights, self.inf)
 
-        for _ in ordered_map(clear, self.pieces, self.threads):
-            pass
+        do_all(clear, self.pieces, self.threads)
         cuts = [slots.size * part // self.parts for part in range(self.parts + 1)]
-        for _ in ordered_map(write, pairwise(cuts), self.threads):
-            pass
+        do_all(write, pairwise(cuts), self.threads)
 
     def _scratch(self) -> NDArray[np.uint32]:
         return np.empty(self.n, np.uint32)
@@ -608,8 +606,7 @@ class Customization:
                 ups[piece], ups[piece + 1], *up, downs[piece], downs[piece + 1], *down,
             )  # fmt: skip
 
-        for _ in ordered_map(pack, range(len(pieces)), self.threads):
-            pass
+        do_all(pack, range(len(pieces)), self.threads)
         # no path has more arcs than the tree is deep; if that does not tell, paths are measured
         below = 0.0 if potentials is None else 2.0 * float(potentials.min(initial=0))
         greatest = float(max(kept[2] for kept in counts))

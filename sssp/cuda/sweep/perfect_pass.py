@@ -53,47 +53,38 @@ def _kept_of(weighed, up_stop, up_depths, up_weights, down_stop, down_ends, down
     return Kept(*up, down_stop[weighed], down_ends[weighed], down_weights[weighed])
 
 
-@cache
-def _make_pack(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that packs a vertex's kept arcs in order, with one warp."""
-    inf = infinity(dtype).item()
-
-    @inline
-    def pack(place, ranks, depth, arcs_first, heads, weights, perfect, kept):
-        """Pack a vertex's kept arcs; return how many lead up and how many lead down."""
-        begin, stop = uint32(arcs_first[place]), uint32(arcs_first[uint32(place + 1)])
-        lane = uint32(cuda.threadIdx.x % WARP)
-        ups, downs, base = begin, begin, begin
-        while base < stop:
-            arc = min(uint32(base + lane), uint32(stop - 1))
-            inside = uint32(base + lane) < stop
-            up, down = perfect[up_slot(arc)], perfect[down_slot(arc)]
-            keeps_up = inside and up < inf and up == weights[up_slot(arc)]
-            keeps_down = inside and down < inf and down == weights[down_slot(arc)]
-            kept_up, kept_down = ballot(keeps_up), ballot(keeps_down)
-            if keeps_up:
-                at = uint32(ups + takers_before(kept_up, lane))
-                kept.up_depths[at], kept.up_weights[at] = depth[heads[arc]], up
-            if keeps_down:
-                at = uint32(downs + takers_before(kept_down, lane))
-                kept.down_ends[at], kept.down_weights[at] = heads[arc], down
-            ups = uint32(ups + uint32(cuda.popc(kept_up)))
-            downs = uint32(downs + uint32(cuda.popc(kept_down)))
-            base = uint32(base + WARP)
-        if lane == 0:
-            rank = uint32(ranks[place])
-            kept.up_stop[rank], kept.down_stop[rank] = ups, downs
-        return uint32(ups - begin), uint32(downs - begin)
-
-    return pack
+@inline
+def _pack(place, ranks, depth, arcs_first, heads, weights, perfect, kept, inf):
+    """Pack a vertex's kept arcs in order, with one warp; return how many lead up, and down."""
+    begin, stop = uint32(arcs_first[place]), uint32(arcs_first[uint32(place + 1)])
+    lane = uint32(cuda.threadIdx.x % WARP)
+    ups, downs, base = begin, begin, begin
+    while base < stop:
+        arc = min(uint32(base + lane), uint32(stop - 1))
+        inside = uint32(base + lane) < stop
+        up, down = perfect[up_slot(arc)], perfect[down_slot(arc)]
+        keeps_up = inside and up < inf and up == weights[up_slot(arc)]
+        keeps_down = inside and down < inf and down == weights[down_slot(arc)]
+        kept_up, kept_down = ballot(keeps_up), ballot(keeps_down)
+        if keeps_up:
+            at = uint32(ups + takers_before(kept_up, lane))
+            kept.up_depths[at], kept.up_weights[at] = depth[heads[arc]], up
+        if keeps_down:
+            at = uint32(downs + takers_before(kept_down, lane))
+            kept.down_ends[at], kept.down_weights[at] = heads[arc], down
+        ups = uint32(ups + uint32(cuda.popc(kept_up)))
+        downs = uint32(downs + uint32(cuda.popc(kept_down)))
+        base = uint32(base + WARP)
+    if lane == 0:
+        rank = uint32(ranks[place])
+        kept.up_stop[rank], kept.down_stop[rank] = ups, downs
+    return uint32(ups - begin), uint32(downs - begin)
 
 
 @cache
 def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
     """Return the kernel that sets top arcs to matrix distances, and packs the kept ones."""
-    inf = infinity(dtype).item()
-    pack = _make_pack(dtype)
-    length_of = make_length_of(dtype)
+    inf, length_of = infinity(dtype).item(), make_length_of(dtype)
 
     @kernel
     def _from_top_kernel(
@@ -161,7 +152,7 @@ def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
                     cuda.atomic.max(found, word, longest[0])
         if thread < WARP:
             # (of the top all arcs: shortcuts over its own vertices have not been found)
-            pack(own, ranks, depth, arcs_first, heads, perfect, perfect, kept)
+            _pack(own, ranks, depth, arcs_first, heads, perfect, perfect, kept, inf)
 
     return _from_top_kernel
 
@@ -703,7 +694,7 @@ def make_lengths_level_kernel(dtype: np.dtype[Any]) -> Any:
 @cache
 def make_pack_levels_kernel(dtype: np.dtype[Any]) -> Any:
     """Return the kernel that packs the kept arcs of all levels."""
-    pack = _make_pack(dtype)
+    inf = infinity(dtype).item()
 
     @kernel
     def _pack_levels_kernel(
@@ -739,7 +730,7 @@ def make_pack_levels_kernel(dtype: np.dtype[Any]) -> Any:
         if place >= last_place:
             return
         weights, perfect = weights[weighed], perfect[weighed]
-        ups, downs = pack(place, ranks, depth, arcs_first, heads, weights, perfect, kept)
+        ups, downs = _pack(place, ranks, depth, arcs_first, heads, weights, perfect, kept, inf)
         if ups == 0 or downs == 0:
             found[weighed, APART] = 1
 
