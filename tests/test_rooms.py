@@ -85,7 +85,7 @@ INSIDE = {
         "loaders._files",
         "prepared.hierarchy_file",
     },
-    "networkx": {"kernels.dtypes"},
+    "networkx": {"graph.interop", "kernels.dtypes"},
     "page": {
         "graph.drawing",
         "graph.sphere",

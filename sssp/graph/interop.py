@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from itertools import compress
+from collections.abc import Iterable, Iterator
+from itertools import chain, compress
 from numbers import Real
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,30 +64,35 @@ def nodes_of(G: nx.Graph[Any]) -> list[Any]:
     return list(G)
 
 
+def read_edges(G: nx.Graph[Any], vertex_of: dict[Any, int]) -> tuple[Array, Array, Iterator[Any]]:
+    """Return tails, heads and attributes of the edges at each node, parallel ones one by one.
+
+    An undirected edge stands at both of its nodes.
+    """
+    rows = [row for _, row in G.adjacency()]
+    heads = np.fromiter(map(vertex_of.__getitem__, chain.from_iterable(rows)), INDEX)
+    tails = np.repeat(np.arange(len(rows), dtype=INDEX), list(map(len, rows)))
+    edges = _values_of_all(rows)
+    if G.is_multigraph():
+        parallel = list(edges)
+        counts = list(map(len, parallel))
+        heads, tails, edges = heads.repeat(counts), tails.repeat(counts), _values_of_all(parallel)
+    return tails, heads, edges
+
+
+def _values_of_all(rows: Iterable[Any]) -> Iterator[Any]:
+    return chain.from_iterable(map(methodcaller("values"), rows))
+
+
 def edges_of(
     G: nx.Graph[Any], nodes: list[Any], weight: str, default: float | None
 ) -> tuple[Array, Array, Array]:
     """Return tails, heads and weights of a NetworkX graph, in order of ``G.edges(keys=True)``."""
-    # the number of edges at each node, their other ends and their attributes
-    degrees: list[int] = []
-    ends: list[Any] = []
-    values: list[Any] = []
-    is_multigraph, given = G.is_multigraph(), _MISSING if default is None else default
-    for _, neighbours in G.adjacency():
-        before = len(values)
-        if is_multigraph:
-            for neighbour, parallel in neighbours.items():
-                ends.extend([neighbour] * len(parallel))
-                values.extend([data.get(weight, given) for data in parallel.values()])
-        else:
-            ends.extend(neighbours)
-            values.extend([data.get(weight, given) for data in neighbours.values()])
-        degrees.append(len(values) - before)
-    vertex_of = {node: vertex for vertex, node in enumerate(nodes)}
-    tails = np.repeat(np.arange(len(nodes), dtype=INDEX), degrees)
-    heads = np.fromiter(map(vertex_of.__getitem__, ends), INDEX, len(ends))
+    tails, heads, edges = read_edges(G, {node: vertex for vertex, node in enumerate(nodes)})
+    given = _MISSING if default is None else default
+    values = [data.get(weight, given) for data in edges]
     if not G.is_directed():
-        # Each edge stands at both of its nodes; G.edges() shows it at the earlier one.
+        # G.edges() shows an edge at the earlier one of its nodes
         shown = heads >= tails
         tails, heads, values = tails[shown], heads[shown], list(compress(values, shown.tolist()))
     return tails, heads, _edge_weights(nodes, tails, heads, values, weight)

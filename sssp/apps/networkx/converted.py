@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from itertools import chain
-from operator import methodcaller
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sssp import Graph
+from sssp.graph.interop import read_edges
 from sssp.kernels.dtypes import largest_distance
-
-_values_of = methodcaller("values")
 
 
 class _Default(int):
@@ -103,24 +100,14 @@ def convert_from_nx(
     """
     if preserve_edge_attrs or len(edge_attrs or ()) > 1:
         raise NotImplementedError("the backend reads one attribute of the edges")
-    rows = list(G._adj.values())
     nodes = list(G._adj)
     n = len(nodes)
     index = dict(zip(nodes, range(n), strict=True))
-    degrees = _lengths(rows)
-    m = int(degrees.sum())
-    heads = np.fromiter(map(index.__getitem__, chain.from_iterable(rows)), np.int32, m)
-    tails = np.repeat(np.arange(n, dtype=np.int32), degrees)
-    weights, defaulted = np.ones(m, np.int32), "all"
+    tails, heads, edges = read_edges(G, index)
+    weights, defaulted = np.ones(heads.size, np.int32), "all"
     if edge_attrs:
-        data: Iterable[Any] = chain.from_iterable(map(_values_of, rows))
-        if G.is_multigraph():
-            parallel = list(data)
-            counts = _lengths(parallel)
-            heads, tails = np.repeat(heads, counts), np.repeat(tails, counts)
-            data = chain.from_iterable(map(_values_of, parallel))
         [weight] = edge_attrs
-        weights, defaulted = _weights([edge.get(weight, _MISSING) for edge in data], weight, n)
+        weights, defaulted = _weights([data.get(weight, _MISSING) for data in edges], weight, n)
     loops = tails == heads
     graph = Graph.from_arcs(tails, heads, weights, n)
     own, zeros = np.unique(tails[loops]), np.unique(tails[loops & (weights == 0)])
@@ -132,10 +119,6 @@ def convert_from_nx(
 def convert_to_nx(result: Any, **_: Any) -> Any:
     """Return a result of the backend unchanged: it is made of Python's own objects."""
     return result
-
-
-def _lengths(rows: list[Any]) -> NDArray[np.int64]:
-    return np.fromiter(map(len, rows), np.int64, len(rows))
 
 
 def _weights(values: list[Any], name: Any, n: int) -> tuple[NDArray[Any], str]:
