@@ -26,44 +26,28 @@ ROUNDS, SIZE = range(2)
 
 
 @njit
+def _find_cycle(predecessors, vertices, start, marks):
+    """Follow predecessors from ``vertices[start:]`` to the next cycle.
+
+    Returns a vertex on it, or -1, and the next `start`. ``marks`` int32 is -1 at all vertices
+    before the first call. Predecessors from racing threads will do.
+    """
+    for i in range(start, vertices.size):
+        vertex = np.int64(vertices[i])
+        while vertex >= 0 and marks[vertex] < 0:
+            marks[vertex] = i
+            vertex = np.int64(predecessors[vertex])
+        if vertex >= 0 and marks[vertex] == i:
+            return vertex, i + 1
+    return np.int64(-1), vertices.size
+
+
+@njit
 def has_cycle(predecessors, vertices, marks):
     """Return whether following predecessors from `vertices` finds a cycle; `marks` is scratch."""
     for i in range(vertices.size):
         marks[vertices[i]] = -1
-    for i in range(vertices.size):
-        vertex = vertices[i]
-        while vertex >= 0 and marks[vertex] < 0:
-            marks[vertex] = i
-            vertex = predecessors[vertex]
-        if vertex >= 0 and marks[vertex] == i:
-            return True
-    return False
-
-
-@njit
-def _next_cycle_kernel(predecessors, marks, start, cycle):
-    """Find the next predecessor cycle from `start` on; return its length and the next `start`.
-
-    ``marks`` int32 is -1 everywhere before the first call, ``cycle`` int32 receives the vertices
-    in order. Predecessors from racing threads will do.
-    """
-    n = predecessors.size
-    while start < n:
-        vertex = start
-        while vertex >= 0 and marks[vertex] < 0:
-            marks[vertex] = start
-            vertex = predecessors[vertex]
-        if vertex >= 0 and marks[vertex] == start:
-            length, end = 0, vertex
-            while length == 0 or vertex != end:
-                cycle[length] = vertex
-                length += 1
-                vertex = predecessors[vertex]
-            for i in range(length // 2):
-                cycle[i], cycle[length - 1 - i] = cycle[length - 1 - i], cycle[i]
-            return length, start + 1
-        start += 1
-    return 0, n
+    return _find_cycle(predecessors, vertices, 0, marks)[0] >= 0
 
 
 def negative_cycle(graph: Graph, predecessors: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -76,14 +60,18 @@ def negative_cycle(graph: Graph, predecessors: NDArray[np.int32]) -> NDArray[np.
     predecessors : ndarray, shape (n,), int32
         Tails of arcs, -1 for none; they need not belong to one moment of the search.
     """
-    marks, cycle = np.full(graph.n, -1, INDEX), np.empty(graph.n, INDEX)
+    marks, everyone = np.full(graph.n, -1, INDEX), np.arange(graph.n, dtype=INDEX)
     add_up = sum if graph.weights.dtype.kind == "i" else math.fsum
     start = 0
     while True:
-        length, start = _next_cycle_kernel(predecessors, marks, start, cycle)
-        heads = cycle[:length]
+        vertex, start = _find_cycle(predecessors, everyone, start, marks)
+        cycle: list[int] = []
+        while vertex >= 0 and vertex not in cycle[:1]:
+            cycle.append(vertex)
+            vertex = predecessors.item(vertex)
+        heads = np.array(cycle[::-1], INDEX)
         arcs = arc_positions(graph.indptr, graph.indices, np.roll(heads, 1), heads)
-        if length == 0 or add_up(graph.weights[arcs].tolist()) < 0:
+        if not cycle or add_up(graph.weights[arcs].tolist()) < 0:
             return heads
 
 
