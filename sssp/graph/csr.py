@@ -60,29 +60,18 @@ def _pick_kernel(values, places, chosen):
 
 
 @njit
-def _lightest_rows_kernel(row_arc, values, lightest):
-    """Write each arc's lightest input row, the first in a tie; `lightest` is -1 on entry."""
+def _lightest_rows_kernel(row_arc, twins, values, lightest):
+    """Write each arc's lightest input row, the first in a tie; `lightest` is -1 on entry.
+
+    With `twins` a row is that of both arcs of an undirected edge.
+    """
     for row in range(row_arc.size):
         arc = row_arc[row]
-        if arc >= 0:
-            best = lightest[arc]
-            if best < 0 or values[row] < values[best]:
+        for _ in range(1 if twins is None else 2):
+            if arc >= 0 and (lightest[arc] < 0 or values[row] < values[lightest[arc]]):
                 lightest[arc] = row
-
-
-@njit
-def _lightest_of_both_kernel(twins, values, lightest):
-    """Give both arcs of an undirected edge the lighter of their input rows, first in a tie."""
-    for arc in range(twins.size):
-        twin = twins[arc]
-        if twin > arc:
-            row, other = lightest[arc], lightest[twin]
-            if row < 0 or (
-                other >= 0
-                and (values[other] < values[row] or (values[other] == values[row] and other < row))
-            ):
-                row = other
-            lightest[arc] = lightest[twin] = row
+            if twins is not None and arc >= 0:
+                arc = twins[arc]
 
 
 def spread(firsts: Array, counts: Array) -> Array:
@@ -286,9 +275,8 @@ def lightest_rows(arcs: Array, values: Array, m: int, twins: Array | None) -> tu
     """
     values = seal(values)
     lightest = np.full(m, -1, row_dtype(values.size))
-    _lightest_rows_kernel(seal(arcs), values, lightest)
-    if twins is not None:
-        _lightest_of_both_kernel(seal(twins), values, lightest)
+    both = None if twins is None else seal(twins)
+    _lightest_rows_kernel(seal(arcs), both, values, lightest)
     return lightest, pick(values, lightest)
 
 
