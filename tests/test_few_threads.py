@@ -155,7 +155,7 @@ def test_a_child_may_change_weights_while_a_thread_of_its_parent_does() -> None:
 
     def hold() -> None:
         # as in the middle of a change, which writes into the weights
-        with whole.lock, hierarchy.graph._lock:
+        with whole.lock, hierarchy.graph._derived.lock:
             whole.is_changing = True
             before = whole.basic.copy()
             whole.basic[:] = 0

@@ -16,12 +16,12 @@ from numpy.typing import DTypeLike, NDArray
 from sssp.cuda.availability import SIMULATOR, cuda, device_number, select
 from sssp.cuda.driver import address, copy_bytes, is_pinned, pin, unpin
 from sssp.cuda.pool import Shelf, current_pool, device_array, idle_bytes
-from sssp.engine.reuse import Derived
 from sssp.engine.workers import Pool
 from sssp.errors import DeviceError
 from sssp.graph.arc_orders import ArcsByWeight, arcs_by_weight
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
+from sssp.kernels.locks import Derived
 
 #: bytes of a pinned staging buffer, one a stream
 CHUNK = 4 << 20

@@ -1,42 +1,13 @@
-"""Objects and device memory that are kept between calls."""
+"""Series of calls: within one a device keeps all its memory, between single calls little."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from typing import Protocol
 from weakref import WeakSet
 
 from sssp.kernels.locks import make_lock
-
-T = TypeVar("T")
-
-
-class Derived(dict[str, Any]):
-    """A cache of objects by name, each built once; a copy or pickle starts empty."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._lock = make_lock()
-
-    def get_or_build(self, key: str, build: Callable[[], T]) -> T:
-        """Return the object kept under `key`; call `build` to make it the first time."""
-        with self._lock:
-            if key not in self:
-                self[key] = build()
-            return self[key]  # type: ignore[no-any-return]  # the key decides the type
-
-    def free_device(self) -> None:
-        """Drop the objects on CUDA devices, whose keys begin with "cuda"."""
-        with self._lock:
-            for key in [key for key in self if key.startswith("cuda:")]:
-                del self[key]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Derived, ()
-
-
-# ---- a series of calls: between single calls a device keeps little, within a series all
 
 
 class Keeper(Protocol):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import reprlib
-import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from os import PathLike
@@ -37,7 +36,7 @@ from sssp.graph.weights import (
     weight_column,
 )
 from sssp.kernels.dtypes import INDEX, INT32, OFFSET, Array, WeightRange, distance_dtype
-from sssp.kernels.locks import make_lock
+from sssp.kernels.locks import Derived
 from sssp.loaders import write_arrays
 
 if TYPE_CHECKING:
@@ -138,9 +137,8 @@ class Graph:
     _labels: Labels
     _make_weights: Callable[[], Array] | None  # None: the weights are there
     _row_arc: Array | None  # None: one row per arc and one arc per row, so `arc_origin` tells
-    _derived: dict[str, Any]
-    _structure: dict[str, Any]
-    _lock: threading.RLock
+    _derived: Derived
+    _structure: Derived  # what is derived from the arcs, whatever they weigh
 
     #: the fields above
     __slots__ = ("__weakref__", *__annotations__)
@@ -166,7 +164,7 @@ class Graph:
         row_arc: Array | None = None,
         labels: Labels = None,
         coordinates: Array | None = None,
-        structure: dict[str, Any] | None = None,
+        structure: Derived | None = None,
         change: Change | None = None,
         input: Mapping[str, Array] = MappingProxyType({}),
         about: Mapping[str, Any] = MappingProxyType({}),
@@ -186,10 +184,10 @@ class Graph:
         fields["_make_weights"] = None if isinstance(weights, np.ndarray) else weights
         if fields["_make_weights"] is None:
             fields["weights"] = weights
-        fields |= {"_structure": {} if structure is None else structure, "_derived": {}}
+        fields |= {"_structure": Derived() if structure is None else structure}
         columns = {name: csr.freeze(column) for name, column in input.items()}
         fields |= {"input": MappingProxyType(columns), "about": MappingProxyType(dict(about))}
-        fields |= {"_change": change, "_lock": make_lock(), "turns": turns, "_arrivals": arrivals}
+        fields |= {"_change": change, "_derived": Derived(), "turns": turns, "_arrivals": arrivals}
         for name, value in fields.items():
             kept = csr.freeze(value) if isinstance(value, np.ndarray) else value
             object.__setattr__(self, name, kept)
@@ -201,7 +199,7 @@ class Graph:
             """Return `weights`, computed on first use; raise AttributeError for other names."""
             if name != "weights":
                 raise AttributeError(f"'Graph' object has no attribute {name!r}")
-            with self._lock:
+            with self._derived.lock:
                 # (another thread may have made them meanwhile)
                 if self._make_weights is not None:
                     object.__setattr__(self, "weights", csr.freeze(self._make_weights()))
@@ -483,35 +481,16 @@ class Graph:
 
     # -- what is computed on first use ---------------------------------------------------------
 
-    def _cached(self, key: str, build: Callable[[], T], kept: dict[str, Any] | None = None) -> T:
+    def _cached(self, key: str, build: Callable[[], T]) -> T:
         """Return the result of ``build()``, computed once for this graph, then kept.
 
-        Parameters
-        ----------
-        key : str
-            Its name; later calls with this name return the same object.
-        build : callable
-            Called without arguments and under a lock, so at most once, however many threads
-            ask. It may ask for other derived objects itself. If it raises, nothing is kept.
-        kept : dict, optional
-            Where results are kept; by default with this graph alone.
-
-        Returns
-        -------
-        object
-            What `build` returned the first time. It is not pickled or saved.
+        It is not pickled or saved.
         """
-        kept = self._derived if kept is None else kept
-        if key not in kept:  # (most calls need no lock)
-            with self._lock:
-                # graphs that share have a lock each: if two build at once, the first to end counts
-                if key not in kept:
-                    kept.setdefault(key, build())
-        return kept[key]  # type: ignore[no-any-return]  # the key decides the type
+        return self._derived.get_or_build(key, build)
 
     def _shared(self, key: str, build: Callable[[], T]) -> T:
         """Return the result of ``build()``, kept for all graphs with the same arcs."""
-        return self._cached(key, build, self._structure)
+        return self._structure.get_or_build(key, build)
 
     def free_device(self) -> None:
         """Drop the copies of this graph on CUDA devices; the next call there makes new ones.
@@ -520,14 +499,12 @@ class Graph:
         devices for the next call, of whatever graph. Weights that are on a device alone come to
         the host first.
         """
-        with self._lock:
-            if self._change is None:
-                _ = self.weights  # (a GPU alone may hold them)
-            for key, value in list(self._derived.items()):
-                if key.startswith("cuda:"):
-                    del self._derived[key]
-                elif isinstance(value, Graph):
-                    value.free_device()
+        if self._change is None:
+            _ = self.weights  # (a GPU alone may hold them)
+        for held in list(self._derived.values()):
+            if isinstance(held, Graph):
+                held.free_device()
+        self._derived.free_device()
         for release in ON_FREE_DEVICE:
             release()
 
@@ -636,9 +613,8 @@ class Graph:
 
         def build() -> Graph:
             e, m = turns.expansion, turns.expansion.indices.size
-            if "rows" not in e.structure:
-                e.structure["rows"] = np.arange(m, dtype=csr.row_dtype(m))
-            rows = {"arc_origin": e.structure["rows"], "input_arcs": m, "directed": True}
+            own = e.structure.get_or_build("rows", lambda: np.arange(m, dtype=csr.row_dtype(m)))
+            rows: dict[str, Any] = {"arc_origin": own, "input_arcs": m, "directed": True}
             rows |= {"parallel_arcs": 0, "self_loops": 0}
             arcs = e.indptr, e.indices, lambda: turns.weigh(self.weights)
             return Graph._from_csr(*arcs, structure=e.structure, arrivals=self.n, **rows)

@@ -14,7 +14,7 @@ from sssp.graph.check_arrays import number_array
 from sssp.graph.graph import Graph
 from sssp.graph.weights import integer_dtype
 from sssp.kernels.dtypes import FLOAT64, INT64, WeightRange
-from sssp.kernels.locks import make_lock
+from sssp.kernels.locks import Derived
 
 #: entries that are looked through at a time
 BLOCK = 1 << 20
@@ -107,7 +107,7 @@ class MatrixGraph(Graph):
         """
         self = object.__new__(cls)
         fields = {"n": len(matrix), "_matrix": matrix, "_zero_is_arc": zero_is_arc}
-        fields |= {"_derived": {}, "_lock": make_lock(), "turns": None}
+        fields |= {"_derived": Derived(), "turns": None}
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         return self
@@ -130,10 +130,10 @@ class MatrixGraph(Graph):
         # called only for what is not there yet
         if name not in Graph.__slots__ or name.startswith("__"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        with self._lock:
+        with self._derived.lock:
             made = self._build()
             for slot in Graph.__slots__:
-                if slot not in ("__weakref__", "_derived", "_lock", "n", "turns"):
+                if slot not in ("__weakref__", "_derived", "n", "turns"):
                     object.__setattr__(self, slot, getattr(made, slot))
         return object.__getattribute__(self, name)
 

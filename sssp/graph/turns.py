@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +28,7 @@ from sssp.graph import check_arrays, csr
 from sssp.graph.weights import closed_weight, converted, scale_weights
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, Array
 from sssp.kernels.jit import njit
+from sssp.kernels.locks import Derived
 
 #: what a row of a table of turns may say of its turn
 KINDS = ("cost", "no", "only")
@@ -60,7 +60,7 @@ class Expansion:
         Where one is after an arc; a reversed one does not know.
     rows_come_first : bool
         Whether trips end at the first n vertices, in order; those of a reversed one do not.
-    structure : dict
+    structure : Derived
         What is derived from its arcs, whatever they weigh.
     """
 
@@ -75,10 +75,7 @@ class Expansion:
     street: NDArray[np.int64]
     after: NDArray[np.int64] | None
     rows_come_first: bool = True
-    structure: dict[str, Any] = field(default_factory=dict)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__} | {"structure": {}}
+    structure: Derived = field(default_factory=Derived)
 
     @property
     def n(self) -> int:
@@ -95,10 +92,14 @@ class Expansion:
         """Return the user's vertices along a path of the expansion."""
         return self.vertex_of[vertices[self.are_steps(vertices)]]
 
-    @cached_property
+    @property
     def priced(self) -> NDArray[np.int32]:
         """List the expansion arcs that represent no user arc, or begin with a turn with a cost."""
-        return np.flatnonzero((self.arc_of < 0) | (self.turn_of >= 0)).astype(INDEX)
+
+        def build() -> NDArray[np.int32]:
+            return np.flatnonzero((self.arc_of < 0) | (self.turn_of >= 0)).astype(INDEX)
+
+        return self.structure.get_or_build("priced", build)
 
     def values_of_arcs(self, values: Array) -> Array:
         """Return for each expansion arc the value of the user's arc it represents, or 0."""
@@ -109,7 +110,7 @@ class Expansion:
         indptr, indices, order = csr.transpose(self.indptr, self.indices)
         arc_of = np.append(places, -1).astype(INDEX)[self.arc_of[order]]
         fields: dict[str, Any] = {"indptr": indptr, "indices": indices, "arc_of": arc_of}
-        fields |= {"begin": self.end, "end": self.begin, "after": None, "structure": {}}
+        fields |= {"begin": self.end, "end": self.begin, "after": None, "structure": Derived()}
         first = bool((self.begin == np.arange(self.n)).all())
         return replace(self, **fields, turn_of=self.turn_of[order], rows_come_first=first)
 

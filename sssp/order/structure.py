@@ -26,13 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.engine import thresholds
-from sssp.engine.reuse import Derived
 from sssp.engine.workers import POLL_SECONDS, Pool, lend_pool
 from sssp.graph.arc_orders import order_of_heads
 from sssp.graph.csr import arc_position, freeze, offsets
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, OFFSET
 from sssp.kernels.jit import njit
+from sssp.kernels.locks import Derived
 
 #: places of directed chordal arcs are numbers of 32 bits
 MOST_ARCS = (1 << 31) - 1

@@ -19,7 +19,6 @@ from sssp.engine import thresholds
 from sssp.engine.check_arguments import as_count, as_memory_limit
 from sssp.engine.cycles import describe_cycle
 from sssp.engine.device_names import kind_of, named_device
-from sssp.engine.reuse import Derived
 from sssp.engine.threads import default_threads
 from sssp.errors import DeviceError, NegativeCycleError
 from sssp.graph.check_arrays import arc_column, is_on_device
@@ -28,6 +27,7 @@ from sssp.graph.graph_file import pack
 from sssp.graph.turns import Turns
 from sssp.graph.weights import converted
 from sssp.kernels.dtypes import FLOAT64, INT32, INT64, WeightRange, largest_distance, safe_length
+from sssp.kernels.locks import Derived
 from sssp.loaders import write_arrays
 from sssp.methods import SWEEP_METHODS, Method
 from sssp.order.structure import Structure, slots_of

@@ -24,9 +24,9 @@ from sssp.cuda.sweep.climb import TOP
 from sssp.cuda.sweep.selection import Arrays, Selections
 from sssp.cuda.sweep.sweeps import Pass
 from sssp.cuda.sweep.triangle_walk import Room
-from sssp.engine.reuse import Derived
 from sssp.graph.csr import offsets
 from sssp.kernels.dtypes import INDEX
+from sssp.kernels.locks import Derived
 from sssp.order.structure import NO_SLOT, Structure
 from sssp.order.tree_partition import Bundles, make_bundles
 
