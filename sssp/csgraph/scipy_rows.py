@@ -166,7 +166,7 @@ def graph_of(arcs: ScipyArcs) -> Graph:
         parallel_arcs=0, self_loops=0,
     )  # fmt: skip
     number = float if dtype == FLOAT64 else int
-    extremes = Extremes(number(least), number(greatest), closed=0, idle=0)
+    extremes = Extremes(dtype, number(least), number(greatest), closed=0, idle=0)
     graph._cached("extremes", lambda: extremes)
     return graph
 

@@ -227,13 +227,12 @@ def _reweight(graph: Graph, column: Any, number: int, ahead: Any) -> Graph | Non
         own.shelf.leave(key, check.nbytes, check)
         if odd:
             return None
-        extremes = (
-            Extremes(0, 0, m, 0) if closed == m else Extremes(least, greatest, int(closed), 0)
-        )
+        least, greatest = (0, 0) if closed == m else (least, greatest)
+        extremes = Extremes(dtype, least, greatest, int(closed), 0)
         if dtype != INT32 or integer_dtype(extremes.least, extremes.greatest) == INT32:
             break
     directed = twins is None or bool(differ)
     reweighted = graph._reweight(DeviceArray(there, (m,), number).to_host, directed=directed)
-    reweighted._keep_extremes(extremes, np.dtype(there.dtype))
+    reweighted._derived["extremes"] = extremes
     device_graph(reweighted, number).array(f"weights, {there.dtype}", lambda: there)
     return reweighted

@@ -564,13 +564,8 @@ class Graph:
 
     @property
     def _extremes(self) -> Extremes:
-        """Least and greatest weight; numbers of closed arcs and of non-negative self-loops."""
+        """Dtype and extremes of weights; numbers of closed arcs and non-negative self-loops."""
         return self._cached("extremes", lambda: extremes_of(self.weights, self._loops))
-
-    def _keep_extremes(self, extremes: Extremes, dtype: np.dtype[Any]) -> None:
-        """Store the known extremes of weights that may themselves not be computed yet."""
-        self._derived["extremes"] = extremes
-        self._derived["weight range"] = WeightRange(dtype, extremes.least, extremes.greatest)
 
     @property
     def _loops(self) -> NDArray[np.int64]:
@@ -595,9 +590,7 @@ class Graph:
     @property
     def _weight_range(self) -> WeightRange:
         """Dtype and extremes of the weights of the open arcs."""
-        return self._derived.get("weight range") or self._cached(
-            "weight range", lambda: WeightRange(self.weights.dtype, *self._extremes[:2])
-        )
+        return self._cached("weight range", lambda: WeightRange(*self._extremes[:3]))
 
     @property
     def _tree_graph(self) -> Graph:
@@ -1036,7 +1029,7 @@ class Graph:
         symmetric = not self.directed and np.array_equal(csr.pick(weights, self._twins), weights)
         graph = self._reweight(weights, directed=not symmetric)
         if extremes is not None:
-            graph._keep_extremes(extremes, weights.dtype)
+            graph._derived["extremes"] = extremes
         return graph
 
     def _with_row_weights(self, column: Array) -> Graph:
@@ -1143,7 +1136,7 @@ class Graph:
             before, after = self.weights[places], lambda: graph.weights
             extremes = extremes_after(self._extremes, before, values, self.m, after)
             if extremes is not None:
-                graph._keep_extremes(extremes, values.dtype)
+                graph._derived["extremes"] = extremes  # (the weights may not be made yet)
         return graph
 
     def _becomes_directed(self, weights: Array, changed: Array) -> bool:

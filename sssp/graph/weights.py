@@ -151,12 +151,15 @@ class Extremes(NamedTuple):
 
     Attributes
     ----------
+    dtype : dtype
+        Of the weights.
     least, greatest : int or float
         Of the arcs that a path may take; 0 where there are none.
     closed, idle : int
         Numbers of closed arcs, and of other self-loops that weigh 0 or more.
     """
 
+    dtype: np.dtype[Any]
     least: int | float
     greatest: int | float
     closed: int
@@ -197,7 +200,7 @@ def copy_open(column: Array) -> tuple[Array, Extremes] | None:
     least, greatest = _copy_kernel(column, weights)
     if integer_dtype(least, greatest) != INT32:
         return None
-    return weights, Extremes(least, greatest, 0, 0)
+    return weights, Extremes(INT32, least, greatest, 0, 0)
 
 
 def extremes_of(weights: Array, loops: Array) -> Extremes:
@@ -209,14 +212,14 @@ def extremes_of(weights: Array, loops: Array) -> Extremes:
         weights[idle] = closed
         weights.flags.writeable = False  # (as of a graph, or Numba compiles again)
     if weights.size == 0:
-        return Extremes(0, 0, 0, 0)
+        return Extremes(weights.dtype, 0, 0, 0, 0)
     greatest = weights.max()
     if greatest != closed:
-        return Extremes(weights.min().item(), greatest.item(), 0, 0)
+        return Extremes(weights.dtype, weights.min().item(), greatest.item(), 0, 0)
     lowest = weights.dtype.type(-np.inf if weights.dtype.kind == "f" else -closed - 1)
     least, most, count = _extremes_kernel(weights, closed, lowest)
     least, most = (0, 0) if count == weights.size else (least, most)
-    return Extremes(least, most, count - idle.size, idle.size)
+    return Extremes(weights.dtype, least, most, count - idle.size, idle.size)
 
 
 class Change(NamedTuple):
@@ -292,7 +295,7 @@ def extremes_after(
         return None
     if was.size and was.min() == least and not (comes == least).any():
         least = weights().min().item()  # (closed arcs weigh more)
-    return Extremes(least, greatest, count, 0)
+    return Extremes(before.dtype, least, greatest, count, 0)
 
 
 def scale_weights(weights: Array, factor: float) -> Array:
