@@ -200,6 +200,11 @@ def are_within(numbers: Array, least: int, end: int) -> bool:
     return numbers.size == 0 or bool(numbers.min() >= least and numbers.max() < end)
 
 
+def first_true(mask: Array) -> int | None:
+    """Return the position of the first True in a mask; None if there is none."""
+    return int(np.argmax(mask)) if mask.any() else None
+
+
 def arc_column(values: ArrayLike, m: int) -> NDArray[np.int64]:
     """Return one or many positions of arcs as a new column of int64.
 
@@ -215,9 +220,8 @@ def arc_column(values: ArrayLike, m: int) -> NDArray[np.int64]:
     if column.dtype.kind == "b":
         advice = "numpy.flatnonzero(mask) are those of a mask"
     column = integer_column(column, "arcs", advice, "positions, integers")
-    outside = (column < 0) | (column >= m)
-    if outside.any():
-        place = int(np.argmax(outside))
+    place = first_true((column < 0) | (column >= m))
+    if place is not None:
         none = " (-1 in g.row_arc says that a row is not an arc)" if column[place] == -1 else ""
         raise IndexError(
             f"{column[place]} at place {place} of arcs is no position of an arc: the positions "

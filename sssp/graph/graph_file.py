@@ -50,12 +50,9 @@ def pack(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
         Labels that are neither integers nor strings.
     """
     meta = {name: fields[name] for name in ("directed", *_COUNTS)}
+    meta |= {"kind": _KIND, "about": fields["about"]}
     # (files of older releases have no closed_arcs: there the greatest number is a weight)
-    meta |= {
-        "kind": _KIND,
-        "about": fields["about"],
-        "closed_arcs": closed_count(fields["weights"]),
-    }
+    meta["closed_arcs"] = closed_count(fields["weights"])
     arrays = {name: fields[name] for name in _ARC_ARRAYS}
     for name, column in fields["input"].items():
         if column.dtype == object:

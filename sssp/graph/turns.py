@@ -205,9 +205,8 @@ class Turns:
 
     def refuse_lighter(self, weights: Array) -> None:
         """Raise ValueError if an arc is lighter than `lightest`: dropped U-turns may pay then."""
-        lighter = np.flatnonzero(weights[: self.lightest.size] < self.lightest)
-        if lighter.size:
-            arc = lighter[0]
+        arc = check_arrays.first_true(weights[: self.lightest.size] < self.lightest)
+        if arc is not None:
             raise ValueError(
                 f"arc {arc} gets the weight {weights[arc]}, and the turns of this graph hold for "
                 f"{self.lightest[arc]} or more there: a smaller lightest= in with_turns allows it"
@@ -458,9 +457,8 @@ def _refuse_overflow(values: Array, weights: Array, rows: Array) -> None:
     """
     never = closed_weight(INT64)
     costs, weights = values[rows], converted(weights, INT64)
-    wrong = (costs < never) & (weights < never) & (weights >= never - costs)
-    if wrong.any():
-        i = int(np.argmax(wrong))
+    i = check_arrays.first_true((costs < never) & (weights < never) & (weights >= never - costs))
+    if i is not None:
         raise DistanceOverflowError(
             f"the cost of row {rows[i]} of the turns, {costs[i]}, and the weight {weights[i]} of "
             "the arc after it do not fit int64 together"
@@ -487,8 +485,7 @@ def as_costs(values: Any, what: str, integral: bool) -> Array:
         raise ValueError(f"costs of turns must be one column, not of shape {column.shape}")
 
     def refuse(wrong: Array, why: str) -> None:
-        if wrong.any():
-            place = int(np.argmax(wrong))
+        if (place := check_arrays.first_true(wrong)) is not None:
             raise ValueError(f"the cost of {what} {place} is {column[place]}: {why}")
 
     # (written so that NaN is refused)
@@ -556,11 +553,11 @@ def _arc_names(naming: Naming, names: Any, what: str) -> Array:
         raise TypeError(
             f"{what} of turns must be a column of integers, {naming.called}s; row {row} is not"
         )
-    outside = (column < 0) | (column >= end)
-    if outside.any():
-        row = int(np.argmax(outside))
+    outside = check_arrays.first_true((column < 0) | (column >= end))
+    if outside is not None:
         raise IndexError(
-            f"{what} of row {row} of turns is {column[row]}, and there are {end} {naming.called}s"
+            f"{what} of row {outside} of turns is {column[outside]}, and there are {end} "
+            f"{naming.called}s"
         )
     return column.astype(INT64)
 
@@ -576,9 +573,8 @@ def _find_arcs(naming: Naming, before: Array, after: Array) -> tuple[Array, Arra
             joined[joined] = graph.indices[one[joined]] == graph.tails[other[joined]]
             into[joined], out[joined] = one[joined], other[joined]
             found += joined
-    wrong = met & (found != 1)
-    if wrong.any():
-        row = int(np.argmax(wrong))
+    row = check_arrays.first_true(met & (found != 1))
+    if row is not None:
         how = "does not end where the other begins" if found[row] == 0 else "meets it at both ends"
         raise ValueError(
             f"row {row} of the turns goes from {naming.called} {before[row]} to {after[row]}, but "
