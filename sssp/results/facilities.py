@@ -140,7 +140,7 @@ class NearestFacilities:
         >>> areas.facility.tolist(), (areas.to_crs(32632).area / 1e6).round(2).tolist()
         ([0, 2], [0.13, 0.07])
         """
-        from sssp.results.isochrone_areas import Streets, draw_areas, make_lines
+        from sssp.results.isochrone_areas import Streets, draw_areas
 
         geopandas, shapely = import_extra("geopandas", "geo"), import_extra("shapely", "geo")
         g, (distances, nearest) = self.graph, self._searched or (self.distances, self.index)
@@ -149,8 +149,8 @@ class NearestFacilities:
         parts = streets.reached(math.inf if self.limit is None else self.limit)[None]
         # (of several facilities at one place the first is the nearest)
         dots = np.stack([self.facilities, self.index[self.facilities, 0]], axis=1)
-        lines = make_lines(g, streets, parts, nearest[streets.begins, 0][None], dots, width)
-        drawn = draw_areas(lines, apart=True) if self.facilities.size else {}
+        marks = nearest[streets.begins, 0][None]
+        drawn = draw_areas(streets, parts, marks, dots, width, apart=True)
         areas = [drawn.get(mark, shapely.MultiPolygon()) for mark in range(self.facilities.size)]
         names = {"facility": label_column(g.labels, self.facilities)}
         return geopandas.GeoDataFrame(names, geometry=areas, crs=WGS84)

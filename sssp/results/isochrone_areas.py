@@ -172,6 +172,8 @@ class Streets(NamedTuple):
 
     Attributes
     ----------
+    coordinates : ndarray of float64, shape (n, 2)
+        Longitude and latitude of all vertices.
     ends : ndarray of int, shape (2, k)
         Vertices.
     begins : ndarray of int, shape (2, k)
@@ -182,6 +184,7 @@ class Streets(NamedTuple):
         Of the street, entered from the first and from the second end; inf if that is closed.
     """
 
+    coordinates: Array
     ends: Array
     begins: Array
     distances: Array
@@ -213,7 +216,7 @@ class Streets(NamedTuple):
             No coordinates in degrees, or too near to a pole.
         NegativeWeightError
         """
-        _, box = locate_vertices(graph, ", so it has no areas")
+        coordinates, box = locate_vertices(graph, ", so it has no areas")
         if max(-box.south, box.north) > MOST_LATITUDE:
             raise ValueError(
                 f"areas are drawn up to {MOST_LATITUDE} degrees of latitude, and this graph goes "
@@ -252,7 +255,7 @@ class Streets(NamedTuple):
             begins, starts = begins[order[least]], starts[order[least]]
         entered = np.where(sides >= 0, costs[sides], np.inf)
         ends = np.stack([graph.tails[arcs], graph.indices[arcs]])
-        return cls(ends, begins[sides], starts[sides], entered)
+        return cls(coordinates, ends, begins[sides], starts[sides], entered)
 
     def reached(self, limit: float) -> Array:
         """Return the share of each street that is reached from either end: float64, shape (2, k).
@@ -293,10 +296,12 @@ class Lines(NamedTuple):
         return Lines(*(column[chosen] for column in self))
 
 
-def make_lines(
-    graph: Graph, streets: Streets, parts: Array, marks: Array, dots: Array, width: float
-) -> Lines:
-    """Return Mercator lines along reached parts of streets, and zero-length ones at vertices.
+def draw_areas(
+    streets: Streets, parts: Array, marks: Array, dots: Array, width: float, *, apart: bool = False
+) -> dict[int, Any]:
+    """Return the area around each mark's parts of streets, as a `shapely.MultiPolygon` in degrees.
+
+    Boundaries are drawn on a grid around the lines, tile by tile, from the lines near a tile.
 
     Parameters
     ----------
@@ -304,9 +309,11 @@ def make_lines(
         How much of each street is taken from either end, p times over.
     marks : ndarray of int, shape (p, 2, k)
     dots : ndarray of int, shape (d, 2)
-        Vertices and their marks.
+        Vertices and their marks: lines of length zero.
     width : float
         In metres.
+    apart : bool
+        Whether a point is of the nearest line's mark alone; else of all greater marks, too.
 
     Raises
     ------
@@ -317,41 +324,27 @@ def make_lines(
         raise TypeError(f"width must be a number of metres, not {width!r}")
     if not LEAST_WIDTH <= width <= MOST_WIDTH:
         raise ValueError(f"width must be {LEAST_WIDTH} to {MOST_WIDTH:,} metres, not {width}")
-    assert graph.coordinates is not None  # (or there are no streets)
     taken = parts > LEAST_TAKEN
     _, side, street = np.nonzero(taken)
-    starts, ends = (
-        mercator(graph.coordinates[np.append(streets.ends[end, street], dots[:, 0])])
+    starts, stops = (
+        mercator(streets.coordinates[np.append(streets.ends[end, street], dots[:, 0])])
         for end in (side, 1 - side)
     )
-    ends = starts + np.append(parts[taken], np.zeros(len(dots)))[:, None] * (ends - starts)
+    if not len(starts):
+        return {}
+    ways = np.append(parts[taken], np.zeros(len(dots)))[:, None] * (stops - starts)
     # a map of Mercator's is stretched by one by the cosine of the latitude: cosh of y
-    stretch = np.cosh((starts + ends)[:, 1] / 2 / EARTH_RADIUS)
-    return Lines(np.hstack([starts, ends]), width * stretch, np.append(marks[taken], dots[:, 1]))
-
-
-def draw_areas(lines: Lines, *, apart: bool = False) -> dict[int, Any]:
-    """Return the area around each mark's lines, as a `shapely.MultiPolygon` in degrees.
-
-    Boundaries are drawn on a grid around the lines, tile by tile, from the lines near a tile.
-
-    Parameters
-    ----------
-    lines : Lines
-        At least one.
-    apart : bool
-        Whether a point is of the nearest line's mark alone; else of all greater marks, too.
-    """
-    step = SPACING * lines.widths.min()
+    widths = width * np.cosh((starts + ways / 2)[:, 1] / EARTH_RADIUS)
+    own_marks = np.append(marks[taken], dots[:, 1])
+    step = SPACING * widths.min()
     # (uneven, so that hardly a line is just the width from a row of points)
-    around = (REACH + SPACING) * lines.widths.max() + step * np.array([0.37, 0.41])
-    origin = lines.places.reshape(-1, 2).min(axis=0) - around
-    places = (lines.places - np.tile(origin, 2)) / step
+    around = (REACH + SPACING) * widths.max() + step * np.array([0.37, 0.41])
+    origin = np.minimum(starts, starts + ways).min(axis=0) - around
     # in steps of the grid, and cut into pieces no longer than a tile
-    starts, ways = places[:, :2], places[:, 2:] - places[:, :2]
+    starts, ways = (starts - origin) / step, ways / step
     line, piece, count = _within(np.maximum(np.ceil(np.hypot(*ways.T) / TILE), 1))
     ends = [starts[line] + ways[line] * (piece + i)[:, None] / count[:, None] for i in (0, 1)]
-    lines = Lines(np.hstack(ends), lines.widths[line] / step, lines.marks[line])
+    lines = Lines(np.hstack(ends), widths[line] / step, own_marks[line])
     around = REACH * lines.widths[:, None]
     low = ((np.minimum(*ends) - around) // TILE).astype(INT64)
     high = ((np.maximum(*ends) + around) // TILE).astype(INT64)
@@ -365,12 +358,12 @@ def draw_areas(lines: Lines, *, apart: bool = False) -> dict[int, Any]:
 
     sides, begins = np.empty((4 * TILE**2, 2), INT64), np.empty((4 * TILE**2, 2))
     stride, level = columns * TILE + 1, _divide if apart else _nest
-    marks = np.unique(lines.marks)
-    found: dict[int, Any] = {mark: [] for mark in marks.tolist()}
+    all_marks = np.unique(own_marks)
+    found: dict[int, Any] = {mark: [] for mark in all_marks.tolist()}
     for first, last in pairwise(np.flatnonzero(np.diff(tiles, prepend=-1, append=-1))):
         above, left = divmod(int(tiles[first]), columns)
         corner = left * TILE, above * TILE
-        for mark, levels in level(lines.take(near[first:last]), marks, corner):
+        for mark, levels in level(lines.take(near[first:last]), all_marks, corner):
             size = _contour_kernel(levels, corner[1] * stride + corner[0], stride, sides, begins)
             found[mark].append((sides[:size].copy(), begins[:size] + corner))
     areas = {}

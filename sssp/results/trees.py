@@ -290,12 +290,10 @@ class ShortestPaths:
 
         def fill(rows: range) -> None:
             own = sums[rows.start : rows.stop]
-            if not wide:
-                odd = trees.skim(rows, parts[0], own)
-            else:
-                halves = [np.empty_like(own) for _ in parts]
-                for half, part in zip(halves, parts, strict=True):
-                    trees.skim(rows, part, half)
+            halves = [np.empty_like(own) for _ in parts] if wide else [own]
+            for half, part in zip(halves, parts, strict=True):
+                odd = trees.skim(rows, part, half)
+            if wide:
                 reached = halves[0] != trees.missing
                 own[...] = trees.missing
                 own[reached] = join_parts([half[reached] for half in halves], "values along a path")
@@ -691,7 +689,7 @@ class ShortestPaths:
         [0.1, 0.15]
         """
         from sssp.graph.drawing import check_limits
-        from sssp.results.isochrone_areas import Streets, draw_areas, make_lines
+        from sssp.results.isochrone_areas import Streets, draw_areas
 
         row, _ = self._distances_to_all(row)
         bands, sources = check_limits(limits, self.limit), self._sources_of(row)
@@ -705,11 +703,10 @@ class ShortestPaths:
         marks = np.broadcast_to(np.arange(bands.size)[:, None, None], parts.shape)
         first = int(np.searchsorted(bands, 0))
         areas = [shapely.MultiPolygon()] * bands.size
-        if first < bands.size:
-            dots = np.stack([sources, np.full(sources.size, first)], axis=1)
-            drawn = draw_areas(make_lines(self.graph, streets, parts, marks, dots, width))
-            for mark in range(first, bands.size):  # (marks without a line are as the one before)
-                areas[mark] = drawn.get(mark, areas[mark - 1])
+        dots = np.stack([sources, np.full(sources.size, first)], axis=1)
+        drawn = draw_areas(streets, parts, marks, dots, width)
+        for mark in range(first, bands.size):  # (marks without a line are as the one before)
+            areas[mark] = drawn.get(mark, areas[mark - 1])
         if rings:
             areas[1:] = shapely.difference(areas[1:], areas[:-1]).tolist()
         return geopandas.GeoDataFrame({"limit": bands}, geometry=areas, crs=WGS84)
