@@ -22,11 +22,10 @@ from sssp.calls.choose_device import (
     trip_work,
 )
 from sssp.calls.make_plan import _estimate, make_plan
-from sssp.engine import plan as plans
 from sssp.engine import thresholds
 from sssp.engine.device_names import VARIABLE
 from sssp.errors import DeviceError, DistanceOverflowError
-from sssp.kernels import cache_files
+from sssp.kernels import cache_files, messages
 from sssp.methods import CLOSURE_METHODS, DENSE_METHODS, METHODS, Sweep, as_method
 
 #: what a process takes that has to compile as well
@@ -47,8 +46,8 @@ def new_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "_started", set())
     monkeypatch.setattr(choice, "_spent", {})
     kept_on_disk(monkeypatch)
-    for remembered in (choice._gpu_is_usable, plans.warn_once):
-        remembered.cache_clear()
+    choice._gpu_is_usable.cache_clear()
+    monkeypatch.setattr(messages, "_warned", set())
 
 
 def kept_on_disk(monkeypatch: pytest.MonkeyPatch, *kernels: str) -> None:

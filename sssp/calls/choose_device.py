@@ -32,11 +32,11 @@ from sssp.engine import thresholds
 from sssp.engine.check_arguments import as_memory_limit, as_stream
 from sssp.engine.device_names import ALL, is_device_name, kind_of, named_device
 from sssp.engine.memory import physical_memory
-from sssp.engine.plan import warn_once
 from sssp.engine.request import Request, Resources
 from sssp.errors import DeviceError, MissingExtraError
 from sssp.kernels import cache_files
 from sssp.kernels.locks import make_lock
+from sssp.kernels.messages import warn_once
 from sssp.methods import CLOSURE_METHODS, DENSE_METHODS, METHODS, Method, Sweep
 
 logger = logging.getLogger("sssp")

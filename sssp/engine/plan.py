@@ -14,7 +14,6 @@ rule of ``device="auto"`` that has chosen a GPU, the CPU takes over what the GPU
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -37,9 +36,9 @@ from sssp.engine.workers import ordered_map
 from sssp.errors import DeviceError, DistanceOverflowError
 from sssp.graph.check_arrays import is_sparse
 from sssp.kernels.dtypes import INT32, INT64, ROUNDED, WeightRange, largest_distance, unreached
+from sssp.kernels.messages import warn_once
 from sssp.methods import DeltaStepping, Method
 
-logger = logging.getLogger("sssp")
 Q = TypeVar("Q", bound=Resources)
 T = TypeVar("T")
 #: of a method that looks at no weights
@@ -249,12 +248,6 @@ def overflow_error(network: Network, request: Resources) -> DistanceOverflowErro
         f"a distance exceeds {largest_distance(dtype)}, the greatest that {dtype} arithmetic "
         f"holds; use a limit{other}"
     )
-
-
-@cache
-def warn_once(text: str) -> None:
-    """Log a warning, once for each text."""
-    logger.warning(text)
 
 
 def with_fixed_dtype(plan: Plan[Request]) -> Plan[Request]:

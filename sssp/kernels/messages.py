@@ -66,8 +66,8 @@ class Compiling:
 COMPILING = Compiling()
 
 
-def warn_once(text: str, error: Exception) -> None:
-    """Log a warning, once a process for each text."""
+def warn_once(text: str, *details: object) -> None:
+    """Log a warning, once a process for each text, with the details of the first time."""
     if text not in _warned:
         _warned.add(text)
-        logger.warning(text, error)
+        logger.warning(text, *details)

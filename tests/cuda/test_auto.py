@@ -10,7 +10,7 @@ import pytest
 import sssp
 from sssp.calls import choose_device
 from sssp.engine import thresholds
-from sssp.engine.plan import warn_once
+from sssp.kernels import messages
 from tests.cuda.conftest import SIMULATOR
 
 pytestmark = [
@@ -74,7 +74,7 @@ def test_a_graph_without_room_on_the_gpu_stays_on_the_cpu(device, monkeypatch, c
     monkeypatch.setattr(thresholds, "BYTES_PER_VERTEX", 1 << 40)
     g = sssp.road_like(20_000)
     sssp.shortest_paths(g, 0, device=device)
-    warn_once.cache_clear()
+    monkeypatch.setattr(messages, "_warned", set())
     for _ in range(2):
         assert sssp.shortest_paths(g, range(1000), threads=2).device == "cpu"
     assert [record.levelname for record in caplog.records] == ["WARNING"]
