@@ -287,13 +287,10 @@ class Map:
 
     def in_view(self, streets: Array) -> Array:
         """Return a mask of the lines (tails and heads, shape (2, k)) that may be visible."""
-        beyond = np.zeros(len(self.coordinates), np.uint8)
         (lon, lat), box = self.coordinates.T, self.box
-        sides = (lon < box.west, lon > box.east, lat < box.south, lat > box.north)
-        for bit, side in enumerate(sides):
-            beyond |= side.astype(np.uint8) << bit
-        # both ends beyond the same side
-        tails, heads = beyond[streets]
+        sides = [lon < box.west, lon > box.east, lat < box.south, lat > box.north]
+        # (as bits of one number: both ends beyond the same side)
+        tails, heads = np.packbits(sides, axis=0)[0, streets]
         return np.asarray((tails & heads) == 0)
 
     def streets_in_view(self) -> Array:
