@@ -364,7 +364,7 @@ def test_a_bad_reduction_is_refused(
         (([2, 2], [1, 1]), ValueError, "edges of a decay must ascend"),
         (([], []), ValueError, "one row of finite numbers"),
         (([1], [np.inf]), ValueError, "values of a decay must be one row of finite"),
-        ((["a"], [1]), TypeError, "edges of a decay must be numbers"),
+        ((["a"], [1]), TypeError, "edges of a decay must be integers or floats"),
     ],
 )
 def test_a_bad_decay_is_refused(decay: Any, error: type[Exception], message: str) -> None:

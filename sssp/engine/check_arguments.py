@@ -183,8 +183,6 @@ def _row_of_integers(value: Any, graph: Graph, what: str) -> NDArray[Any]:
             raise TypeError(f"{several} must be one row of integers{LABELS_HINT}") from None
         if values.dtype.kind == "f" and isinstance(value, list | tuple):
             values = np.asarray(value, np.object_)  # of uint64 and int together NumPy makes floats
-        if values.size == 0 and values.ndim == 1:
-            return values.astype(INT64)
         if values.ndim > 1:
             raise TypeError(
                 f"{several} must be one row of integers, not of shape {values.shape}{LABELS_HINT}"
@@ -192,10 +190,8 @@ def _row_of_integers(value: Any, graph: Graph, what: str) -> NDArray[Any]:
         if values.dtype.kind in "iu":
             return values
         if values.ndim == 1:
-            odd = values
-        if values.ndim == 1 and values.dtype.kind == "O":
             # Python integers of any size, but nothing that would have to be cut to one
-            odd = [entry for entry in values.tolist() if not is_integer(entry)]
+            odd = [entry for entry in values if not is_integer(entry)]
             if not odd:
                 return values
     hint = label_hint(graph, odd[0]) or LABELS_HINT
@@ -378,10 +374,7 @@ def _as_table(edges: Any, values: Any) -> Decay:
     """Check the edges and values of a piecewise constant decay; return the `Decay`."""
     parts = []
     for name, given in (("edges", edges), ("values", values)):
-        refuse_mask(given, name)
-        numbers = np.asarray(given)
-        if numbers.dtype.kind not in "iubf":
-            raise TypeError(f"the {name} of a decay must be numbers, not {numbers.dtype}")
+        numbers = number_array(given, f"the {name} of a decay")
         if numbers.ndim != 1 or numbers.size == 0 or not np.isfinite(numbers).all():
             raise ValueError(f"the {name} of a decay must be one row of finite numbers")
         parts.append(numbers.astype(FLOAT64))

@@ -48,8 +48,8 @@ class Decay(NamedTuple):
             return self.number
         return float(self.edges[-1]) if self.kind == TABLE else math.inf
 
-    def factors(self, distances: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the decay factors that the caller's function gives for distances; check them.
+    def factors(self, distances: NDArray[Any], reached: NDArray[Any]) -> NDArray[np.float64]:
+        """Return what the caller's function gives for the reached distances; inf for the others.
 
         Raises
         ------
@@ -57,16 +57,18 @@ class Decay(NamedTuple):
             Not a finite number for each of them.
         """
         assert self.function is not None
-        found = np.asarray(self.function(distances.astype(FLOAT64)))
-        if found.shape != distances.shape or found.dtype.kind not in "iubf":
+        known, factors = distances[reached], np.full(distances.shape, math.inf)
+        found = np.asarray(self.function(known.astype(FLOAT64)))
+        if found.shape != known.shape or found.dtype.kind not in "iubf":
             raise ValueError(
-                f"decay must return a number for each of {distances.size} distances, not "
+                f"decay must return a number for each of {known.size} distances, not "
                 f"{found.dtype} of shape {found.shape}"
             )
         odd = np.flatnonzero(~np.isfinite(found))
         if odd.size:
-            raise ValueError(f"decay returns {found[odd[0]]} for the distance {distances[odd[0]]}")
-        return found.astype(FLOAT64)
+            raise ValueError(f"decay returns {found[odd[0]]} for the distance {known[odd[0]]}")
+        factors[reached] = found
+        return factors
 
 
 @njit

@@ -87,10 +87,8 @@ def ordered_sums(
     totals = np.zeros(1 if weights is None else weights.shape[1], FLOAT64)
     summand = choose_summand(decay, weights)
     if summand.kind == FUNCTION:
-        reached = distances != unseen
-        factors = np.full(distances.size, math.inf)
-        factors[reached] = summand.factors(distances[reached])
-        distances, unseen, summand = factors, math.inf, Decay(DISTANCE)
+        distances = summand.factors(distances, distances != unseen)
+        unseen, summand = math.inf, Decay(DISTANCE)
     numbers = tuple(summand[:-1])
     _ordered_sums_kernel(distances, unseen, vertices, places, weights, numbers, totals)
     return totals
@@ -168,10 +166,8 @@ def ordered_sums_of_lanes(
     summand = choose_summand(decay, weights)
     if summand.kind == FUNCTION:
         found = lanes[places, start : start + rows]
-        reached = found <= bound
-        factors = np.full(found.shape, math.inf)
-        factors[reached] = summand.factors(found[reached])
-        lanes, start, places = factors, 0, np.arange(places.size)
+        lanes = summand.factors(found, found <= bound)
+        start, places = 0, np.arange(places.size)
         bound, summand = np.finfo(FLOAT64).max, Decay(DISTANCE)
     _ordered_lanes_kernel(lanes, start, places, bound, weights, tuple(summand[:-1]), totals)
     return totals.T

@@ -9,12 +9,13 @@ default is the quota's whole cores, at most the cores that the process may run o
 from __future__ import annotations
 
 import logging
-import operator
 import os
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, SupportsIndex
+
+from sssp.engine.check_arguments import as_count
 
 #: sets the default of ``threads`` for a process
 VARIABLE = "SSSP_THREADS"
@@ -46,7 +47,7 @@ def set_threads(n: SupportsIndex | None) -> None:
     It holds for the process and every thread in it. Programs that run one worker a core want 1.
     """
     global _chosen
-    _chosen = None if n is None else _positive(n, "n")
+    _chosen = None if n is None else as_count(n, "n")
 
 
 def check_threads(threads: Any) -> int:
@@ -59,7 +60,7 @@ def check_threads(threads: Any) -> int:
     """
     if threads is None:
         return default_threads()
-    return threads if type(threads) is int and threads > 0 else _positive(threads, "threads")
+    return threads if type(threads) is int and threads > 0 else as_count(threads, "threads")
 
 
 def default_threads() -> int:
@@ -74,7 +75,7 @@ def default_threads() -> int:
         return _chosen
     named = os.environ.get(VARIABLE, "").strip()
     if named:
-        return _bound(_positive(int(named) if named.isdecimal() else named, VARIABLE))
+        return _bound(as_count(int(named) if named.isdecimal() else named, VARIABLE))
     quota = cpu_quota()
     cores = usable_cores()
     return cores if quota is None else max(1, min(cores, int(quota)))
@@ -96,18 +97,6 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _positive(value: Any, name: str) -> int:
-    # NumPy's booleans too, which were integers before NumPy 2
-    is_boolean = isinstance(value, bool) or getattr(value, "dtype", "") == "bool"
-    try:
-        number = 0 if is_boolean else operator.index(value)
-    except TypeError:
-        number = 0
-    if number < 1:
-        raise ValueError(f"{name} must be an integer of 1 or more, not {value!r}")
-    return number
 
 
 @cache
