@@ -36,19 +36,16 @@ def check_form(g: Graph, result: ShortestPaths) -> None:
         # (without an axis for the target of a call that named one by an int)
         shapes = [(*axes, columns)] if to_all or columns != 1 else [(*axes, columns), axes]
         _check_array("distances", distances, shapes, [INT16, *dtypes])
-    if is_sparse(trees):
-        _check_array("predecessors", trees, [(result.rows, g.n)], [INDEX])
-        if to_all and not is_sparse(distances):
-            raise VerificationError(
-                "predecessors are sparse, but distances to all vertices are not"
-            )
-        parts = ("indptr", "indices") if to_all else ()
+    if trees is not None:
+        sparse = is_sparse(trees)
+        _check_array(
+            "predecessors", trees, [(result.rows, g.n) if sparse else (*axes, g.n)], [INDEX]
+        )
+        if to_all and sparse != is_sparse(distances):
+            raise VerificationError("predecessors and distances must both be sparse, or both dense")
+        parts = ("indptr", "indices") if to_all and sparse else ()
         if not all(np.array_equal(getattr(trees, x), getattr(distances, x)) for x in parts):
             raise VerificationError("predecessors are not stored for the vertices of distances")
-    elif trees is not None:
-        if is_sparse(distances):
-            raise VerificationError("predecessors of sparse distances must be sparse too")
-        _check_array("predecessors", trees, [(*axes, g.n)], [INDEX])
     if result.nearest != (result.origin is not None):
         raise VerificationError(
             "a nearest search has an origin for every vertex, and no other search has: origin is "
