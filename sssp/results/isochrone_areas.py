@@ -26,8 +26,8 @@ from sssp.graph.csr import tails_of
 from sssp.graph.drawing import MOST_LATITUDE, street_arcs
 from sssp.graph.graph import Graph
 from sssp.graph.sphere import EARTH_RADIUS, locate_vertices, mercator
-from sssp.graph.weights import closed_weight
-from sssp.kernels.dtypes import FLOAT64, INT64, Array, unreached
+from sssp.graph.weights import closed_weight, converted
+from sssp.kernels.dtypes import FLOAT64, INT64, Array
 from sssp.kernels.jit import njit
 
 #: between two points of the grid, in widths
@@ -234,8 +234,8 @@ class Streets(NamedTuple):
                 "cut where a limit falls on it"
             )
         sides = np.stack([twins, arcs] if towards else [arcs, twins])
-        found = distances()
-        known = np.where(found == unreached(found.dtype), np.inf, found)
+        # (unreached is what a closed arc weighs)
+        known = converted(distances(), FLOAT64)
         # for each arc the searched vertex at which it begins, and the distance there
         if graph.turns is None:
             begins = graph.indices if towards else graph.tails
@@ -246,8 +246,7 @@ class Streets(NamedTuple):
             starts = known[begins]
             # (an arc of the expansion costs its turn first, and one of a reversed expansion last)
             if turns.backward == towards:
-                never = turns.costs == closed_weight(turns.costs.dtype)
-                starts += np.append(np.where(never, np.inf, turns.costs), 0)[expansion.turn_of]
+                starts += np.append(converted(turns.costs, FLOAT64), 0)[expansion.turn_of]
             order = np.lexsort((starts, expansion.arc_of))
             order = order[expansion.arc_of[order] >= 0]
             # (a trip may begin with any arc, so each is there)
