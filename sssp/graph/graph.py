@@ -854,8 +854,7 @@ class Graph:
             raise ValueError(f"{tails.size} tails and {heads.size} heads must be equally many")
         ends = check_arrays.ends_within(tails, heads, self.n, partial(label_hint, self))
         positions = csr.arc_positions(self.indptr, self.indices, *ends)
-        if positions.size and positions.min() < 0:
-            row = int(np.argmin(positions))
+        if (row := check_arrays.first_true(positions < 0)) is not None:
             raise VertexError(f"no arc leads from vertex {tails[row]} to vertex {heads[row]}")
         return positions
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sssp.errors import GraphFormatError, import_extra
-from sssp.graph.check_arrays import is_sparse
+from sssp.graph.check_arrays import first_true, is_sparse
 from sssp.graph.frames import ANY_UNIT, COORDINATE_COLUMNS, MOST_DEGREES, excerpt
 from sssp.graph.weights import weight_column
 from sssp.kernels.dtypes import FLOAT64, INDEX, Array
@@ -39,8 +39,8 @@ def entries_of(matrix: Any) -> Any:
             "padding; convert it with .tocsr(), and then .eliminate_zeros() if they are padding"
         )
     entries = matrix.tocoo(copy=False)
-    if entries.data.dtype.kind == "f" and not (entries.data > -np.inf).all():
-        place = int(np.argmin(entries.data > -np.inf))
+    place = first_true(~(entries.data > -np.inf)) if entries.data.dtype.kind == "f" else None
+    if place is not None:
         raise ValueError(
             f"entry ({entries.row[place]}, {entries.col[place]}) of the matrix is "
             f"{entries.data[place]}; where there is no arc store nothing, or inf"

@@ -289,9 +289,8 @@ class Trips:
         DistanceOverflowError
             A flow (or a volume) that does not fit the result; integers are exact.
         """
-        return tree_sums.flow_on_input(
-            self.graph, self._loads(volumes, self._path_arcs, self.graph.m)
-        )
+        loads = self._loads(volumes, self._path_arcs, self.graph.m)
+        return tree_sums.flow_on_input(self.graph, loads)
 
     def _loads(
         self, volumes: ArrayLike, steps_of: Callable[[Walks], NDArray[np.int64]], size: int
