@@ -486,7 +486,9 @@ class Graph:
 
         It is not pickled or saved.
         """
-        return self._derived.get_or_build(key, build)
+        kept = self._derived
+        # (most calls find it, and need no more than this)
+        return kept[key] if key in kept else kept.get_or_build(key, build)
 
     def _shared(self, key: str, build: Callable[[], T]) -> T:
         """Return the result of ``build()``, kept for all graphs with the same arcs."""
@@ -590,7 +592,9 @@ class Graph:
     @property
     def _weight_range(self) -> WeightRange:
         """Dtype and extremes of the weights of the open arcs."""
-        return self._cached("weight range", lambda: WeightRange(*self._extremes[:3]))
+        return self._derived.get("weight range") or self._cached(
+            "weight range", lambda: WeightRange(*self._extremes[:3])
+        )
 
     @property
     def _tree_graph(self) -> Graph:
