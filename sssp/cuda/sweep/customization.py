@@ -240,7 +240,8 @@ class Findings:
     def __del__(self, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
         # (what is under way still writes to this memory)
         if self.is_pending and not is_ending():
-            self.done.synchronize()
+            with suppress(Exception):  # (the device's context may be gone before)
+                self.done.synchronize()
 
     def read(self, own: int) -> tuple[bool, bool]:
         """Wait for the customization; return whether sums fit in a map, and whether it is joined.
