@@ -670,8 +670,10 @@ class Ahead:
         graph, queued = version.graph, self._queued
         if queued is None or graph.least_weight < 0:
             return
-        is_first = graph._weight_range.working_dtypes(None)[0] == INT32
-        if is_first and device_graph(graph, self.number).held(f"weights, {INT32}") is self._weights:
+        # (these are in int32; others may be too large for any dtype)
+        if device_graph(graph, self.number).held(f"weights, {INT32}") is not self._weights:
+            return
+        if graph._weight_range.working_dtypes(None)[0] == INT32:
             version._cached(_key(INT32, self.number), lambda: queued)
 
 
