@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sssp
+from tests.prepared.conftest import arcs_of
 
 pieces = pytest.importorskip("sssp.cuda.sweep.device_tree", exc_type=sssp.MissingExtraError)
 
@@ -162,3 +163,33 @@ def test_a_device_of_scenarios_is_refused_at_once(named: Any) -> None:
     h = sssp.prepare(random_graph(int))
     with pytest.raises(sssp.DeviceError, match=f"^unknown device {named!r}; choose"):
         h.scenarios([(0, 1)], device=named)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_longest_ways_are_as_long_as_on_the_cpu(seed: int, device: str) -> None:
+    from sssp.cuda.availability import device_number, select
+    from sssp.cuda.sweep import triangle_walk
+    from sssp.cuda.sweep.customization import device_map
+
+    # (long enough to be measured, and of very different lengths)
+    g = sssp.road_like(60, seed=seed).largest_component()
+    weights = 1 << np.random.default_rng(seed).integers(0, 27, g.m)
+    h, number = sssp.prepare(g).with_weights(weights), device_number(device)
+    with select(number):
+        there = device_map(h, np.dtype(np.int32), number).settle()
+        noted, top = there.findings.noted[0].view(np.float32), there.tree.bundles.top
+        within = there.between.copy_to_host().reshape(-1)[: top * top].reshape(top, top)
+        ranks = there.tree["ranks"].copy_to_host()[:top].tolist()
+    # (a way up ends with one step within the top, and a way down begins below it)
+    farthest = dict(zip(ranks, within.max(axis=1).tolist(), strict=True))
+    metric = h._layered(np.dtype(np.int32))
+    for arcs, word, at_top in (
+        (metric.up, triangle_walk.LONGEST_UP, farthest),
+        (metric.down, triangle_walk.LONGEST_DOWN, dict.fromkeys(ranks, 0)),
+    ):
+        longest = at_top | dict.fromkeys(set(range(g.n)) - at_top.keys(), 0)
+        for rank, end, weight in sorted(arcs_of(arcs), reverse=True):
+            if rank not in at_top:
+                longest[rank] = max(longest[rank], weight + longest[end])
+        assert max(longest.values()) > 0
+        assert noted[word] == pytest.approx(max(longest.values()), rel=1e-6)

@@ -348,14 +348,14 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
                 stop = words[uint32(held.at.starts + step)]
             while i < stop:
                 tail, head = rows_of(rows[uint32(bundle.begin + i)])
-                for way in range(2):
-                    basic = numbers[up_position(held.basic + i) + uint64(way)]
-                    weight = numbers[up_position(held.ways + i) + uint64(way)]
+                for direction in range(2):
+                    basic = numbers[up_position(held.basic + i) + uint64(direction)]
+                    weight = numbers[up_position(held.ways + i) + uint64(direction)]
                     if weight == basic and basic < inf:
-                        at = uint32(held.at.lengths + way * held.room)
-                        length = length_of_bits(signed[uint32(at + tail)])
-                        further = float32(length + length_of(weight))
-                        cuda.atomic.max(signed, uint32(at + head), int32(length_bits(further)))
+                        at = uint32(held.at.lengths + direction * held.room)
+                        above = length_of_bits(signed[uint32(at + head)])
+                        further = float32(above + length_of(weight))
+                        cuda.atomic.max(signed, uint32(at + tail), int32(length_bits(further)))
                 i = uint32(i + bundle.threads)
             stage = uint32(stage + 1)
         meet()
