@@ -41,7 +41,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Method:
-    """Base class of methods: options are fields, everything else is a class variable.
+    """Base class of methods: a method's options are fields, all else are class variables.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Method:
 
 
 def _twins(module: str, *others: str) -> dict[str, str]:
-    """Map each device kind to its solver module of a method: `sssp.<kind>.<module>`."""
+    """Return a dict from device kind to solver module of a method: `sssp.<kind>.<module>`."""
     return {kind: f"sssp.{kind}.{module}" for kind in ("cpu", "cuda", *others)}
 
 
@@ -191,7 +191,7 @@ class ThresholdDijkstra(Method):
 
 @dataclass(frozen=True)
 class BreadthFirst(Method):
-    """Distances in numbers of arcs; weights, also negative ones, are ignored."""
+    """Breadth-first search: distances in numbers of arcs; weights, even negative, are ignored."""
 
     name: ClassVar[str] = "breadth-first"
     solvers: ClassVar[dict[str, str]] = {"cpu": "sssp.cpu.search.breadth_first"}
@@ -209,7 +209,7 @@ class CountingStreets(DeltaStepping):
 
 @dataclass(frozen=True)
 class AStar(Method):
-    """Search towards one target, led by landmarks (Goldberg and Harrelson 2005); for trips."""
+    """A* to one target, with landmark lower bounds (Goldberg and Harrelson 2005); for trips."""
 
     name: ClassVar[str] = "a-star"
     task: ClassVar[str] = "trips"
@@ -335,7 +335,7 @@ CLOSURE_METHODS = _by_name(ClosureByWarshall, ClosureBySquaring)
 
 
 def is_auto(method: str | Method) -> bool:
-    """Return whether a call leaves the choice of the method to the package."""
+    """Return whether `method` is ``"auto"``, so that the package chooses the method."""
     return isinstance(method, str) and method == "auto"
 
 

@@ -66,7 +66,7 @@ PACKAGES = ("numpy", "scipy", "numba")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the bench."""
+    """Declare the command-line arguments of ``python -m sssp.bench``."""
 
     def add(name: str, text: str, group: Any = parser, **options: Any) -> None:
         group.add_argument(name, help=text, **options)
@@ -194,7 +194,7 @@ def _choose_picture(text: str) -> Output:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the bench; return 1 if a row is wrong, else the exit code of `report_errors`."""
+    """Run the benchmark; return 1 if a row is wrong, else the exit code of `report_errors`."""
     program = "python -m sssp.bench"
 
     def command() -> int:

@@ -48,7 +48,7 @@ class Equilibria(BenchTable):
     steps = len(PROBLEMS) * len(GAPS)
 
     def measure(self) -> None:
-        """Time the user equilibrium of every problem, solved to every gap."""
+        """Time the user equilibrium of every problem, solved to every relative gap of `GAPS`."""
         comparison = self.compare(TITLE, COLUMNS, NOTE)
         threads = self.plan.threads or default_threads()
         for name in PROBLEMS:

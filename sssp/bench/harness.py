@@ -43,7 +43,7 @@ Solve = Callable[..., Any]
 
 @dataclass(frozen=True)
 class BenchPlan:
-    """How often to time each contender, with how many threads, and within which limit."""
+    """The settings of a benchmark: trials and seconds per contender, and number of threads."""
 
     #: timed calls of every contender
     trials: int = 5
@@ -98,7 +98,7 @@ class BenchTable(ABC):
         """Run all measurements of this table and add them to the report."""
 
     def load(self, origin: NamedGraph, choose: Choose, places: Path | None = None) -> Workload:
-        """Load a graph with sources that `choose` picks; add its record to the report."""
+        """Load a graph, choose its sources, and record it in the report; return a `Workload`."""
         # first a tiny graph, which compiles the reader
         built_in, jit_seconds = origin.path is None, None
         if built_in not in self._compiled:
@@ -115,7 +115,7 @@ class BenchTable(ABC):
         return workload
 
     def make(self, name: str, make: Callable[[], Graph], choose: Choose) -> Workload:
-        """Make a graph by a call, timed; as `load` otherwise."""
+        """Make a graph by `make`, timed; choose its sources, record it; return a `Workload`."""
         load_seconds, graph = time_call(make)
         sources = choose(graph)
         labels = sources if graph.labels is None else graph.labels[sources]
@@ -247,7 +247,7 @@ class _Entry(ABC):
         return time_without_gc(lambda: solve(sources))
 
     def time_once(self) -> None:
-        """Run one trial; keep the last result for verification."""
+        """Time one trial; keep the result of the last trial for verification."""
         seconds, result = self._time_solve(self.solve, self.sources)
         self.row.trials.append(seconds)
         if len(self.row.trials) == self.trials:
@@ -438,7 +438,7 @@ RIVALS = (Rival("SciPy dijkstra", _prepare_scipy),)
 
 
 class Methods(BenchTable):
-    """The table without a name: the chosen methods and other libraries, on any graphs."""
+    """Benchmark table without ``--table``: chosen methods and rivals on the given graphs."""
 
     def __init__(self, plan: BenchPlan, options: Namespace, report: BenchReport) -> None:
         super().__init__(plan, options, report)

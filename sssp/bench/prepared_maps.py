@@ -96,11 +96,11 @@ class MapQuestion(NamedTuple):
 
     @property
     def has_own_ends(self) -> bool:
-        """Whether every row has its own target."""
+        """Whether every row has a single target of its own: True for trips and paths."""
         return self.kind in ("trips", "paths")
 
     def part(self, count: int) -> MapQuestion:
-        """Return the request for the first rows only."""
+        """Return the request limited to its first `count` rows or trips."""
         sources, *targets = self.ends
         if self.has_own_ends:
             targets = [targets[0][:count]]
@@ -124,7 +124,7 @@ def draw_questions(random: np.random.Generator, n: int, side: int) -> Iterator[M
 
 @dataclass
 class MapContender:
-    """A contender, with the times and the answer of the request that is measured."""
+    """A contender, with its times and its answer for the request that is being measured."""
 
     name: str
     answers: RivalMap
@@ -143,7 +143,7 @@ class MapContender:
         return "ms" if self.name == OURS else f"{self.name} ms"
 
     def warm_up(self, question: MapQuestion, plan: BenchPlan) -> None:
-        """Call with growing parts of the request, to find out how much the time limit allows."""
+        """Time growing parts of the request; choose a part and trials that fit the time limit."""
         wanted = min(question.size, self.most or question.size)
         few = SAMPLE
         if question.has_own_ends:
@@ -161,7 +161,7 @@ class MapContender:
         self.trials = max(1, min(plan.trials, int(plan.row_limit / expected)))
 
     def time_once(self) -> None:
-        """Run one trial; keep the last answer."""
+        """Time one call with the chosen part of the request; keep the last trial's answer."""
         assert self.part is not None
         seconds, result = self._time(self.part)
         self.seconds.append(seconds)
@@ -172,7 +172,7 @@ class MapContender:
         return time_call(lambda: part.ask(self.answers))
 
     def median(self, question: MapQuestion) -> float | None:
-        """Return the median seconds of the whole request; None if nothing was timed."""
+        """Return the median seconds, scaled to the whole request; None if nothing was timed."""
         if not self.seconds or self.part is None:
             return None
         return median(self.seconds) * (question.size / max(self.part.size, 1))
@@ -200,7 +200,7 @@ class PreparedMaps(BenchTable):
         self._repeat = partial(repeat, runs=plan.trials, limit=plan.row_limit)
 
     def measure(self) -> None:
-        """Measure the lines of every graph, and add them to the comparison."""
+        """Measure the table lines of every graph, and add them to the comparison."""
         others = [*self.devices[1:], *(rival.name for rival in self.rivals)]
         names = "".join(f"|>{name} ms" for name in others)
         columns = (
@@ -218,7 +218,7 @@ class PreparedMaps(BenchTable):
                 self._remark(f"broken off: {explain(error, (type(error),))}")
 
     def _measure_map(self) -> None:
-        """Measure the lines of one graph."""
+        """Measure all table lines of one graph: preparation, new weights, then every request."""
         dtype = self.graph.weights.dtype
         tiny = sssp.road_like(TINY)
         self._prepare(tiny.with_weights(tiny.weights.astype(dtype)))
@@ -291,7 +291,7 @@ class PreparedMaps(BenchTable):
                 other.answers.weigh(self.graph.weights)
 
     def _close(self, hierarchy: sssp.Hierarchy) -> None:
-        """Time one tree after closing a street; every trial closes another street."""
+        """Time one tree, on map and graph, after closing a street: another one every trial."""
         self._step(CLOSED)
         graph, random = self.graph, self.random
         seconds: list[list[float]] = []
@@ -341,7 +341,7 @@ class PreparedMaps(BenchTable):
         line["equal"] = self._compare(question, contenders)
 
     def _compare(self, question: MapQuestion, contenders: Sequence[MapContender]) -> str:
-        """Compare the answers of all contenders with ours; return whether the flat one is equal."""
+        """Compare all answers with the prepared map's; return if the plain graph's is equal."""
         equal = RIGHT
         for one in contenders:
             if not self._agree(contenders[0].found, one.found):
@@ -383,7 +383,7 @@ class PreparedMaps(BenchTable):
 
     @contextmanager
     def _note_failures(self, name: str, question: MapQuestion | None = None) -> Iterator[None]:
-        """Add a remark for a contender that raises an error, and go on with the others."""
+        """Context manager: turn a contender's error into a remark, so that the run goes on."""
         what = "" if question is None else f"{question.name}: "
         try:
             yield
@@ -393,7 +393,7 @@ class PreparedMaps(BenchTable):
 
 
 def ask_ours(network: Network, **options: Any) -> RivalMap:
-    """Return our query functions on a graph or a prepared map, with options bound."""
+    """Return the `sssp` query functions for a graph or a prepared map, with options bound."""
     return RivalMap(
         lambda sources: sssp.shortest_paths(network, sources, **options),
         lambda sources, targets: sssp.shortest_paths(network, sources, targets=targets, **options),
@@ -404,7 +404,7 @@ def ask_ours(network: Network, **options: Any) -> RivalMap:
 
 
 def _customize(hierarchy: sssp.Hierarchy, dtype: np.dtype[Any], device: str) -> int:
-    """Customize a version on a device; return how many bytes its weights take."""
+    """Customize a version on a device; return the bytes of its customized weights."""
     if device == "cpu":
         return count_bytes(hierarchy._layered(dtype))
     from sssp.cuda.availability import device_number, select

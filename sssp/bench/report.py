@@ -48,7 +48,7 @@ Cell = str | int | float | None
 
 @dataclass
 class Measurement:
-    """One line of the table: a contender on a graph."""
+    """One line of the benchmark table: times and verification of a contender on a graph."""
 
     method: str
     device: str
@@ -76,7 +76,7 @@ class Measurement:
 
     @property
     def skipped(self) -> bool:
-        """Whether nothing was timed; `remark` says why."""
+        """Whether no trial was timed; `remark` says why."""
         return not self.trials
 
     @property
@@ -104,13 +104,13 @@ class Measurement:
         return ABSENT if self.verified is None else RIGHT
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields and the numbers derived from them."""
+        """Return a dict: the fields, `skipped`, median and fastest time, distances per second."""
         derived = ("median", "fastest", "distances_per_second")
         figures = {name: None if self.skipped else getattr(self, name) for name in derived}
         return {**asdict(self), "skipped": self.skipped, **figures}
 
     def fail(self, error: Exception) -> None:
-        """Drop the trials; mark the row as skipped after a refusal, else as wrong."""
+        """Drop the trials after an error; mark the row as skipped if refused, else as wrong."""
         self.trials.clear()
         self.remark = explain(error)
         if not isinstance(error, REFUSALS):
@@ -219,7 +219,7 @@ class BenchReport(Record):
         return failed or any(line.get("equal") == WRONG for line in lines)
 
     def text(self) -> str:
-        """Return header, table, remarks, and the times that the table leaves out."""
+        """Return the report: header, table, remarks, and the times that the table leaves out."""
         header = f"{self.started}  {shlex.join(self.command)}"
         remarks = [
             f"{row.method} on {row.device}, {row.graph}: "
@@ -261,7 +261,7 @@ class BenchReport(Record):
         return align(f"{columns}|{results}".split("|"), lines)
 
     def _setting_up(self) -> str:
-        """Return the times of loading, set-up and compilation."""
+        """Return the times of loading, set-up and compilation as a text table."""
         lines: list[list[Cell]] = [
             ["load" if g.file else "make", None, g.name, _ms(g.load_seconds), _ms(g.jit_seconds)]
             for g in self.graphs
@@ -279,12 +279,12 @@ class BenchReport(Record):
 
 
 def now() -> str:
-    """Return the time in ISO 8601, with the time zone."""
+    """Return the current time in ISO 8601, with the time zone."""
     return datetime.now(UTC).astimezone().isoformat(timespec="seconds")
 
 
 def find_versions(packages: Sequence[str]) -> dict[str, str]:
-    """Return the versions of this package, its checkout, Python, and installed packages."""
+    """Return the versions of this package (and its git commit), Python, and other packages."""
     found = {"sssp": sssp.__version__}
     checkout = Path(sssp.__file__).resolve().parent.parent
     if (checkout / ".git").exists():

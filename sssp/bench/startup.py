@@ -96,7 +96,7 @@ def list_tasks() -> Iterator[StartupTask]:
 
 
 class Startup(BenchTable):
-    """Benchmark table: seconds of whole processes: one that compiles, then the plan's trials."""
+    """Benchmark table: seconds of whole processes; the first compiles, the others are trials."""
 
     steps = len(list(list_tasks()))
 

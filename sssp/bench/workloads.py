@@ -39,7 +39,7 @@ class Workload:
 
 
 def choose_first(graph: Graph) -> NDArray[np.int64]:
-    """Return the first vertex, if there is one."""
+    """Return vertex 0 as the only source; an empty array if the graph has no vertex."""
     return np.arange(min(graph.n, 1))
 
 
@@ -63,7 +63,7 @@ class GraphRecord:
 
 
 def name_road_graph(size: int) -> NamedGraph:
-    """Return New York if it is on this machine, else a built-in graph of `size` vertices."""
+    """Return the New York graph if its file is here, else a built-in one of `size` vertices."""
     file = datasets.find(REAL)
     return NamedGraph(REAL, file) if file else find_graph(f"{BUILT_IN}:{size}")
 
@@ -72,14 +72,14 @@ def name_road_graph(size: int) -> NamedGraph:
 
 
 def time_call(call: Callable[[], Any]) -> tuple[float, Any]:
-    """Call once; return the seconds and the result."""
+    """Call a function once; return the seconds that it took, and its result."""
     start = perf_counter()
     result = call()
     return perf_counter() - start, result
 
 
 def time_without_gc(call: Callable[[], Any]) -> tuple[float, Any]:
-    """Call once while the garbage collector is off; return the seconds and the result."""
+    """Call a function once with the garbage collector off; return the seconds and its result."""
     gc.disable()
     try:
         return time_call(call)
@@ -88,14 +88,14 @@ def time_without_gc(call: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def repeat(call: Callable[[], Any], runs: int, limit: float = inf) -> list[float]:
-    """Return the seconds of `runs` calls, or of fewer (at least one) if they exceed the limit."""
+    """Return the seconds of each of `runs` calls; of fewer (at least one) beyond `limit`."""
     return alternate({None: call}, runs, limit=limit)[None]
 
 
 def alternate(
     calls: Mapping[Any, Callable[[], Any]], runs: int, at_least: float = 0.0, limit: float = inf
 ) -> dict[Any, list[float]]:
-    """Time several calls alternately, so that the state of the machine is the same for all.
+    """Time several calls alternately (same machine state for all); return seconds by name.
 
     Each runs so often, and on until the first has taken `at_least` seconds; no more beyond a limit.
     """

@@ -188,7 +188,7 @@ def all_pairs(
 
 
 def _by_matrix(plan: Plan[Request], source: Graph | NDArray[Any], zero_is_arc: bool) -> Answer:
-    """Solve a plan by a dense method, or by searches if that cannot detect an overflow.
+    """Solve a plan by a dense method; by searches if overflow or a negative cycle is possible.
 
     That is where a distance comes near the end of the widest dtype, and where rounding on a cycle
     of length zero seems to make it negative. OpenCL has no searches: the CPU takes them over.

@@ -59,7 +59,7 @@ ROUNDING = 1e-9
 
 
 class _Route(NamedTuple):
-    """One route of a trip: its vertices, arcs, length, and sharing with earlier routes.
+    """One route of a trip: vertices, arcs, length, and greatest overlap with an earlier route.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class _Route(NamedTuple):
 
 
 class _Corridor(NamedTuple):
-    """The vertices on source-target paths up to a length limit, with distances and two trees.
+    """Vertices on source-target paths within a length limit; distances and trees of both ends.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class _Corridor(NamedTuple):
 
     @classmethod
     def between(cls, there: ShortestPaths, back: ShortestPaths, limit: float) -> _Corridor:
-        """Return the corridor within a limit, given searches from source and to target."""
+        """Return the corridor within a length limit, from the results of a search at each end."""
         # (a limit may be infinite)
         near = np.flatnonzero(there.reached & back.reached)
         ways = [_widen(search.distances[near]) for search in (there, back)]
@@ -292,7 +292,7 @@ def _widen(weights: NDArray[Any]) -> NDArray[Any]:
 
 
 def _routes_over_plateaus(corridor: _Corridor, least: float) -> Iterator[NDArray[Any]]:
-    """Yield the routes over plateaus; first those with the shortest part outside their plateau.
+    """Yield the routes over plateaus, ascending by their length outside of their plateau.
 
     Parameters
     ----------
@@ -331,7 +331,7 @@ def _walk(following: NDArray[np.int32], vertex: int) -> list[int]:
 def _routes_by_penalties(
     network: Graph | Hierarchy, corridor: _Corridor, routes: list[_Route], below: float
 ) -> Iterator[NDArray[Any]]:
-    """Yield shortest paths over weights that are raised on the arcs of all routes so far.
+    """Yield shortest paths after raising the weights of all arcs on the routes found so far.
 
     Parameters
     ----------
@@ -375,7 +375,7 @@ def _routes_by_penalties(
 def _straighten(
     network: Graph | Hierarchy, way: NDArray[Any], corridor: _Corridor, below: float
 ) -> NDArray[Any] | None:
-    """Replace the parts of a path that weigh less than `below` by shortest paths.
+    """Return a path with its parts shorter than `below` made shortest paths; None if given up.
 
     The parts that get shorter by most come first. None if this does not end soon.
     """

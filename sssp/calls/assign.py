@@ -103,7 +103,7 @@ class Assignment:
 
     @property
     def history(self) -> Any:
-        """Gap and objective of every iteration, seconds since the call began: a `pandas.DataFrame`.
+        """Gap, objective and elapsed seconds of every iteration, as a `pandas.DataFrame`.
 
         Raises
         ------
@@ -141,7 +141,7 @@ class Assignment:
     def skim(
         self, demand: Any, values: ArrayLike, *, name: str | None = None, **options: Any
     ) -> Any:
-        """Sum an attribute of the rows along the shortest paths at equilibrium costs.
+        """Sum attributes of input rows along every trip's shortest path at equilibrium costs.
 
         Parameters
         ----------
@@ -342,7 +342,7 @@ class _Point(NamedTuple):
 
     @property
     def total(self) -> Column:
-        """Flow of every row, summed over all classes."""
+        """Flow of every input row, summed over all classes."""
         total: Column = self.flows[0] if len(self.flows) == 1 else self.flows.sum(axis=0)
         return total
 
@@ -400,7 +400,7 @@ def _mix(points: tuple[_Point, _Point, _Point], shares: tuple[float, float, floa
 
 
 class _Costs:
-    """The cost function of a call; checks its values at every flow.
+    """The link cost function of an assignment; checks the values that it returns at each flow.
 
     Attributes
     ----------
@@ -436,7 +436,7 @@ class _Costs:
             self.closed |= np.isposinf(empty)
 
     def column(self, name: str, flow: Column) -> Column:
-        """Call a cost method (such as "slope") at a flow; return a value per row, 0 if closed."""
+        """Call the cost method `name` at a flow; return a value per input row, 0 if closed."""
         column = np.asarray(getattr(self.cost, name)(flow))
         if column.shape != (self.rows,) or column.dtype.kind not in "iuf":
             raise ValueError(
@@ -494,11 +494,11 @@ class _Users:
         self.loaders = list(map(self.make_loader, self.demands))
 
     def weights(self, times: Column) -> list[Column]:
-        """Return for every class the costs of the rows, its extra costs included."""
+        """Return for every class the costs of all input rows, with the class's extra costs."""
         return [np.where(self.costs.closed, np.inf, times + fixed) for fixed in self.fixed]
 
     def load(self, times: Column) -> _Point:
-        """Load every class onto shortest paths at given costs."""
+        """Load every class onto shortest paths at given travel times; return the flows."""
         versions = [self.network.with_weights(rows=own) for own in self.weights(times)]
         loaded = map(_load, self.loaders, versions)
         flows, self.unreached, turning = map(np.array, zip(*loaded, strict=True))
@@ -559,7 +559,7 @@ class _Users:
         return _Point(np.stack(flows))
 
     def check_balance(self, start: _Point, fresh: _Point) -> None:
-        """Refuse start flows whose balance at a vertex differs from that of the demand.
+        """Refuse start flows whose inflow minus outflow at a vertex is not that of the demand.
 
         Raises
         ------
@@ -595,7 +595,7 @@ def _listed(names: Any) -> str:
 
 
 def _fixed_column(fixed: Any, rows: int, name: str) -> Column:
-    """Check the flow-independent costs of a user class; return one per input row (road)."""
+    """Check the flow-independent extra costs of a user class; return one cost per input row."""
     numbers = number_array(fixed, "classes").astype(FLOAT64)
     if numbers.shape not in ((), (rows,)):
         raise ValueError(f"class {name!r} must have a number or shape ({rows},): one a row")

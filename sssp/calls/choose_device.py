@@ -86,7 +86,7 @@ def search_work(
     host_bytes: int = 0,
     is_there: bool = False,
 ) -> Work | None:
-    """Estimate the cost of searches or sweeps of rows; None if the method stays on the CPU.
+    """Estimate the cost of `rows` searches or sweeps; None if the method runs only on the CPU.
 
     Parameters
     ----------
@@ -128,14 +128,14 @@ def search_work(
 
 
 def trip_work(n: int, m: int, trips: int, threads: int, *, is_there: bool) -> Work:
-    """Estimate the cost of trips on a prepared map; parameters as of `search_work`."""
+    """Estimate the cost of trips on a prepared map; parameters as in `search_work`."""
     work = search_work(Sweep(), n, m, 0, threads, is_there=is_there)
     assert work is not None
     return work._replace(seconds=trips * thresholds.SECONDS_PER_TRIP / threads)
 
 
 def matrix_work(method: Method, n: int, threads: int, *, host_bytes: int) -> Work | None:
-    """Estimate the cost of a dense method; None for a method that stays on the CPU."""
+    """Estimate the cost of a dense method; None for a method that runs only on the CPU."""
     if method.seconds is None:
         return None
     return Work(n**3 * method.seconds / threads, host_bytes=host_bytes)
@@ -249,7 +249,7 @@ def place(
 
 
 def named_devices(device: Any) -> list[str]:
-    """Return the devices that a call names: one, or several that share the rows.
+    """Return a list of the devices that a call names: one, or several that share the rows.
 
     Raises
     ------
@@ -282,7 +282,7 @@ def _number(named: str) -> int:
 
 
 def _gpu_is_faster(method: Method, work: Work) -> bool:
-    """Return True if a GPU is expected to be faster; ask its driver only for large calls."""
+    """Return whether a GPU is expected to be faster; query its driver only for large calls."""
     least = max(work.worth, work.host_bytes / thresholds.BACK) + work.bringing
     if work.seconds < least or os.getpid() != _home:
         return False
@@ -303,7 +303,7 @@ def _gpu_is_faster(method: Method, work: Work) -> bool:
 
 @cache
 def _gpu_is_usable() -> bool:
-    """Return whether a GPU is usable; ask once, and log the answer."""
+    """Return whether a GPU is usable; test this only once, and log the result."""
     try:
         number = _number("cuda")
         from sssp.cuda.availability import SIMULATOR

@@ -89,7 +89,7 @@ def johnson(plan: Plan[Request]) -> Answer:
 
 
 def _search(graph: Graph, request: Request, method: Method) -> Answer:
-    """Search from every source of a request; return the answer with Johnson's statistics."""
+    """Search from every source of a request; return the answer with only Johnson's statistics."""
     answer = run_plan(Plan(graph, request, method))
     answer.stats = {name: answer.stats[name] for name in Johnson.statistics}
     return answer

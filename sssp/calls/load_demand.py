@@ -323,7 +323,7 @@ class Loader:
         return SweptFlows(self.network._searched, self.demand, *self._limits, skips=self.skips)
 
     def load(self, version: Any) -> tuple[NDArray[np.float64], float]:
-        """Load the demand; return the flow on every searched arc, and the unreached volume.
+        """Load the demand; return the flow on the searched graph's arcs, and unreached volume.
 
         Parameters
         ----------
@@ -345,7 +345,7 @@ class Loader:
         return flow, left
 
     def skim(self, version: Any, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sum c arc attributes along each trip; return shape (c, *entries), inf if unreached."""
+        """Sum c arc attributes per trip: shape (c, *demand.entries.shape), inf if unreached."""
         searched, turns = version._searched, version.turns
         if turns is not None:
             values = np.stack([turns.expansion.values_of_arcs(own) for own in values])
@@ -361,7 +361,7 @@ class Loader:
         return found
 
     def select(self, version: Any, rows: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
-        """Return each trip's volume if it uses selected rows, else 0; and unreached volume.
+        """Return each trip's volume, 0 if it uses no selected input row; and unreached volume.
 
         And the volume that leads nowhere.
         """
@@ -371,7 +371,7 @@ class Loader:
         return np.where(sums > 0, kept, 0.0), lost
 
     def _trees(self, searched: Any) -> Iterator[tuple[int, int, ShortestPaths]]:
-        """Yield per block of origins: its first and end position, and shortest-path trees."""
+        """Yield for each block of origins: first position, end, and shortest-path trees."""
         ends, low = self.demand.destinations, 0
         room = min(thresholds.ITERATED_BYTES, self._limits[1] // 4)
         asked = self.options | {"block_size": max(1, room // max(1, 8 * searched.n))}
@@ -382,7 +382,7 @@ class Loader:
             low += r.rows
 
     def drop_unreached(self, volumes: Any, reached: Any, first_row: int = 0) -> tuple[float, Any]:
-        """Return the sum of unreached volumes, and all volumes with those set to 0; or raise."""
+        """Set unreached volumes to 0 (raise unless `skips`); return their sum and all volumes."""
         lost = ~reached & (volumes > 0)
         if not lost.any():
             return 0.0, volumes
@@ -394,7 +394,7 @@ class Loader:
 
 
 def _has_free_cycle(graph: Graph) -> bool:
-    """Return whether arcs of weight 0 make a cycle around which sweeps may send a trip.
+    """Return whether arcs of weight 0 form a cycle that a path found by sweeps may contain.
 
     They send none into a dead end and back.
     """
@@ -434,7 +434,7 @@ def _cost_of(flow: NDArray[np.float64], weights: NDArray[Any], *, is_integral: b
 
 
 def _as_volumes(numbers: NDArray[np.float64], *, is_integral: bool) -> NDArray[Any]:
-    """Return sums as integers if the volumes are integers.
+    """Convert sums to int64 if the volumes are integers; raise if a sum may be inexact.
 
     Raises
     ------

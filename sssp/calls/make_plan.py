@@ -55,7 +55,7 @@ def make_plan(
     from_either_end: bool = False,
     known: dict[str, type[Method]] = METHODS,
 ) -> Plan[Request]:
-    """Check the arguments of a search, and choose method and device.
+    """Check the arguments of a search, choose method and device, and return the plan.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def choose_search(
 def _estimate(
     network: Graph, method: Method, request: Request, weights: WeightRange
 ) -> Work | None:
-    """Estimate the work of a request; None if ``"auto"`` keeps it on the CPU."""
+    """Estimate the cost of a request as `Work`; None if ``"auto"`` keeps it on the CPU."""
     # exponentials and powers of a GPU may differ in the last bit
     decays = request.reduction is not None and request.reduction.decay is not None
     swept_once = request.nearest and network._methods is not None

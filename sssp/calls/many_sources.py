@@ -139,7 +139,7 @@ def reduce(
 def _reduce_scenarios(
     scenarios: Scenarios[Hierarchy], plan_for: Callable[[Hierarchy], Plan[Request]], sources: Any
 ) -> NDArray[Any]:
-    """Reduce the rows of all remaining scenarios; a GPU runs while the next batch is made."""
+    """Reduce all remaining scenarios in batches; a GPU works while the next batch is made."""
     values, single, under_way = [], False, None
     for versions in scenarios.batches():
         plan = plan_for(versions[0])
@@ -163,7 +163,7 @@ def _reduce_scenarios(
 
 
 def _reduce_together(plan: Plan[Request], versions: list[Hierarchy]) -> Any:
-    """Return a generator that reduces several versions at once on a GPU; None if it cannot."""
+    """Return a generator that reduces several versions at once; None if no GPU can do that."""
     request = plan.request
     # (what a rule has sent to a GPU falls back to the CPU one by one)
     if kind_of(request.device) != "cuda" or request.devices or request.by_rule:
@@ -210,7 +210,7 @@ def iter_blocks(
     stream: Any = None,
     progress: bool | None = None,
 ) -> Iterator[ShortestPaths]:
-    """Solve for many sources block by block, for your own reductions.
+    """Yield shortest-path results of many sources, block by block, for your own reductions.
 
     Parameters
     ----------

@@ -164,7 +164,7 @@ def nearest(
 
 
 def _search_once(plan: Plan[Request], k: int) -> tuple[Table, dict[str, int]]:
-    """Return a table of facilities and counters, by one search from all facilities."""
+    """Search once from all facilities; return each vertex's k nearest, and counters."""
     graph = plan.network._tree_graph
     for dtype in weights_of(graph, plan.method).working_dtypes(plan.request.dtype):
         found = solve(graph, plan.request, k, dtype)
@@ -174,7 +174,7 @@ def _search_once(plan: Plan[Request], k: int) -> tuple[Table, dict[str, int]]:
 
 
 def _search_from_each(plan: Plan[Request], k: int) -> tuple[Table, dict[str, int]]:
-    """Return a table of facilities and counters, by one search from each facility."""
+    """Search from each facility; return each vertex's k nearest facilities, and counters."""
     graph, request = plan.network._tree_graph.without_closed_arcs(), plan.request
     weights, limit = weights_of(graph, plan.method), request.limit
     dtype: np.dtype[Any] = weights.working_dtypes(request.dtype)[-1]

@@ -266,7 +266,7 @@ class _Groups(NamedTuple):
         return cls(graph, sources, np.append(firsts, trips.size), trips % n, trip_of)
 
     def part(self, chosen: NDArray[np.bool_]) -> _Groups:
-        """Keep the trips from the sources that a mask chooses."""
+        """Return the groups of only those sources for which the mask is True."""
         counts = np.diff(self.offsets)
         targets = self.targets[np.repeat(chosen, counts)]
         firsts = offsets(counts[chosen])
@@ -315,7 +315,7 @@ class _Call:
         return groups
 
     def finds_paths(self) -> bool:
-        """Return True if A*, which searches no whole rows, finds the requested paths."""
+        """Return whether A* can answer: no paths are wanted, or no tight arc has length 0."""
         if not self.request.predecessors:
             return True
         graph, weights = self.graph, weights_of(self.graph, self.method)
@@ -358,7 +358,7 @@ class _Call:
         self.by_a_star &= 2 * landmark_bytes(graph, INT64) <= request.memory_limit
 
     def solve(self, request: Request) -> Trips | None:
-        """Find all trips on the chosen device; None after an overflow."""
+        """Find all trips' distances (and paths) on the chosen device; None after an overflow."""
         on_cpu = all(device == "cpu" for device in request.devices or [request.device])
         if on_cpu or request.predecessors or self.graph._methods is None:
             groups = self.groups

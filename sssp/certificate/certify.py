@@ -148,7 +148,7 @@ def certify_trees(g: Graph, result: ShortestPaths, rtol: float | None) -> None:
 
 
 class CheckedRow(NamedTuple):
-    """A row to certify: sources; distances, predecessors and origins, each (n,) or (t,).
+    """A row to certify: sources; distances, predecessors, origins by vertex or by target.
 
     Predecessors and origin are empty where there are none.
 
@@ -183,7 +183,7 @@ class Certifier:
         self._stack = np.empty(asked.n, INDEX)
 
     def certify(self, row: CheckedRow, limit: float | None) -> float:
-        """Raise `VerificationError` unless `row` is right within `limit`; return `rtol` used."""
+        """Certify `row` within `limit`, or raise `VerificationError`; return the `rtol` used."""
         rtol = self.rtol
         code, place = self._look(row, limit, rtol)
         if code != RIGHT and rtol < self.last_rtol:
@@ -197,7 +197,7 @@ class Certifier:
         return rtol
 
     def certify_targets(self, row: CheckedRow, targets: Vertices, limit: float | None) -> None:
-        """Certify a row of targets by a new search up to the farthest one, itself certified."""
+        """Certify distances to targets by a new, certified search up to the farthest target."""
         found, limit = self._search_again(row, targets, limit)
         rtol = self.certify(found, limit)
         right = found.distances[targets]
@@ -232,7 +232,7 @@ class Certifier:
         return code, int(place)
 
     def tolerance(self, distances: NDArray[Any], rtol: float) -> Any:
-        """Return the greatest allowed difference of two sums, in the row's arithmetic."""
+        """Return the greatest allowed difference of two path sums, in the row's number type."""
         number = _arithmetic(distances.dtype)
         reached = distances[distances != unreached(distances.dtype)]
         most = float(largest_distance(number)) / 4  # so that what it is added to does not wrap
@@ -261,7 +261,7 @@ class Certifier:
     def bounds(
         self, distances: NDArray[Any], limit: float | None, rtol: float
     ) -> tuple[Any, Any, Any, Any]:
-        """Return the kernel's `bounds`: limit plus, minus tolerance; greatest sum; tolerance."""
+        """Return `bounds`: limit + tolerance, limit - tolerance, largest safe sum, tolerance."""
         number, tolerance = _arithmetic(distances.dtype), self.tolerance(distances, rtol)
         largest = largest_distance(number)
         # (as a Python number, for a limit may exceed it)
@@ -324,7 +324,7 @@ class Certifier:
         return bool(code == reference.DROPPED)
 
     def _unreached_row(self, row: CheckedRow, limit: float | None) -> tuple[CheckedRow, Array, Any]:
-        """Return an unreached row (int64 for integers), weights in its dtype, and its bound."""
+        """Return `row`, no vertex reached, int64 or float; weights in its dtype; its limit."""
         number = _arithmetic(row.distances.dtype)
         nothing = np.full(self.graph.n, unreached(np.dtype(number)), number)
         distances, weights = self.operands(nothing)
@@ -462,7 +462,7 @@ def _show(distance: Any) -> str:
 
 
 def _comparable(distances: NDArray[Any]) -> NDArray[Any]:
-    """Convert integers to int64, so that the sentinels of all dtypes are equal."""
+    """Convert integer distances to int64, sentinels included; return floats unchanged."""
     if distances.dtype.kind == "f":
         return distances
     missing = distances == unreached(distances.dtype)

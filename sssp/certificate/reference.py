@@ -79,7 +79,7 @@ def _cycles_of(indptr, indices, weights, tails, tolerance):
 
 @njit
 def bellman_ford_kernel(indptr, indices, weights, sources, bounds, tolerance, distances):
-    """Relax the arcs of changed vertices in rounds, at most n.
+    """Find distances by Bellman-Ford in at most n rounds; return a status code.
 
     What lies above the upper of the two `bounds` is dropped. `distances` come unreached.
     `tolerance` is that share of a sum that may be rounding, 0 where sums are exact. Returns a
@@ -134,7 +134,7 @@ def bellman_ford_kernel(indptr, indices, weights, sources, bounds, tolerance, di
 def tree_kernel(
     indptr, indices, weights, sources, distances, origin, missing, fewest, arrivals, tails
 ):
-    """Write the shortest-path tree with documented ties to `tails`, which is -1 on entry.
+    """Write the shortest-path tree, ties broken as documented, to `tails` (-1 on entry).
 
     Among tight arcs the smallest tail; where one joins two vertices at the same distance, or
     `fewest` says so, the whole row takes fewest arcs first; but not for heads below `arrivals` from

@@ -132,7 +132,7 @@ def verify(
 
 
 def _searched_ends(g: Graph, result: ShortestPaths | Trips) -> tuple[Graph, Vertices, Vertices]:
-    """Return the graph on which a result is certified, and its sources and targets there."""
+    """Return the graph to certify a result on, and the sources and targets as its vertices."""
     by_vertex, after, on = result.sources, result.source_arcs, result.target_arcs
     for arcs, vertices in ((after, by_vertex), (on, result.targets)):
         right = arcs is None or (g.indices[arc_column(arcs, g.m)] == vertices).all()
@@ -177,7 +177,7 @@ RIGHT, BAD_NUMBER, DISORDER, NOT_HERE, INCOMPLETE, UNREAL = range(6)
 def _certify_labels_kernel(
     indptr, indices, weights, facilities, distances, index, bounds, seen, stack
 ):
-    """Certify all vertices' labels (facility, distance); return a status, and where it fails.
+    """Certify all (facility, distance) labels; return a status, and the wrong vertex or arc.
 
     Of `UNREAL` labels it names none: they are not `seen`.
     `distances` and `index` have shape (n, k), `index` -1 where there is no label; `bounds` are the
@@ -372,7 +372,7 @@ def certify_trips(g: Graph, result: Trips, rtol: float | None) -> None:
 
 @njit
 def _follow_kernel(indptr, arc_of, indices, weights, closed, begin, firsts, arcs, lengths):
-    """Compute the lengths of paths over the expansion; return the first forbidden path, or -1.
+    """Compute path lengths over the expansion; return the first forbidden path's index, or -1.
 
     Path i begins at vertex ``begin[i]`` of it.
     """

@@ -45,7 +45,7 @@ def both_ways_kernel(indptr, indices, firsts, heads, arcs):
 
 @njit
 def rows_kernel(indptr, indices, weights, sources, bound, distances, predecessors, origin):
-    """Search from each source, or once from all together; weights must be 0 or more.
+    """Run Dijkstra from each source, or once from all together; weights must be 0 or more.
 
     That is one row, if ``origin`` is not None but int32, shape (n,), and gets the nearest source,
     if predecessors are wanted; sources are ascending then. ``distances`` float64, shape (k, n), and
@@ -101,7 +101,7 @@ def rounds_kernel(indptr, indices, weights, sources, everywhere, bound, distance
 
 @njit
 def dense_kernel(given, dense):
-    """Copy a dense matrix; entries that mean no arc become infinity. It may be in place."""
+    """Copy a dense matrix, also in place; entries that mean no arc become infinity."""
     for i in range(given.size):
         weight = given[i]
         dense[i] = weight if NOTHING < abs(weight) < np.inf else np.inf
@@ -109,7 +109,7 @@ def dense_kernel(given, dense):
 
 @njit
 def matrix_extremes_kernel(matrix):
-    """Return min and max of 0 and finite entries; whether all are numbers; and all integers.
+    """Return min and max of finite entries and 0; if none is NaN or -inf; if all are integers.
 
     Minus infinity does not count as a number.
     """

@@ -35,7 +35,7 @@ def intrinsic(function: Callable[..., Any]) -> Any:
 
 
 def place_of(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Generate code for the address of an entry, or of a row; arguments are array, index, more."""
+    """Generate LLVM code for the address of ``array[index]``, which is an entry or a row."""
     array_type = signature.args[0]
     view = context.make_array(array_type)(context, builder, arguments[0])
     index = [arguments[1], *[context.get_constant(types.intp, 0)] * (array_type.ndim - 1)]

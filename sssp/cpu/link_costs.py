@@ -72,7 +72,7 @@ def _column_kernel(conical, free, capacity, alpha, beta, fixed, flow, what, out)
 
 @njit
 def _along_kernel(conical, free, capacity, alpha, beta, fixed, flow, direction, step):
-    """Return first and second derivative of the objective along a direction, after a step."""
+    """Return the objective's first and second derivative by step, at flow + step * direction."""
     first = second = 0.0
     for row in range(flow.size):
         way = direction[row]

@@ -49,7 +49,7 @@ def _list_tight_arcs(indptr, tails, heads, weights, distances, unseen, firsts, t
 def _dependencies_kernel(
     arcs, weights, distances, unseen, source, firsts, tight, children, order, paths, shares
 ):
-    """Compute the Brandes dependency of every vertex on the paths from one source.
+    """Compute Brandes' dependencies of one source on all vertices; return a status.
 
     Return a status: `OVERFLOW` if there are more paths than a float64 counts, `NEGATIVE_CYCLE` if
     tight arcs close a cycle, so that there is no end to them.
@@ -117,7 +117,7 @@ def _dependencies_kernel(
 
 
 class Dependencies:
-    """Brandes' dependencies for rows of distances, computed in several threads.
+    """Computation of Brandes' dependencies from rows of distances, usable by several threads.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class Dependencies:
         self._spare = Spare(lambda: tuple(np.empty(*part) for part in sizes))
 
     def of(self, source: int, distances: NDArray[Any]) -> tuple[int, NDArray[np.float64]]:
-        """Return the dependencies of a row, with the status of `_dependencies_kernel`."""
+        """Return the status of `_dependencies_kernel`, and the dependencies of one row."""
         shares, unseen = np.empty(distances.size, FLOAT64), unreached(distances.dtype)
         row = distances, unseen, source
         with self._spare.lend() as scratch:

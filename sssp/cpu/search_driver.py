@@ -131,7 +131,7 @@ class _ScratchPool:
 def solve_rows(
     graph: Graph, request: Request, method: Method, dtype: Number, search: Search
 ) -> Answer | None:
-    """Answer `request` by a search a row, in one dtype; None if a distance may be too long.
+    """Answer `request`, one search per row, in one dtype; None if a distance may be too long.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def ranges_of(rows: int, step: int) -> Iterator[range]:
 
 @njit
 def _arrive_kernel(vertex_of, n, distances, unseen, reached, count):
-    """Write to each arrival the least distance of its vertex's copies; count reached vertices.
+    """Write the least distance of a vertex's copies to its arrival; return the reached count.
 
     ========= =========== ====== ==================================
     argument  shape       dtype  written by
@@ -309,7 +309,7 @@ class Rows:
         self.give_back(scratch)
 
     def sources_of(self, row: int) -> NDArray[np.int64]:
-        """Return the sources of a row."""
+        """Return the sources of a row: one, or all of them if nearest sources are sought."""
         request = self.request
         return request.sources if request.nearest else request.sources[row : row + 1]
 
@@ -343,7 +343,7 @@ class SingleRows(Rows):
 
     @cached_property
     def is_target(self) -> NDArray[np.bool_]:
-        """For every vertex whether it is a target: bool, shape (n,)."""
+        """Mask of the targets: bool, shape (n,), True for every vertex that is a target."""
         assert self.request.targets is not None
         found = np.zeros(self.graph.n, np.bool_)
         found[self.request.targets] = True

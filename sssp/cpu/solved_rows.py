@@ -22,7 +22,7 @@ MANY = 16
 
 @njit
 def reached_kernel(distances, unseen, vertices):
-    """Write the reached vertices of a row in ascending order; `vertices` has their number."""
+    """Write the reached vertices of a row, ascending, to `vertices`, which has their number."""
     place = 0
     for vertex in range(distances.size):
         if place == vertices.size:
@@ -51,7 +51,7 @@ def _paths_kernel(targets, predecessors, vertices):
 
 @njit
 def _reduce_kernel(distances, unseen, weights, vertices, greatest, halves):
-    """Count the reached among some vertices, find their greatest distance, and sum values.
+    """Count reached `vertices`, find their greatest distance, sum their distances or weights.
 
     That is `greatest` if none is reached. Sum integer distances, or columns of weights, in two
     halves that cannot overflow.
@@ -117,7 +117,7 @@ class HostRows:
             self.places, self.targets = np.searchsorted(self.targets, some), some
 
     def copy_distances(self, out: NDArray[Any]) -> None:
-        """Write the distances of the requested columns, unless they were computed in place."""
+        """Write the requested columns' distances to `out`, unless they were computed in place."""
         if self.targets is not None:
             for distances, row in zip(self.distances, out, strict=True):
                 if distances.dtype == out.dtype:
@@ -150,7 +150,7 @@ class HostRows:
         return Entries(counts, _join(rows), distances, trees)
 
     def paths(self) -> Entries:
-        """Return the vertices on the paths to the targets with their predecessors."""
+        """Return for each row the vertices on the paths to targets, and their predecessors."""
         if self.branches is not None:
             return self.branches
         assert self.predecessors is not None

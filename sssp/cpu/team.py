@@ -65,10 +65,10 @@ def run_team(threads: int, prepare: Callable[[int], Callable[[int], T]]) -> list
 
 
 def step_of(steps_each: int) -> int:
-    """Return how many work items, of `steps_each` steps, fit between two checks for signals."""
+    """Return how many work items of `steps_each` steps each fit between two signal checks."""
     return max(1, STEPS // max(1, steps_each))
 
 
 def team_size(threads: int, steps: int) -> int:
-    """Return how many of a call's threads are worth starting for a number of steps."""
+    """Return how many of `threads` are worth starting for work of `steps` steps; at least 1."""
     return max(1, min(threads, steps // thresholds.WORTH_A_THREAD))

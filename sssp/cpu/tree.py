@@ -69,7 +69,7 @@ def grow(array):
 def _smallest_tails_kernel(
     indptr, indices, weights, distances, reached, final, origin, predecessors, arrivals
 ):
-    """Write the smallest tight tail of final vertices; return True if a tie may form a cycle.
+    """Write final vertices' smallest tight tails; return True if a tie may form a cycle.
 
     Heads below `arrivals` from which nothing leads on cannot be on a cycle.
     """
@@ -103,7 +103,7 @@ def _is_tight(start, weight, end, tolerance):
 def fewest_arcs_kernel(
     indptr, indices, weights, sources, distances, reached, final, tolerance, origin, predecessors
 ):
-    """Search breadth-first over the tight arcs; of equal hop counts keep the smallest tail.
+    """Write predecessors by breadth-first search over tight arcs: fewest hops, smallest tail.
 
     Return how many vertices it came to.
     """
@@ -142,7 +142,7 @@ def fewest_arcs_kernel(
 
 @njit
 def origins_kernel(indptr, indices, weights, sources, distances, final, tolerance, origin, queue):
-    """Write each vertex's origin along tight arcs, smallest source first; return how many."""
+    """Write each vertex's origin along tight arcs; return how many vertices have an origin."""
     claimed = 0
     for source in sources:
         if distances[source] == 0:
@@ -172,7 +172,7 @@ def origins_kernel(indptr, indices, weights, sources, distances, final, toleranc
 
 
 def untied_distance(graph: Graph, dtype: Number) -> float:
-    """Return the distance up to which no tight arc joins two equally far vertices; -1 if unknown.
+    """Return a distance within which no tight arc joins equally far vertices; -1 if unknown.
 
     In exact arithmetic such an arc weighs 0; floats absorb what is below their spacing.
     """
@@ -184,7 +184,7 @@ def untied_distance(graph: Graph, dtype: Number) -> float:
 
 @njit
 def _cut_kernel(predecessors, vertices, tails):
-    """Sort vertices that have predecessors; move the predecessors to `tails`, leaving -1."""
+    """List vertices with a predecessor, ascending, and their predecessors; reset these to -1."""
     if vertices.size * MANY <= predecessors.size:
         vertices.sort()
     else:
@@ -200,7 +200,7 @@ def _cut_kernel(predecessors, vertices, tails):
 
 @njit
 def _branches_kernel(by_head, targets, block, unseen, predecessors, counts, vertices, tails):
-    """Find the paths to the targets in every lane of a block, shape (n, lanes).
+    """Find the paths to the targets, lane by lane, in a block of distances, shape (n, lanes).
 
     Walk back from every reached target along the smallest tight tails; only arcs that are longer
     than 0, in sums too, may be tight. Write for each lane how many vertices are on its paths,
@@ -238,7 +238,7 @@ def find_branches(
     rows: int,
     predecessors: NDArray[np.int32],
 ) -> Entries:
-    """Return the vertices on the paths to the targets, of some rows, with their predecessors.
+    """Return the vertices on paths to the targets and their predecessors, row after row.
 
     Takes O(s log s) time for s vertices on the paths, and time in the arcs that end at them.
 
@@ -260,7 +260,7 @@ def find_branches(
 
 
 def cut_branches(vertices: NDArray[np.int32], predecessors: NDArray[np.int32]) -> Entries:
-    """Return the vertices on paths, ascending, and their predecessors; reset the latter to -1.
+    """Return vertices on paths, ascending, and their predecessors; reset `predecessors` to -1.
 
     The predecessor of the source is -2 on entry, and -1 in what is returned.
     """
@@ -295,7 +295,7 @@ class Tree:
     final: Any
 
     def _search_tight_arcs(self, search: Callable[[Any], int]) -> None:
-        """Search over exact tight arcs; again with a tolerance if some vertex is not reached.
+        """Run `search` on exactly tight arcs; repeat with a tolerance if it misses a vertex.
 
         ``search(tolerance)`` returns how many vertices it came to.
         """
@@ -347,7 +347,7 @@ class Tree:
 
 @njit
 def _first_tie_kernel(indptr, indices, weights, distances, reached, unseen, arrivals):
-    """Return the least distance at which a tight arc joins two equally far vertices, or `unseen`.
+    """Return the least distance at which a tight arc joins equally far vertices, or `unseen`.
 
     `arrivals` as of `_smallest_tails_kernel`.
     """

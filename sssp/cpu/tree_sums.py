@@ -52,7 +52,7 @@ def add_at(sums, places, values):
 
 @njit_uncounted
 def _arc_into(indptr, tails, head, tail):
-    """Return the position of the arc from `tail` among arcs sorted by head; any arc if absent.
+    """Return the position of arc (`tail`, `head`) among arcs sorted by head; any if absent.
 
     Most vertices have few: those are looked at side by side, what lies beyond them as well, so
     that no branch depends on where it is found.
@@ -87,7 +87,7 @@ def _place(vertices, place_of, vertex):
 
 @njit_uncounted
 def _count_child(place, vertices, tails, place_of, up, children):
-    """Add 1 to the children of a vertex's predecessor; return whether it has a predecessor.
+    """Count a vertex as a child of its predecessor; return False if it has no predecessor.
 
     Without one it is its own child, and so never comes to have none.
     """
@@ -131,7 +131,7 @@ def _order_upward(up, children, order, flows):
 
 @njit
 def _bring_values(arcs, values, vertices, tails, without_tail, place_of, up, children, total):
-    """Write the value of the arc from each vertex's predecessor, and count children."""
+    """Write to `total` the value of the arc from each vertex's predecessor; count children."""
     indptr, arc_tails = arcs
     for place in range(np.uint64(tails.size)):
         has_tail = _count_child(place, vertices, tails, place_of, up, children)
@@ -142,7 +142,7 @@ def _bring_values(arcs, values, vertices, tails, without_tail, place_of, up, chi
 
 @njit
 def _add_downward(up, order, size, total):
-    """Add to every vertex the sum of its predecessor; return whether a sum is not finite."""
+    """Add to each vertex's value its predecessor's sum; return True if a sum is not finite."""
     zero = total.dtype.type(0)
     is_odd = False
     while size > 0:
@@ -158,7 +158,7 @@ def _add_downward(up, order, size, total):
 def _skim_kernel(
     arcs, values, roots, first_roots, starts, vertices, tails, columns, missing, scratch, sums
 ):
-    """Sum values of the arcs from the root to every requested vertex, row by row.
+    """Sum arc values along the tree path from the root to each requested vertex, row by row.
 
     Return row and column of the first sum that is not finite, -1 where all are.
 
@@ -221,7 +221,7 @@ def _skim_kernel(
 
 @njit
 def _take_volumes(vertices, tails, columns, volumes, place_of, children, flows):
-    """Write a row's volumes to its vertices; return False if one is unreached or not finite."""
+    """Write volumes to a row's vertices; False if one is not finite or its vertex unreached."""
     nothing = flows.dtype.type(0)
     may_travel = True
     if vertices is None and columns is None:
@@ -258,7 +258,7 @@ def _spread_flows(arcs, vertices, tails, flows, loads):
 def _load_kernel(
     arcs, volumes, roots, first_roots, starts, vertices, tails, columns, scratch, loads
 ):
-    """Send volumes along the trees, row by row, and add them to the loads of arcs.
+    """Send volumes from the root along each row's tree; add them to the loads of the arcs.
 
     Return the first row with a volume that cannot travel, -1 if there is none.
 
@@ -318,7 +318,7 @@ def check_arc_values(graph: Graph, shape: tuple[int, ...]) -> None:
 
 
 def flow_on_input(graph: Graph, loads: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Return the flow on every input row, from loads of arcs (whole, or as 32-bit halves).
+    """Return the flow on every input row, summed from loads of arcs (whole, or 32-bit halves).
 
     Raises
     ------
@@ -335,7 +335,7 @@ def flow_on_input(graph: Graph, loads: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 class TreeSums:
-    """Computes sums along the trees of a result, one block of rows at a time, in any thread.
+    """Sums over arcs and loads of arcs along a result's trees, by blocks of rows; thread-safe.
 
     Parameters
     ----------
@@ -370,7 +370,7 @@ class TreeSums:
         self._spare = Spare(lambda: tuple(np.empty(graph.n + 1, part) for part in dtypes))
 
     def blocks(self, least: int = 0) -> Iterator[range]:
-        """Divide the rows into blocks with at least `least` vertices and columns each."""
+        """Divide the rows into blocks: each of at least `least` stored vertices plus columns."""
         rows = np.arange(self.rows + 1)
         sparse = is_sparse(self.predecessors)
         stored = self.predecessors.indptr if sparse else rows * self.graph.n
@@ -387,7 +387,7 @@ class TreeSums:
         return seal(_lengthen(pick(values, self._order)))
 
     def by_tail(self, loads: NDArray[Any]) -> NDArray[Any]:
-        """Return the sums of `load`, reordered to the graph's order of arcs."""
+        """Return the arc loads that `load` summed by head, in the graph's order of arcs."""
         ordered = np.empty(self.graph.m, loads.dtype)
         ordered[self._order] = loads
         return ordered
@@ -435,7 +435,7 @@ class TreeSums:
         return None if row < 0 else int(row)
 
     def _trees(self, rows: range) -> tuple[Any, ...]:
-        """Return the trees of some rows in the form that kernels take."""
+        """Return kernel arguments for the trees of some rows: roots, vertices, predecessors."""
         roots, first_roots = self.sources, np.array([0, self.sources.size])
         if self.rows == self.sources.size:
             roots, first_roots = roots[rows.start : rows.stop], np.arange(len(rows) + 1)
@@ -451,7 +451,7 @@ class TreeSums:
 
 
 def _lengthen(of_arcs: NDArray[Any]) -> NDArray[Any]:
-    """Append padding to an array of arcs: `_arc_into` may read it, and it matches no tail."""
+    """Append padding (equal to no tail) to an array of arcs: `_arc_into` may read beyond it."""
     return np.concatenate((of_arcs, np.full(BEYOND, -2, of_arcs.dtype)))
 
 

@@ -20,7 +20,7 @@ from sssp.cpu.intrinsics import intrinsic, place_of
 
 
 class Vector(types.Type):
-    """Numba's type of a vector: some numbers of one dtype."""
+    """Numba's type of a SIMD vector: `lanes` numbers of one dtype."""
 
     def __init__(self, dtype: Any, lanes: int) -> None:
         self.dtype, self.lanes = dtype, lanes
@@ -28,7 +28,7 @@ class Vector(types.Type):
 
 
 def _model(manager: Any, kind: Vector) -> Any:
-    """Return what LLVM makes of a vector."""
+    """Return the data model of a `Vector` for Numba: an LLVM vector type."""
     make: Any = models.PrimitiveModel
     number = manager.lookup(kind.dtype).get_value_type()
     return make(manager, kind, ir.VectorType(number, kind.lanes))
@@ -71,7 +71,7 @@ def store(context: Any, array: Any, place: Any, vector: Any) -> tuple[Any, Any]:
 
 @intrinsic
 def fill(context: Any, number: Any, lanes: Any) -> tuple[Any, Any]:
-    """Return a vector of one number: ``fill(0.0, LANES)``."""
+    """Return a vector with one number in all lanes: ``fill(0.0, LANES)``."""
     vector = Vector(number, lanes.literal_value)
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -84,7 +84,7 @@ def fill(context: Any, number: Any, lanes: Any) -> tuple[Any, Any]:
 
 
 def _fill(context: Any, builder: Any, vector: Vector, value: Any, kind: Any) -> Any:
-    """Generate code for a vector: a value that is one, or a number in all lanes."""
+    """Generate code that returns `value` if it is a vector, else a vector filled with it."""
     if isinstance(kind, Vector):
         return value
     number = context.cast(builder, value, kind, vector.dtype)
@@ -112,7 +112,7 @@ def _greater(builder: Any, dtype: Any, one: Any, other: Any) -> Any:
 
 
 def _combine(emit: Callable[..., Any], vector: Vector, other: Any) -> tuple[Any, Any]:
-    """Return signature and code of an operation on a vector, and on another or a number."""
+    """Return signature and code of `emit` on a vector and a second operand, vector or number."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         second = _fill(context, builder, vector, arguments[1], other)
@@ -123,19 +123,19 @@ def _combine(emit: Callable[..., Any], vector: Vector, other: Any) -> tuple[Any,
 
 @intrinsic
 def add(context: Any, vector: Any, other: Any) -> tuple[Any, Any]:
-    """Add to every lane: ``add(vector, other)``."""
+    """Add a vector or a number to a vector, lane by lane: ``add(vector, other)``."""
     return _combine(_add, vector, other)
 
 
 @intrinsic
 def minimum(context: Any, vector: Any, other: Any) -> tuple[Any, Any]:
-    """Return the lesser number of every lane: ``minimum(vector, other)``."""
+    """Return the minimum with a vector or a number, lane by lane: ``minimum(vector, other)``."""
     return _combine(_lesser, vector, other)
 
 
 @intrinsic
 def choose(context: Any, vector: Any, other: Any, same: Any, different: Any) -> tuple[Any, Any]:
-    """Choose by equality, lane by lane: ``choose(vector, other, if_same, if_different)``."""
+    """Where lanes are equal, take `if_same`: ``choose(vector, other, if_same, if_different)``."""
     chosen = same if isinstance(same, Vector) else different
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -161,7 +161,7 @@ def swap(context: Any, pair: Any) -> tuple[Any, Any]:
 
 
 def _fold(emit: Callable[..., Any], vector: Vector) -> tuple[Any, Any]:
-    """Return signature and code that combine the lanes, a power of two: halves, then halves."""
+    """Return signature and code that fold 2**k lanes into one number: `emit` joins two halves."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         (found,), lanes = arguments, vector.lanes

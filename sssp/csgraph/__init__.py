@@ -57,7 +57,7 @@ MOST_STEPS = 1 << 28
 
 
 class NegativeCycleError(errors.NegativeCycleError, scipy_csgraph.NegativeCycleError):
-    """A cycle of negative length: `sssp.errors.NegativeCycleError`, and SciPy's as well.
+    """Error for a negative cycle; a subclass of this package's error and of SciPy's.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ def shortest_path(
     *,
     device: str = "auto",
 ) -> Any:
-    """Find shortest paths; `scipy.sparse.csgraph.shortest_path`.
+    """Find shortest paths, like `scipy.sparse.csgraph.shortest_path`.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def shortest_path(
 
 
 def _check(csgraph: Any, directed: bool, *, overwrite: bool = False) -> None:
-    """Raise SciPy's errors for a malformed graph, or for one that cannot be overwritten."""
+    """Raise SciPy's error if a graph is malformed or, with `overwrite`, cannot be overwritten."""
     plain = isinstance(csgraph, np.ndarray) and csgraph.ndim == 2 and csgraph.dtype.kind in "iuf"
     if not plain or csgraph.shape[0] != csgraph.shape[1]:
         rows.validate(csgraph, directed, copy_if_dense=not overwrite)
@@ -159,7 +159,7 @@ def dijkstra(
     *,
     device: str = "auto",
 ) -> Any:
-    """Find shortest paths over weights of 0 or more; `scipy.sparse.csgraph.dijkstra`.
+    """Find shortest paths over weights of 0 or more, like `scipy.sparse.csgraph.dijkstra`.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def bellman_ford(
     *,
     device: str = "auto",
 ) -> Any:
-    """Find shortest paths over weights of any sign; `scipy.sparse.csgraph.bellman_ford`.
+    """Find shortest paths over weights of any sign, like `scipy.sparse.csgraph.bellman_ford`.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ def johnson(
     *,
     device: str = "auto",
 ) -> Any:
-    """Find shortest paths from many vertices of a sparse graph; `scipy.sparse.csgraph.johnson`.
+    """Find shortest paths from many vertices of a sparse graph, like SciPy's `johnson`.
 
     Parameters
     ----------
@@ -314,7 +314,7 @@ def johnson(
 
 
 def _of_any_sign(method: Method, device: str, *asked: Any) -> Any:
-    """Search over weights of any sign; call SciPy's function if `search_rows` cannot."""
+    """Run Bellman-Ford or Johnson by `search_rows`; if it returns None, call SciPy's function."""
     csgraph, directed, indices, return_predecessors, unweighted = asked
     arcs = rows.arcs_of(rows.validate_csr(csgraph, directed), directed, unweighted)
     sources, shape = _sources_of(indices, arcs.n)
@@ -343,7 +343,7 @@ def floyd_warshall(
     *,
     device: str = "auto",
 ) -> Any:
-    """Find shortest paths between all vertices of a dense graph; SciPy's `floyd_warshall`.
+    """Find all shortest paths of a dense graph, like `scipy.sparse.csgraph.floyd_warshall`.
 
     Parameters
     ----------
@@ -442,7 +442,7 @@ def construct_dist_matrix(
 
 
 def _sources_of(indices: ArrayLike | None, n: int) -> tuple[NDArray[np.int64], tuple[int, ...]]:
-    """Return the sources, and the shape of the result as in SciPy."""
+    """Return the sources that `indices` lists (None: all), and the shape of SciPy's result."""
     if indices is None:
         return np.arange(n), (n, n)
     given = np.array(indices, order="C", dtype=INDEX)
@@ -468,7 +468,7 @@ def _by_scipy(name: str, csgraph: Any, *arguments: Any, **options: Any) -> Any:
 
 @contextmanager
 def _scipys_error(cycle: Sequence[int] = ()) -> Iterator[None]:
-    """Turn negative cycle errors in the context into one that is both SciPy's and ours."""
+    """Convert negative cycle errors in the context to `NegativeCycleError` of this module."""
     try:
         yield
     except (errors.NegativeCycleError, scipy_csgraph.NegativeCycleError) as error:

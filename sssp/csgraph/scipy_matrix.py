@@ -31,15 +31,15 @@ from sssp.methods import BellmanFord, FloydWarshall
 
 
 class _CountRequest(MatrixRequest):
-    """A request on a float matrix of integers, whose weights also count arcs, to break ties."""
+    """Request on a float matrix of integers w: ``w * (n + 1) + 1``, so fewest arcs break ties."""
 
     @property
     def positive(self) -> bool:
-        """True: weights also count arcs, so that every tight arc increases the count."""
+        """True: all weights are positive, since ``w * (n + 1) + 1`` counts the arc itself."""
         return True
 
     def fill(self, out: NDArray[Any], rows: range) -> None:
-        """Write rows of the initial matrix of weights to `out`, in its working dtype."""
+        """Write rows of the matrix of weights ``w * (n + 1) + 1`` to `out`, in its dtype."""
         assert isinstance(self.source, np.ndarray)
         block, place = self.source[rows.start : rows.stop], np.arange(len(rows))
         out[...] = infinity(out.dtype)
@@ -48,7 +48,7 @@ class _CountRequest(MatrixRequest):
 
 
 class _CountGraph(MatrixGraph):
-    """The graph of a matrix whose weights count arcs (`_CountRequest`), for trees on a GPU."""
+    """The graph of a `_CountRequest`: weights ``w * (n + 1) + 1``, for trees on a GPU."""
 
     __slots__ = ()
 
@@ -58,7 +58,7 @@ class _CountGraph(MatrixGraph):
 
 
 def validate_dense(csgraph: Any, directed: bool, unweighted: bool, overwrite: bool) -> NDArray[Any]:
-    """Validate a matrix of distances as SciPy does; write infinity where there is no arc.
+    """Validate a dense graph as SciPy does; return its weights, infinity for missing arcs.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def validate_dense(csgraph: Any, directed: bool, unweighted: bool, overwrite: bo
 
 
 def close_matrix(matrix: NDArray[Any], predecessors: bool, device: str) -> SearchResult | None:
-    """Compute all distances by Floyd-Warshall, and write them over the matrix.
+    """Overwrite a matrix with its distances by Floyd-Warshall; None if SciPy is to decide.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def close_matrix(matrix: NDArray[Any], predecessors: bool, device: str) -> Searc
 
 
 def find_cycle(matrix: NDArray[Any]) -> list[int]:
-    """Return a negative cycle in a matrix of `validate_dense`; empty if none is found."""
+    """Return a negative cycle's vertices in a matrix of `validate_dense`; empty if none found."""
     if not matrix_extremes_kernel(seal(matrix).reshape(-1))[2]:
         return []
     graph = MatrixGraph.of(matrix, zero_is_arc=True)

@@ -206,7 +206,7 @@ def as_floats(values: NDArray[Any], out: NDArray[np.float64], unit: int = 1) -> 
 
 
 def with_null(vertices: NDArray[np.int32] | None) -> NDArray[np.int32] | None:
-    """Replace -1 (no vertex) in the array by SciPy's `NO_VERTEX`; return the array, if any."""
+    """Replace -1 (no vertex) in an array, if given, by SciPy's `NO_VERTEX`; return the array."""
     if vertices is not None:
         vertices[vertices < 0] = NO_VERTEX
     return vertices
@@ -307,14 +307,14 @@ def search_rows(
 
 
 def _is_small(arcs: ScipyArcs, rows: int, device: str) -> bool:
-    """Return whether searches are too small for the engine to pay off; check the device."""
+    """Return True if searches on the CPU are too small for the engine; check the device name."""
     size = arcs.n + arcs.indices.size
     small = size <= thresholds.SCIPY_ROW and rows * size <= thresholds.SCIPY_ROWS
     return named_device(device) in ("auto", "cpu") and small
 
 
 def _translate_cycle(plan: Plan[Request], error: NegativeCycleError) -> NegativeCycleError:
-    """Return the error of a negative cycle in SciPy's wording, with the vertex that it names.
+    """Return the negative cycle error with SciPy's text and the vertex that SciPy names.
 
     Of Bellman-Ford it is the first source that reaches such a cycle; threads may have come to
     another first.

@@ -104,7 +104,7 @@ class Search(ABC):
 
     @property
     def ready(self) -> Any:
-        """Event at which another stream has made what the search reads; None if that is there."""
+        """Event to wait for: another stream prepares the search's input; None if it is ready."""
         return None
 
     def part(self, rows: range) -> Search:
@@ -128,7 +128,7 @@ class Search(ABC):
 
     @property
     def kind(self) -> Any:
-        """Key of the scratch: all that it depends on, besides search class and number of rows."""
+        """Key of reusable scratch: what it depends on besides search class and number of rows."""
         return self.row_arrays
 
     def allocate(self, rows: int) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ from sssp.errors import DeviceError
 
 
 def kernel_with(**options: Any) -> Callable[[Any], Any]:
-    """Return a decorator that compiles kernels with options; compiled code is kept on disk.
+    """Return a decorator that compiles a kernel with Numba `options`; code is cached on disk.
 
     Mypy reads a kernel that it decorates if `typing.no_type_check` does not stand between.
     """

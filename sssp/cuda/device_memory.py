@@ -227,7 +227,7 @@ def move(there: Any, to: Any, stream: Any) -> None:
 def pinned_array(
     shape: int | tuple[int, ...], dtype: DTypeLike, device: str = "cuda"
 ) -> NDArray[Any]:
-    """Return a pinned host array, for fast copies to ``out``.
+    """Return a pinned host array to pass as ``out``: GPU results are copied to it fast.
 
     Parameters
     ----------
@@ -343,7 +343,7 @@ class DeviceGraph:
     def arcs_by_weight(
         self, graph: Graph, dtype: np.dtype[Any], *, reverse: bool = False
     ) -> tuple[Any, Any, Any]:
-        """Return the arrays of `arcs`, reversed if asked, each vertex's arcs sorted by weight."""
+        """Return the arrays of `arcs` (or reversed arcs), each vertex's arcs sorted by weight."""
         side = "reverse " if reverse else ""
 
         def arcs() -> ArcsByWeight:

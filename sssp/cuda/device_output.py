@@ -23,7 +23,7 @@ BLOCKS = 1 if SIMULATOR else 512
 
 @kernel
 def _magnitude_kernel(values, missing, greatest):
-    """Find the greatest absolute value of integer distances."""
+    """Find the greatest absolute value of integer distances, except the sentinel."""
     own = int64(0)
     for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
         if values[i] != missing:
@@ -33,7 +33,7 @@ def _magnitude_kernel(values, missing, greatest):
 
 @kernel
 def _narrow_kernel(values, missing, narrow, narrow_missing):
-    """Copy distances or weights to a narrower dtype; sentinels become its sentinel."""
+    """Copy distances or weights to a narrower dtype; the sentinel becomes that dtype's."""
     for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
         narrow[i] = narrow_missing if values[i] == missing else narrow.dtype.type(values[i])
 
@@ -88,7 +88,7 @@ def copy_narrow(flat: Any, target: np.dtype[Any], stream: Any) -> Any:
 
 
 class DeviceForm:
-    """The output form of matrices that stay on the device.
+    """Output form: matrices of distances and predecessors that stay on the device.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ def _make_stored_kernel(
 
     @inline
     def read(arc, weights, weights_before):
-        """Return an arc's weight in the widest dtype; the sentinel if the arc stays closed."""
+        """Return an arc's new weight in the widest dtype; the sentinel if it stays closed."""
         # (a zero more, and there is no -0.0)
         weight = number(number(weights[arc]) + zero)
         if keeps and weight == was_closed and weights_before[arc] == was_closed:
@@ -68,7 +68,7 @@ def _make_stored_kernel(
 
     @kernel
     def _stored_kernel(weights, weights_before, twins, stored, found):
-        """Convert weights to the stored dtype; find the range of open arcs' weights; set flags.
+        """Convert weights to the stored dtype; find open arcs' range, closed arcs and errors.
 
         ============== ======== ============= =======================================
         argument       shape    dtype         written by
@@ -171,7 +171,7 @@ def with_weights_there(graph: Graph, weights: Any, ahead: Any = None) -> Graph:
 
 
 def _is_usual(graph: Graph, column: Any) -> bool:
-    """Return whether a device can check the weights: one per arc, contiguous, no self-loop.
+    """Return True if the device can check new weights: one per arc, contiguous, no self-loop.
 
     (The sign of its weight would matter.)
     """

@@ -34,7 +34,7 @@ class DirectLaunch:
         self._compiled: dict[Any, Any] = {}
 
     def __call__(self, arguments: tuple[Any, ...], configuration: Any) -> None:
-        """Launch the kernel in a launch configuration, in place of `CUDADispatcher.call`."""
+        """Launch directly if compiled for these types, else by Numba's `CUDADispatcher.call`."""
         types: list[Any] = []
         words: list[Any] = []
         for argument in arguments:

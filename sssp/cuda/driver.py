@@ -75,7 +75,7 @@ def address(array: Any) -> int:
 
 
 def device_of(array: Any) -> int:
-    """Return the number of the device that holds any library's array; 0 if it is empty."""
+    """Return the number of the device that holds any library's array; 0 for an empty array."""
     start = array.__cuda_array_interface__["data"][0]
     if SIMULATOR or not start:
         return 0
@@ -98,7 +98,7 @@ def repeat_word(array: Any, word: int, times: int, stream: Any) -> None:
 
 
 def is_pinned(start: int, nbytes: int) -> bool:
-    """Return whether host memory (at least one byte) is pinned, also by another library."""
+    """Return True if host memory of `nbytes` (1 or more) bytes is pinned, by any library."""
     if SIMULATOR:
         return False
     from cuda.bindings import driver
@@ -124,7 +124,7 @@ def unpin(start: int) -> None:
 
 
 def event() -> Any:
-    """Return an event, a point in the order of a stream that others can wait for."""
+    """Return a new event: a point in the order of a stream, for which other streams can wait."""
     return cuda.event() if SIMULATOR else cuda.event(timing=False)
 
 

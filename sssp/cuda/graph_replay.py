@@ -23,7 +23,7 @@ VALUES = frozenset({bool, int, float, str, NoneType})
 
 
 def key_of(argument: Any) -> Any:
-    """Return a replay key of an argument: it differs if a launch may behave differently.
+    """Return an argument's replay key; keys are equal only if launches behave equally.
 
     Arrays count by address, shape and dtype, since kernels read what they hold when they run;
     numbers by value; objects by their `replay_key`, tuples and other dataclasses by their entries.
@@ -50,7 +50,7 @@ def key_of_fields(record: Any) -> Any:
 
 
 class Launches:
-    """Launch cache of one owner: an equal call is recorded the second time, then replayed.
+    """Launch cache of one owner: the second of equal calls is recorded, later ones replayed.
 
     A launch from Python takes as long as several kernels run. When too many are remembered, all are
     forgotten: addresses of answers, and limits, may never come again.

@@ -38,7 +38,7 @@ class DeviceCodeCache(CodeCache):
         return cuda.get_current_device().compute_capability, _toolkit()
 
     def is_portable(self, code: Any) -> bool:
-        """Return whether another process can use the code."""
+        """Return True if another process can use the code: it fits any launch configuration."""
         return not code.launch_config_sensitive
 
     def load_overload(self, signature: Any, context: Any) -> Any:

@@ -60,7 +60,7 @@ def make_groups_kernel(
         distances, rows, row_step, place_step, size, bound, places, weights, number, edges, values,
         sums,
     ):  # fmt: skip
-        """Sum each group of vertices in each row: a thread per group, row and weight column.
+        """Sum ``weight * factor(distance)`` by group: a thread per group, row, weight column.
 
         ========== ================= ======= ===================================================
         argument   shape             dtype   written by
@@ -167,14 +167,14 @@ class OrderedSums:
 
     @cached_property
     def replay_key(self) -> Any:
-        """Key of all that the launches depend on; after its first use no field may change."""
+        """Replay key of the launches, from all fields; none may change after its first use."""
         return key_of_fields(self)
 
     def launch(
         self, distances: Any, steps: tuple[int, int], bound: Any, rows: int, memory: SumsMemory,
         stream: Any,
     ) -> None:  # fmt: skip
-        """Queue the sums of some rows, to ``memory.totals``.
+        """Queue the kernels that sum some rows; the sums go to ``memory.totals``.
 
         Parameters
         ----------

@@ -189,7 +189,7 @@ class Dependencies:
             self._scratch = [device_array((self.rows, size), kind) for size, kind in arrays]
 
     def add(self, sources: NDArray[np.int64], distances: DeviceArray) -> NDArray[np.int64]:
-        """Add the dependencies of at most `rows` rows to the total; return a status per row."""
+        """Add dependencies of up to `rows` rows to the total; return one status code per row."""
         rows, n = distances.shape
         with select(self.number):
             scratch = [array[:rows] for array in self._scratch]

@@ -149,13 +149,13 @@ class MemoryPool:
         return block
 
     def wait(self) -> None:
-        """Wait for the device; note that blocks dropped so far can be reused without waiting."""
+        """Wait for the device; record that blocks returned so far are reusable without a wait."""
         now = next(self._clock)
         self._wait()
         self._waited = max(self._waited, now)
 
     def _take_idle(self, size: int) -> Block | None:
-        """Take the smallest idle block that fits a size with little waste; the newest of equals."""
+        """Take the smallest idle block that fits with little waste (the newest in a tie)."""
         found, at, least = None, 0, int(size / FILLED) + 1
         for place in range(len(self._idle) - 1, -1, -1):
             block = self._idle[place]
@@ -203,7 +203,7 @@ class MemoryPool:
             self._sort_in(0)
 
     def trim(self) -> None:
-        """Free the idle memory that exceeds the limit between calls."""
+        """Free idle memory above the limit that holds between calls."""
         with self._lock:
             self._sort_in()
 
@@ -218,7 +218,7 @@ class MemoryPool:
             self._take_in(0)
 
     def _take_in(self, place: int) -> None:
-        """Insert all returned blocks into the list of idle blocks, at a position."""
+        """Move all returned blocks into the list of idle blocks, from position `place` on."""
         while self._returned:
             block = self._returned.popleft()
             self._idle.insert(place, block)
@@ -348,7 +348,7 @@ def _from_driver(size: int) -> Any:
 
 @kernel
 def _fill_kernel(array, value):
-    """Set all entries of an array."""
+    """Set all entries of an array to a value."""
     for i in range(cuda.grid(1), array.size, cuda.gridsize(1)):
         array[i] = value
 
@@ -359,7 +359,7 @@ def blocks_for(size: int) -> int:
 
 
 def fill(array: Any, value: Any, stream: Any) -> None:
-    """Set all entries of a contiguous device array.
+    """Set all entries of a contiguous device array to a value, in stream order.
 
     The driver does it where all 32-bit words are alike: Python launches a kernel in ten times the
     time that it asks the driver in.

@@ -60,7 +60,7 @@ def _make_kernels(step: str, combine: str, integral: bool, targeted: bool) -> tu
 
     @kernel
     def _fold_vertices_kernel(distances, unseen, targets, weights, column, found):
-        """Reduce a block's share of the vertices of a row.
+        """Reduce a thread block's share of a row's vertices to one result.
 
         A total is an int64 or float64.
 
@@ -108,7 +108,7 @@ def _make_kernels(step: str, combine: str, integral: bool, targeted: bool) -> tu
 
     @kernel
     def _fold_blocks_kernel(found, column, totals):
-        """Combine the results of a row's blocks, one thread per row.
+        """Combine the results of a row's thread blocks into its total; one thread per row.
 
         ========= ================= ====== =======================
         argument  shape             dtype  written by
@@ -153,7 +153,7 @@ class Words(namedtuple("Words", "found totals ordered")):
 
 
 def row_bytes(reduction: Reduction, dtype: np.dtype[Any], size: int) -> int:
-    """Return the bytes of `Words` for one row of `size` distances."""
+    """Return the bytes that `Words` takes for one row of `size` distances."""
     columns, size = reduction.columns, _ordered(reduction, dtype) * size
     return 16 * (BLOCKS + columns) + sums_bytes(columns, size)
 
@@ -164,7 +164,7 @@ def _ordered(reduction: Reduction, dtype: np.dtype[Any]) -> bool:
 
 
 def on_device(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
-    """Return the vertex weights, shape (c, n), on the device, as kernels take them.
+    """Return a reduction's vertex weights on the device, shape (c, n); a placeholder if none.
 
     Where there are none, what is never read, but of the type that kernels for such distances have.
     """
@@ -175,7 +175,7 @@ def on_device(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
 
 
 def reduce_rows(step: Step, batch: Batch, targeted: bool, weights: Any, words: Words) -> Any:
-    """Queue a step of a reduction of a batch's rows; return the results on the device.
+    """Queue one reduction step on a batch's rows; return the device array of its results.
 
     Parameters
     ----------

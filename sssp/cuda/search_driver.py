@@ -110,7 +110,7 @@ def solve_rows(
 
 
 class _Worker:
-    """A stream with memory for one batch at a time, kept for later calls of the same kind.
+    """CUDA stream with device and host memory for one batch, kept for calls of the same kind.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class _Worker:
 
 
 class Setup:
-    """Setup that calls of one kind share: the search, sizes of its memory, and a memory key.
+    """Parameters shared by calls of one kind: the search, its memory sizes, and a memory key.
 
     Such calls differ only in what stands in their arrays, in `out` and in the stream.
 
@@ -231,7 +231,7 @@ class Setup:
         self.key = self.key_of(request, request.rows)
 
     def solve(self, request: Request) -> Answer | None:
-        """Answer a request of this kind; None after an overflow. The device is current."""
+        """Answer a request of this kind on the current device; None if a distance overflowed."""
         rows = Rows(self, request)
         try:
             rows.start()
@@ -240,7 +240,7 @@ class Setup:
             rows.wait()
 
     def test(self, request: Request) -> OverflowTest:
-        """Return the overflow test of the rows of a request."""
+        """Return the `OverflowTest` for the distances of a request."""
         return OverflowTest(request, self.graph.n, self.graph._weight_range, self.dtype)
 
     def key_of(self, request: Request, size: int) -> Any:
@@ -331,7 +331,7 @@ class Rows(Setup):
                 worker.stream.synchronize()
 
     def _take_workers(self) -> list[_Worker]:
-        """Return workers for as many rows as fit in memory; only one if an earlier call kept it."""
+        """Set the batch size that fits in memory; return one or two workers, kept or new."""
         request, search, row = self.request, self.search, self.worker_bytes
         held, limit, size = self.on_device.nbytes, request.memory_limit, self.most_rows
         fixed = self.fixed_bytes + search.fixed_bytes
@@ -437,7 +437,7 @@ class Rows(Setup):
         return array if len(rows) == self.size else array[: len(rows)]
 
     def _finish(self, worker: _Worker) -> bool:
-        """Wait for the batch of a worker, and pass its rows on; return False after an overflow."""
+        """Wait for a worker's batch and output its rows; return False if a distance overflows."""
         batch, rows = worker.batch, worker.rows
         assert batch is not None
         worker.stream.synchronize()
@@ -523,12 +523,12 @@ def _whole_kernel(distances, targets, unseen, suspects):
 
 @cache
 def _make_leads_on_kernel(integral: bool) -> Any:
-    """Return the kernel that finds an arc from a reached to an unreached vertex."""
+    """Return the kernel that detects an arc from a reached to an unreached vertex of a row."""
     wide = int64 if integral else float64
 
     @kernel
     def _leads_on_kernel(indptr, indices, weights, distances, unseen, limit, suspects, found):
-        """Set `found` if in some row an arc leads from a reached vertex to an unreached one.
+        """Set `found` if an arc leads from a reached to an unreached vertex within the limit.
 
         Sums are taken in the type of the limit, which none of them leaves.
 

@@ -39,7 +39,7 @@ ENTRIES = {"vertices", "numbers", "tails"}
 
 @kernel
 def _gather_kernel(distances, targets, columns):
-    """Copy the distances of the targets from every row to a matrix of their columns.
+    """Copy the targets' distances of every row to a matrix with one column per target.
 
     ========= ========= ====== ==========
     argument  shape     dtype  written by
@@ -80,7 +80,7 @@ def _count_kernel(distances, unseen, counts):
 def _compact_kernel(
     distances, unseen, predecessors, with_tails, with_numbers, offsets, vertices, numbers, tails
 ):
-    """Write the reached vertices of a tile from its offset on, in order of vertex.
+    """Write a tile's reached vertices, in ascending order, to a list from its offset on.
 
     ============ ============= ======= ==========================================
     argument     shape         dtype   written by
@@ -157,7 +157,7 @@ def _mark_paths_kernel(distances, unseen, targets, predecessors, marks):
 
 @dataclass
 class FormScratch:
-    """Device arrays in which output forms read a batch; None for arrays that are not needed.
+    """Device arrays to extract a batch's output (columns, paths, sums); None if not needed.
 
     Attributes
     ----------
@@ -191,7 +191,7 @@ class FormScratch:
     def allocate(
         cls, n: int, request: Request, dtype: np.dtype[Any], columns: int, rows: int
     ) -> FormScratch:
-        """Return memory for a batch of at most `rows` rows, with `columns` distances each."""
+        """Return `FormScratch` for at most `rows` rows of `columns` distances each."""
         arrays = {
             # (an empty array cannot be cut)
             name: device_array((rows, size or 1), kind)
@@ -304,7 +304,7 @@ class DeviceRows:
         return Entries(counts, columns[0], None, columns[2])
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
-        """Return the result of a reduction's step for each row, as `FinishedRows` defines it."""
+        """Return a reduction step's result for each row, in the form that `Rule.finish` takes."""
         batch = self.batch
         if step.summand.kind == FUNCTION:
             rows, some = on_host(batch.distances, batch.stream), None
@@ -327,7 +327,7 @@ class DeviceRows:
     def _compact(
         self, matrix: Any, absent: Any, *, tails: bool, numbers: bool
     ) -> tuple[NDArray[np.int64], list[Any]]:
-        """Return how many entries of each row are not `absent`, and their vertices and values."""
+        """Return counts per row, vertices and values of the entries that are not `absent`."""
         batch, scratch = self.batch, self.scratch
         rows, n = batch.rows, matrix.shape[1]
         if n == 0:
@@ -350,7 +350,7 @@ class DeviceRows:
 
 
 def gather(batch: Batch, columns: Any) -> None:
-    """Queue the copy of the targets' distances to a matrix of their columns."""
+    """Queue the copy of the targets' distances to a matrix with one column per target."""
     grid = blocks_for(columns.shape[1]), batch.rows
     _gather_kernel[grid, THREADS, batch.stream](batch.distances, batch.targets, columns)
 

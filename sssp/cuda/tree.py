@@ -197,7 +197,7 @@ def _root_kernel(sources, distances, origin):
 
 @kernel
 def _point_kernel(indptr, indices, weights, finals, tolerances, distances, origin):
-    """Set each vertex's pointer to a tight tail nearer to the sources; roots keep theirs.
+    """Point each vertex to a tight arc's tail that is nearer to a source; roots keep theirs.
 
     ========== ======== ====== ==========================================================
     argument   shape    dtype  written by
@@ -236,7 +236,7 @@ def _jump_kernel(origin):
 
 @kernel
 def _spread_kernel(indptr, indices, weights, finals, tolerances, distances, origin, changed):
-    """Lower each vertex's origin to the smallest of its tight tails; roots keep their own.
+    """Lower each vertex's origin to the least origin of its tight tails; roots keep theirs.
 
     ========== ======== ====== ==================================
     argument   shape    dtype  written by
@@ -309,7 +309,7 @@ def _tolerances_kernel(distances, finals, found, hops, with_hops, unseen, share,
 
 @kernel
 def _finish_kernel(array):
-    """Write -1 where no predecessor was found."""
+    """Replace the `NONE` entries of an array by -1: no predecessor or origin was found."""
     for i in range(cuda.grid(1), array.size, cuda.gridsize(1)):
         if array[i] == NONE:
             array[i] = -1
@@ -412,7 +412,7 @@ class Tree:
             passes = PASSES
 
     def _widen(self, found: Any, hops: Any | None) -> bool:
-        """Set a rounding tolerance for rows with missing tails; return whether there are any."""
+        """Set a tolerance for rows where a vertex lacks a tight tail; return whether any does."""
         batch, tolerances = self.batch, self.scratch.tolerances
         kind = np.dtype(batch.distances.dtype)
         _tolerances_kernel[batch.rows, THREADS, batch.stream](
@@ -423,7 +423,7 @@ class Tree:
         return bool(on_host(tolerances, batch.stream)[: batch.rows].any())
 
     def predecessors(self, origin: Any | None, place: Any | None, fewest_arcs: bool = False) -> Any:
-        """Return the predecessors of every row, shape (rows, n), in `place` or in scratch.
+        """Return an array of all rows' predecessors, (rows, n): `place` if given, or scratch.
 
         Parameters
         ----------

@@ -42,7 +42,7 @@ TOGETHER = 32
 
 @inline
 def _place_of(entry, row_stride, vertex_stride, rows, n):
-    """Return the row and the vertex to which an entry of the flat arrays belongs."""
+    """Return the row and the vertex of an entry, given its index in the flat arrays."""
     entry = uint64(entry)
     row = (entry // uint64(row_stride)) % uint64(rows)
     return row, (entry // uint64(vertex_stride)) % uint64(n)
@@ -50,7 +50,7 @@ def _place_of(entry, row_stride, vertex_stride, rows, n):
 
 @inline
 def _arc_into(indptr, tails, head, tail):
-    """Return the position of the arc from a tail among arcs sorted by head; -1 if there is none."""
+    """Return the position of the arc `tail` -> `head` among arcs sorted by head; -1 if none."""
     found = int32(-1)
     for arc in range(indptr[head], indptr[head + 1]):
         if tails[arc] == tail:
@@ -60,7 +60,7 @@ def _arc_into(indptr, tails, head, tail):
 
 @kernel
 def _above_kernel(row_stride, vertex_stride, memory_rows, n, rows, predecessors, above):
-    """Copy every entry's predecessor as its first pointer; `NOTHING` for rows of padding.
+    """Write each entry's predecessor as its initial pointer; `NOTHING` in padding rows.
 
     ============= ========== ====== ==========================================================
     argument      shape      dtype  written by
@@ -172,7 +172,7 @@ def _volumes_kernel(
     row_stride, vertex_stride, memory_rows, n, rows, volumes, volume_row, volume_vertex, above,
     flows, greatest, found,
 ):  # fmt: skip
-    """Write volumes to the entries of their targets; find the greatest volume.
+    """Copy volumes to entries; find the greatest and least; flag any at an unreached vertex.
 
     ============= ========== ====== ==========================================================
     argument      shape      dtype  written by
@@ -297,7 +297,7 @@ class TreeSumsThere:
         self.stream = cuda.default_stream()
 
     def skim(self, values: NDArray[Any]) -> DeviceArray | None:
-        """Return the sums of arc values along the path to every vertex; None if not finite.
+        """Return each vertex's sum of arc values along its path; None if a sum is not finite.
 
         Parameters
         ----------
@@ -331,7 +331,7 @@ class TreeSumsThere:
             return self.predecessors.like(longer)
 
     def upload(self, sums: NDArray[Any]) -> DeviceArray:
-        """Copy results from the host to the device."""
+        """Copy an array of sums from the host to the device; return the `DeviceArray`."""
         number = self.predecessors.number
         with select(number):
             flat = cuda.to_device(np.ascontiguousarray(sums).reshape(-1))
@@ -390,7 +390,7 @@ class TreeSumsThere:
             return by_arc
 
     def _bring_volumes(self, volumes: Any) -> tuple[Any, int, int]:
-        """Return volumes on the device as a flat array, with the strides of both axes."""
+        """Return the volumes as a flat device array, and its row stride and vertex stride."""
         rows, n = self.predecessors.shape
         if isinstance(volumes, np.ndarray):
             return upload(volumes.reshape(-1)), n, 1
@@ -407,14 +407,14 @@ class TreeSumsThere:
         )
 
     def _check_memory(self, numbers: int) -> None:
-        """Raise if there is no room for `numbers` bytes and two int32 ancestors per entry."""
+        """Raise DeviceError if the GPU lacks `numbers` bytes + two int32 pointers per entry."""
         needed = self.entries * (numbers + 2 * INDEX.itemsize)
         room = int(free_bytes() * SHARE)
         needs = {"sums along the trees": needed}
         check_memory(needs, NO_LIMIT, self.predecessors.device, FEWER, room)
 
     def _arcs(self) -> tuple[Any, Any, NDArray[Any]]:
-        """Return the arcs sorted by head, on the device, and their numbers in the graph."""
+        """Return arcs sorted by head: offsets and tails on the GPU, positions in the graph."""
         indptr, tails, order = order_of_heads(self.graph)
         there = device_graph(self.graph, self.predecessors.number)
         return (
@@ -438,7 +438,7 @@ class TreeSumsThere:
         return above
 
     def _is_left(self, found: Any, a_round: Any, *arguments: Any) -> bool:
-        """Run a round of pointer jumping; return whether a pointer is left to jump."""
+        """Run a round of pointer jumping; return True if another round is needed."""
         fill(found[LEFT : LEFT + 1], INDEX.type(0), self.stream)
         a_round[blocks_for(self.entries), THREADS, self.stream](*arguments, found)
         return bool(found.copy_to_host()[LEFT])

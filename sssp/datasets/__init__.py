@@ -36,7 +36,7 @@ logger = logging.getLogger("sssp")
 
 @dataclass(frozen=True)
 class Reference:
-    """Known facts of a graph, to check a reader and a solver against.
+    """Known facts of a graph file (sizes, weights, distances), to test readers and solvers.
 
     Distances are from vertex 0 with parallel arcs reduced to their minimum; every vertex is
     reached.
@@ -174,7 +174,7 @@ def find(name: str) -> Path | None:
 
 
 def _locate(name: str) -> Path | None:
-    """Return the path of the first existing file for `name`, without checking the file."""
+    """Return the path of the first graph file found for `name`, or None; no checksum test."""
     paths = (folder / candidate for folder in _folders() for candidate in _file_names(name))
     # (isfile is False as well for what is too long, or not to be looked at)
     return next((path for path in paths if os.path.isfile(path)), None)
@@ -206,7 +206,7 @@ def _cache() -> Path | None:
 
 
 def require(name: str) -> Path:
-    """Find a graph file as `find` does; raise if there is none.
+    """Return the path of a graph file, as `find` does; raise FileNotFoundError if none exists.
 
     Raises
     ------
@@ -229,7 +229,7 @@ def require(name: str) -> Path:
 
 
 def fetch(name: str, *, progress: bool | None = None) -> Path:
-    """Find a graph file as `find` does; download it if there is none.
+    """Return the path of a graph file, as `find` does; download the file if none exists.
 
     Parameters
     ----------
@@ -291,12 +291,12 @@ def fetch(name: str, *, progress: bool | None = None) -> Path:
 
 
 def published_file(name: str) -> str | None:
-    """Return the file in `PUBLISHED` with this name, or None."""
+    """Return the file name in `PUBLISHED` that a graph name stands for; None if none does."""
     return next((file for file in _file_names(name) if file in PUBLISHED), None)
 
 
 def _download(file: str, folder: Path, progress: bool) -> Path:
-    """Download a published file into a folder; store its checksum if it is not known."""
+    """Download a published file into a folder; store its checksum if unknown; return its path."""
     pooch, requests = import_extra("pooch", "data"), import_extra("requests", "data")
     from tqdm import tqdm
 
@@ -352,7 +352,7 @@ def _download(file: str, folder: Path, progress: bool) -> Path:
 
 
 def available() -> dict[str, Path]:
-    """Return the graphs of `REFERENCE` that `find` finds, by name."""
+    """Return a dict, by name, of the paths of the `REFERENCE` graphs that `find` finds."""
     return {name: path for name in REFERENCE if (path := find(name)) is not None}
 
 

@@ -117,7 +117,7 @@ def _extent(tail, after, x, y, start):
 
 @njit_inline
 def _add_road(tail, twin, degree, a, u, v):
-    """Write the arcs a and a + 1 between u and v; the caller links them to their blocks."""
+    """Write arc a from u to v and its reverse a + 1; the caller links them to their blocks."""
     tail[a], tail[a + 1] = u, v
     twin[a], twin[a + 1] = a + 1, a
     degree[u] += 1
@@ -141,7 +141,7 @@ def _divide(tail, twin, after, degree, a, v, onward):
 
 @njit_inline
 def _junction(tail, after, along, degree, start, middle, reach):
-    """Return the arc of a block whose head can begin a road across the block; -1 if none.
+    """Choose a vertex on a block to start a road across; return the arc into it, -1 if none.
 
     A junction (or bend) qualifies if the block's side goes on along the axis there, so that it
     is no corner of the block.

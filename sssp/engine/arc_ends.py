@@ -46,7 +46,7 @@ class ArcEnds(NamedTuple):
     def of(
         cls, graph: Graph, searched: Graph, arcs: NDArray[np.int64], *, weighted: bool
     ) -> ArcEnds:
-        """Find the arcs of the searched graph that represent some arcs of the user's graph.
+        """Return the `ArcEnds` of given user arcs: the searched arcs that represent them.
 
         Parameters
         ----------
@@ -77,7 +77,7 @@ class ArcEnds(NamedTuple):
     def reach(
         self, distances: NDArray[Any], limit: float | None
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return distances over the searched arcs to their heads, and the least per user arc.
+        """Return the distance over each searched arc to its head, and the least per user arc.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class ArcEnds(NamedTuple):
         return totals, np.minimum.reduceat(totals, self.firsts[:-1], axis=1)
 
     def choose(self, totals: NDArray[Any], least: NDArray[Any]) -> NDArray[np.int64]:
-        """Return, for one row, the first searched arc of least distance for each of `arcs`."""
+        """Return, per user arc, the first index into `places` of least distance, for one row."""
         best = np.flatnonzero(totals == np.repeat(least, self.counts))
         return best[np.searchsorted(best, self.firsts[:-1])]
 

@@ -52,7 +52,7 @@ HOW_TO_START = "sssp.read_graph and sssp.Graph.from_arcs make one"
 
 
 def as_network(value: Any) -> Graph:
-    """Check the graph or prepared map, the first argument of a call.
+    """Check that the first argument of a call is a graph or a prepared map, and return it.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def as_network(value: Any) -> Graph:
 
 
 def as_vertices(value: Any, graph: Graph, what: str) -> tuple[NDArray[np.int64], bool]:
-    """Check sources or targets; return them as an array, and whether one vertex was given.
+    """Check sources or targets; return an int64 array, and whether a single int was given.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def as_vertices(value: Any, graph: Graph, what: str) -> tuple[NDArray[np.int64],
 def as_starts(
     user: Any, sources: Any, arcs: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None, bool]:
-    """Check sources given as vertices or arcs; return the vertices where the searches start.
+    """Check source vertices or arcs; return start vertices, arcs, and whether one was given.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def as_starts(
 
 
 def refuse_both(what: str, vertices: Any, arcs: Any) -> None:
-    """Raise TypeError unless the ends of trips are given either as vertices or as arcs."""
+    """Raise TypeError unless trip ends are given as vertices or as arcs, and not as both."""
     if (vertices is None) == (arcs is None):
         wrong = "None for both" if arcs is None else "both"
         raise TypeError(f"give either {what}s or {what}_arcs=, not {wrong}")
@@ -238,7 +238,7 @@ def as_limit(limit: Any, *, integral: bool) -> int | float | None:
 
 
 def as_memory_limit(memory_limit: Any) -> int:
-    """Return the bytes that a call may use; by default the memory of the machine.
+    """Return the checked memory limit in bytes; for None, the memory of the machine.
 
     Raises
     ------
@@ -253,7 +253,7 @@ def as_memory_limit(memory_limit: Any) -> int:
 
 
 def as_stream(stream: Any, device: str) -> int:
-    """Return the integer handle of the caller's CUDA stream.
+    """Check the argument `stream`; return the integer handle of the caller's CUDA stream.
 
     Raises
     ------
@@ -274,7 +274,7 @@ def as_stream(stream: Any, device: str) -> int:
 def as_out(
     out: Any, dtype: DTypeLike | None, weights: np.dtype[Any]
 ) -> tuple[NDArray[Any] | None, np.dtype[Any] | None]:
-    """Check `out` and `dtype` against each other and the dtype of the weights.
+    """Check that `out`, `dtype` and the weights' dtype agree; return `out` and the dtype.
 
     Returns
     -------
@@ -342,7 +342,7 @@ def as_reduction(what: Any, vertex_weights: Any, decay: Any, n: int) -> Reductio
 
 
 def as_decay(decay: Any) -> Decay:
-    """Check the argument `decay`: the factor of a vertex's weight by its distance.
+    """Check the argument `decay` (factor of vertex weights by distance); return the `Decay`.
 
     Raises
     ------
@@ -407,7 +407,7 @@ def refuse_negative(graph: Graph, method: Method) -> None:
 
 
 def refuse_unprepared(network: Graph, request: Request) -> None:
-    """For a prepared map, refuse limits with negative weights, float dtypes with integer ones.
+    """Raise if a prepared map gets a limit (weights < 0) or a float dtype (integer weights).
 
     Raises
     ------

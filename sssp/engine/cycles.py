@@ -27,7 +27,7 @@ ROUNDS, SIZE = range(2)
 
 @njit
 def _find_cycle(predecessors, vertices, start, marks):
-    """Follow predecessors from ``vertices[start:]`` to the next cycle.
+    """Follow predecessors from ``vertices[start:]``; return a cycle vertex or -1, new `start`.
 
     Returns a vertex on it, or -1, and the next `start`. ``marks`` int32 is -1 at all vertices
     before the first call. Predecessors from racing threads will do.
@@ -116,7 +116,7 @@ def _fall_on_kernel(
 
 
 def _new_state(n: int) -> tuple[NDArray[Any], ...]:
-    """Return lists, rounds and state for `_fall_on_kernel`, before the first round of a row."""
+    """Return new ``lists``, ``round_of`` and ``state`` for `_fall_on_kernel` to begin a row."""
     return np.empty((2, n + 1), INDEX), np.zeros(n, INDEX), np.zeros(2, np.int64)
 
 
@@ -195,7 +195,7 @@ def error_of(source: int, cycle: NDArray[np.int32]) -> NegativeCycleError:
 
 
 def describe_cycle(cycle: NDArray[np.int32]) -> str:
-    """Describe a negative cycle for a message."""
+    """Return a text that describes a negative cycle, for an error message."""
     vertices = cycle.tolist()
     shown = ", ".join(map(str, vertices[:10])) + (", ..." if len(vertices) > 10 else "")
     return f"a cycle of negative length with {len(vertices)} vertices ({shown})"

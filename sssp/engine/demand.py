@@ -71,7 +71,7 @@ class Demand:
         return not isinstance(self.volumes, np.ndarray)
 
     def with_entries(self, entries: NDArray[np.float64]) -> Demand:
-        """Return the same trips with other volumes."""
+        """Return a copy of this demand with other volumes (`entries`) for the same trips."""
         if self.is_sparse:
             table = self.volumes.copy()
             table.data = entries
@@ -107,14 +107,14 @@ class Demand:
         return row, int(self.volumes.indices[entry[0]])
 
     def name_of(self, ends: tuple[int, int]) -> str:
-        """Return the name of the trip at a row and a column, for messages."""
+        """Return the text ``from A to B`` for the trip at a row and a column, for messages."""
         given, labels = self.given or self, self.graph.labels
         vertices = given.origins[ends[0]], given.destinations[ends[1]]
         words = vertices if labels is None else [labels[vertex] for vertex in vertices]
         return f"from {words[0]} to {words[1]}"
 
     def refuse_lost(self, ends: tuple[int, int]) -> NoReturn:
-        """Raise `UnreachableError`: no path leads to the destination of a volume."""
+        """Raise `UnreachableError` that names the trip `ends`, which has a volume but no path."""
         raise UnreachableError(
             f"no path leads {self.name_of(ends)}, where a volume is to travel; set it to 0, "
             "or unreached='skip' leaves out all such volumes"
@@ -214,7 +214,7 @@ def _columns(demand: Any, graph: Graph, needs_volumes: bool) -> Any:
 
 
 def _check_volumes(demand: Demand) -> None:
-    """Refuse volumes that are negative, NaN or infinite, or whose sum overflows."""
+    """Raise if a volume is negative, NaN or infinite, or if the sum of all volumes overflows."""
     entries, total = demand.entries, demand.total
     if not (total < np.inf and entries.min(initial=0) >= 0):
         wrong = np.argwhere(~((entries >= 0) & (entries < np.inf)))

@@ -42,7 +42,7 @@ def named_device(device: Any) -> str:
 
 
 def refuse_several(device: Any) -> None:
-    """Refuse a list of devices in a call that runs on one.
+    """Raise DeviceError if `device` is a list or ``"cuda:all"``, for a call that takes one.
 
     Raises
     ------
@@ -62,5 +62,5 @@ def kind_of(device: str) -> str:
 
 
 def is_device_name(device: Any) -> bool:
-    """Return whether a value names one device."""
+    """Return whether a value is the name of one device, such as ``"cpu"`` or ``"cuda:0"``."""
     return isinstance(device, str) and NAME.fullmatch(device) is not None

@@ -96,7 +96,7 @@ def ordered_sums(
 
 @njit
 def _ordered_lanes_kernel(block, start, places, bound, weights, decay, totals):
-    """Sum weight * decay over reached vertices per lane: in fixed groups, then over these.
+    """Sum weight * decay over each lane's reached vertices: in fixed groups, then over groups.
 
     ======== ============= ======= ============================================
     argument shape         dtype   written by

@@ -109,7 +109,7 @@ def overflowed(dtype: Number, above: Any, greatest: Any, heaviest: Any) -> bool:
 
 
 def squarings(arcs: int) -> int:
-    """Return the number of squarings until a matrix covers walks of `arcs` arcs."""
+    """Return the number of matrix squarings that cover all walks of up to `arcs` arcs."""
     return max(0, arcs - 1).bit_length()
 
 
@@ -163,7 +163,7 @@ class MatrixRequest(Resources):
         return squarings(self.n - 1) + (1 if self.negative and self.n > 1 else 0)
 
     def carries_tails(self, dtype: Number) -> bool:
-        """Return whether a solver updates predecessors too: if requested, and for floats."""
+        """Return True if solvers also update predecessors: requested, and `dtype` is float."""
         return self.predecessors and dtype.kind == "f"
 
     def bytes_of_matrices(self, dtype: Number, copies: int) -> int:

@@ -44,7 +44,7 @@ NO_MATRIX = (
 def check_memory(
     parts: Mapping[str, int], limit: int, device: str, advice: str, room: int = NO_LIMIT
 ) -> None:
-    """Refuse a call that needs more memory than its limit.
+    """Raise DeviceError if a call needs more memory than its limit or than there is.
 
     Parameters
     ----------

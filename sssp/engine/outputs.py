@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Entries(NamedTuple):
-    """The vertices of finished rows, row by row, with their distances and predecessors.
+    """Listed vertices of finished rows, row by row, with their distances and predecessors.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Entries(NamedTuple):
 
 
 class FinishedRows(Protocol):
-    """Finished rows, on the host or on a GPU, in the interface that output forms read."""
+    """The interface by which output forms read finished rows, on the host or on a GPU."""
 
     @property
     def rows(self) -> range:
@@ -55,17 +55,17 @@ class FinishedRows(Protocol):
 
     @property
     def origin(self) -> NDArray[np.int32] | None:
-        """The nearest source of every vertex, in a nearest search."""
+        """The nearest source of every vertex, after a nearest search; else None."""
 
     @property
     def walks(self) -> Walks | None:
-        """The paths to each row's own targets, for trips."""
+        """The paths from each row's source to its own targets, for trips; else None."""
 
     def copy_distances(self, out: NDArray[Any]) -> None:
-        """Write the distances of the requested columns, shape (rows, n) or (rows, t)."""
+        """Copy distances to `out`: to all vertices, (rows, n), or to the targets, (rows, t)."""
 
     def copy_predecessors(self, out: NDArray[np.int32]) -> None:
-        """Write the predecessors, shape (rows, n)."""
+        """Copy the predecessors of all vertices to `out`, shape (rows, n)."""
 
     def list_reached(self, *, tails: bool) -> Entries:
         """Return the reached vertices with their distances, and predecessors if requested."""
@@ -96,7 +96,7 @@ class Form:
         return None
 
     def tree_place(self, rows: range) -> NDArray[np.int32] | None:
-        """Return the memory for whole rows of predecessors; None if there is none."""
+        """Return memory where a search may write rows of predecessors; None if there is none."""
         return None
 
     def take(self, found: FinishedRows) -> None:
@@ -104,7 +104,7 @@ class Form:
         raise NotImplementedError
 
     def answer(self) -> Answer:
-        """Return the answer once all rows are in."""
+        """Return the `Answer`, after `take` has stored all rows."""
         raise NotImplementedError
 
 
@@ -180,7 +180,7 @@ class DenseForm(Form):
         return None if self.request.targets is not None else self._tree_rows(rows)
 
     def take(self, found: FinishedRows) -> None:
-        """Copy distances and predecessors of rows, unless they were written in place."""
+        """Copy distances and predecessors of rows to the matrices, unless written in place."""
         found.copy_distances(self._rows(found.rows))
         if self._paths is not None:
             held = {"the distances": self.nbytes, "the searches": self.reserved_bytes}
@@ -190,7 +190,7 @@ class DenseForm(Form):
         self._origin = found.origin
 
     def answer(self) -> Answer:
-        """Return the matrix, in the dtype of the call or in the narrowest that fits."""
+        """Return distances (in the call's dtype or the narrowest), predecessors and origins."""
         none = range(0)
         distances = self._distances if self._distances is not None else self._rows(none)
         if self.request.out is None:
@@ -218,7 +218,7 @@ class SparseForm(Form):
         self._origin = found.origin
 
     def answer(self) -> Answer:
-        """Return the CSR matrices; a stored zero is the distance of a source."""
+        """Return the answer: CSR matrices of distances and predecessors; zeros are stored."""
         entries = self._entries.release()
         return Answer(*_join_entries(entries, self.request, self.n, self.dtype), self._origin)
 
@@ -328,7 +328,7 @@ class TripsForm(Form):
             self._walks.keep(found.rows, found.walks, held)
 
     def answer(self) -> Answer:
-        """Return all trips; distances in the dtype of the call, or the narrowest that fits."""
+        """Return distances (in the call's dtype, or the narrowest) and paths of all trips."""
         distances = narrow(self._distances, self.request.dtype)
         if not self.request.predecessors:
             return Answer(distances)

@@ -47,7 +47,7 @@ def wide_limit(limit: int | float | None, kind: str) -> Any:
 
 
 class OverflowTest:
-    """The overflow test for the rows of one request in one dtype.
+    """A test of whether rows lack a vertex only because its distance overflows the dtype.
 
     Parameters
     ----------

@@ -69,7 +69,7 @@ class Plan(NamedTuple, Generic[Q]):
     transposed: Plan[Q] | None = None
 
     def run(self) -> Answer | None:
-        """Answer the request; None if a distance fits none of the allowed dtypes.
+        """Return the answer to the request; None if a distance fits no dtype that is allowed.
 
         Raises
         ------
@@ -190,7 +190,7 @@ def run_placed(request: Q, answer: Callable[[Q], T]) -> T:
 
 
 def solver_of(method: Method, device: str) -> Any:
-    """Import the module that has the solver of a method for a device.
+    """Import and return the module that has the solver of a method for a device.
 
     Raises
     ------
@@ -272,7 +272,7 @@ def with_fixed_dtype(plan: Plan[Request]) -> Plan[Request]:
 
 
 def _over_zero(network: Network) -> float:
-    """Return the greatest distance to vertex 0 plus that from it, a bound on all distances."""
+    """Return the sum of the greatest distances to and from vertex 0, a bound on all distances."""
     total = 0.0
     for graph in (network._tree_graph, network._tree_graph.reverse()):
         answer = Plan(graph, Request(np.zeros(1, np.int64), dtype=INT64), DeltaStepping()).run()

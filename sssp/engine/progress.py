@@ -21,7 +21,7 @@ DELAY = 2.0
 
 
 def check_progress(progress: Any) -> bool | None:
-    """Check `progress`: True, False, or None (a bar only on a terminal or in a notebook).
+    """Check that `progress` is True, False or None (on terminals and notebooks); return it.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def progress_bar(
 
 
 def _kind_that_works() -> Any:
-    """Return the class of tqdm that can be displayed here."""
+    """Return the tqdm class to use: for notebooks if it works there, else for terminals."""
     if _in_notebook():
         from tqdm import notebook
 

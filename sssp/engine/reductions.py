@@ -49,7 +49,7 @@ class Step:
 
     @property
     def columns(self) -> int:
-        """Number of results of the step for a row: 1, or one a column of vertex weights."""
+        """Number of results of the step per row: 1, or one per column of vertex weights."""
         return 1 if self.vertex_weights is None else int(self.vertex_weights.shape[1])
 
     @property
@@ -120,7 +120,7 @@ class Rule(NamedTuple):
 
 
 def _take_greatest(block: Block, greatest: Array) -> Array:
-    """Return the greatest distances; the sentinel of unreached if no vertex is reached."""
+    """Return each row's greatest distance; the unreached sentinel if it reaches no vertex."""
     nothing = greatest == least_number(block.dtype)
     return np.where(nothing, unreached(block.dtype), greatest)
 
@@ -197,7 +197,7 @@ class Reduction:
 
     @property
     def rule(self) -> Rule:
-        """The entry of `REDUCTIONS` for this reduction."""
+        """The `Rule` that `what` names: steps, and the function that combines their results."""
         return REDUCTIONS[self.what]
 
     @property

@@ -202,7 +202,7 @@ class Request(Resources):
 
 
 class Walks(NamedTuple):
-    """Paths as vertices, one path behind the other.
+    """Paths, stored as their vertices in one array, one path after another.
 
     Attributes
     ----------

@@ -14,7 +14,7 @@ class Keeper(Protocol):
     """The interface of a holder of reusable device memory."""
 
     def trim(self) -> None:
-        """Free the memory that exceeds what is kept between single calls."""
+        """Free reusable memory beyond the amount that is kept between single calls."""
 
 
 _lock = make_lock()
@@ -23,12 +23,12 @@ _running = 0
 
 
 def in_series() -> bool:
-    """Return whether a series of calls is running, in any thread."""
+    """Return whether a ``with series()`` block is running, in any thread."""
     return _running > 0
 
 
 def trim_after_series(keeper: Keeper) -> None:
-    """Call ``keeper.trim()`` after every series, while the keeper exists."""
+    """Register a keeper: ``keeper.trim()`` is called after every series while it exists."""
     with _lock:
         _keepers.add(keeper)
 

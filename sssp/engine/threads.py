@@ -120,7 +120,7 @@ def cpu_quota(process: Path = Path("/proc/self")) -> float | None:
 
 
 def _quotas(process: Path) -> Iterator[float]:
-    """Yield the CPU limits of the process' control groups and of all groups above them."""
+    """Yield the CPU limits, in cores, of the process' control groups and of all groups above."""
     # where trees of control groups with CPU limits are mounted: is it version 2, root, path
     mounts = []
     for line in (process / "mountinfo").read_text().splitlines():

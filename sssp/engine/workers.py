@@ -60,7 +60,7 @@ if hasattr(os, "register_at_fork"):  # (a child has none of the threads)
 
 @contextmanager
 def lend_pool(threads: int) -> Iterator[Pool]:
-    """Open a pool of threads: an idle one of an earlier call, or a new one.
+    """Lend a thread pool in a ``with`` block: an idle one of an earlier call, or a new one.
 
     To start threads takes longer than many calls. The caller waits for what it submits;
     after an exception what has not begun is cancelled, the rest is waited for, and the threads end.
@@ -79,7 +79,7 @@ def lend_pool(threads: int) -> Iterator[Pool]:
 
 
 class Spare(Generic[T]):
-    """Scratch that is lent to one worker at a time, and made when all there is is lent.
+    """A store of scratch to lend to one worker each; it makes more when all scratch is lent.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ SAMPLE = 1 << 16
 
 @njit
 def _insertion_sort(order, weights, first, last):
-    """Sort a few arcs by weight; equal weights keep their order."""
+    """Sort the few arcs in ``order[first:last]`` by weight; equal weights keep their order."""
     for i in range(first + 1, last):
         arc = order[i]
         j = i
@@ -38,7 +38,7 @@ def _insertion_sort(order, weights, first, last):
 
 @njit
 def _order_kernel(indptr, weights, order):
-    """Write the arcs of every vertex sorted by weight, then by head."""
+    """Write to `order` the arc positions of every vertex, sorted by weight, then by head."""
     for i in range(order.size):
         order[i] = i
     for v in range(indptr.size - 1):

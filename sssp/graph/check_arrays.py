@@ -44,7 +44,7 @@ def is_real(value: Any) -> bool:
 
 
 def as_flag(value: Any, name: str) -> bool:
-    """Check an argument that has to be True or False.
+    """Check that an argument is True or False; return it as a bool.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def as_flag(value: Any, name: str) -> bool:
 
 
 def as_choice(value: Any, name: str, *choices: str) -> Any:
-    """Check an argument that has to be one of some words.
+    """Check that an argument is one of the words `choices`; return it.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def integer_column(
 def vertex_count(
     n: SupportsIndex | None, tails: Array, heads: Array, coordinates: ArrayLike | None, labels: Any
 ) -> int:
-    """Return the number of vertices: `n` if given, else that of the other arguments."""
+    """Return the number of vertices: `n` if given, else from labels, coordinates or arcs."""
     if n is not None:
         if isinstance(n, bool | np.bool_) or not hasattr(n, "__index__"):
             raise TypeError(f"n must be an integer, not {n!r}")
@@ -206,7 +206,7 @@ def first_true(mask: Array) -> int | None:
 
 
 def arc_column(values: ArrayLike, m: int) -> NDArray[np.int64]:
-    """Return one or many positions of arcs as a new column of int64.
+    """Check one or many positions of arcs; return them as a new column of int64.
 
     Raises
     ------
@@ -233,7 +233,7 @@ def arc_column(values: ArrayLike, m: int) -> NDArray[np.int64]:
 
 
 def coordinate_pairs(coordinates: ArrayLike | None, n: int) -> NDArray[np.float64] | None:
-    """Return coordinates as a new float64 array of shape (n, 2), all finite."""
+    """Check that coordinates are finite; return a new float64 array, shape (n, 2), or None."""
     if coordinates is None:
         return None
     refuse_mask(coordinates, "coordinates")

@@ -34,14 +34,14 @@ def arc_position(indptr, indices, tail, head):
 
 @njit
 def _positions_kernel(indptr, indices, tails, heads, positions):
-    """Write the position of the arc of every pair of a tail and a head, -1 for none."""
+    """Write the position of each arc ``tails[i]`` -> ``heads[i]``; -1 where there is none."""
     for i in range(positions.size):
         positions[i] = arc_position(indptr, indices, tails[i], heads[i])
 
 
 @njit
 def _stable_sort_kernel(keys, order, starts, reordered):
-    """Sort `order` by ``keys[order]``, stably; `starts`, of length ``n + 1``, is 0 on entry."""
+    """Write `order`, stably sorted by ``keys[order]``, to `reordered`; `starts`: n + 1 zeros."""
     for i in range(order.size):
         starts[keys[order[i]] + 1] += 1
     for key in range(1, starts.size):
@@ -75,7 +75,7 @@ def _lightest_rows_kernel(row_arc, twins, values, lightest):
 
 
 def spread(firsts: Array, counts: Array) -> Array:
-    """Return the ranges of ``counts[i]`` numbers from ``firsts[i]`` on, concatenated."""
+    """Return the integers ``firsts[i]`` to ``firsts[i] + counts[i] - 1``, for all i in order."""
     begins = np.cumsum(counts) - counts
     numbers: Array = np.arange(counts.sum()) + np.repeat(firsts - begins, counts)
     return numbers
@@ -191,7 +191,7 @@ def reduce_arcs(
 
 
 def arc_positions(indptr: Array, indices: Array, tails: Array, heads: Array) -> NDArray[np.int64]:
-    """Return the position of the arc of every pair of a tail and a head, -1 for none.
+    """Return the position of each arc ``tails[i]`` -> ``heads[i]``; -1 where there is none.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def self_loops_of(indptr: Array, indices: Array) -> NDArray[np.int64]:
 
 
 def transpose(indptr: Array, indices: Array) -> tuple[Array, Array, Array]:
-    """Return the arcs sorted by head, then by tail.
+    """Return the arcs sorted by head, then by tail: offsets, tails, and previous positions.
 
     Returns
     -------
@@ -253,7 +253,7 @@ def seal(array: Array) -> Array:
 
 
 def lightest_rows(arcs: Array, values: Array, m: int, twins: Array | None) -> tuple[Array, Array]:
-    """Find the lightest input row of every arc, as `build_csr` chooses it.
+    """Return each arc's lightest input row, as `build_csr` chooses it, and the row's weight.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ def move(positions: Array, places: Array) -> Array:
 
 
 def rows_are_own(row_arc: Array, arc_origin: Array) -> bool:
-    """Return whether no input row stands for two arcs."""
+    """Return True if every input row stands for at most one arc, not for both directions."""
     # (rows are within; to make sure of it takes NumPy half as long again)
     arcs = row_arc.take(arc_origin, mode="clip")
     return np.array_equal(arcs, np.arange(arcs.size, dtype=arcs.dtype))

@@ -114,7 +114,7 @@ def _clip(start, step, least, most, begin, end):
 
 @njit
 def _drop(ink, x, y, red, green, blue, amount):
-    """Distribute ink to the four pixels around a point, by distance."""
+    """Add ink of one colour to the four pixels around a point, with bilinear weights."""
     column, row = math.floor(x), math.floor(y)
     right, below = x - column, y - row
     for down in range(2):
@@ -279,14 +279,14 @@ class Map:
 
     @property
     def _inches(self) -> tuple[float, float]:
-        """Width and height of the box on the figure, in inches."""
+        """Width and height of the map's box as drawn on the figure, in inches."""
         window, dpi = self.ax.get_window_extent(), self.ax.figure.dpi
         east, north = self._sides
         scale = min(window.width / dpi / east, window.height / dpi / north)
         return east * scale, north * scale
 
     def in_view(self, streets: Array) -> Array:
-        """Return a mask of the lines (tails and heads, shape (2, k)) that may be visible."""
+        """Return a mask, True for lines (tails and heads, shape (2, k)) that may be visible."""
         (lon, lat), box = self.coordinates.T, self.box
         sides = [lon < box.west, lon > box.east, lat < box.south, lat > box.north]
         # (as bits of one number: both ends beyond the same side)
@@ -300,7 +300,7 @@ class Map:
         return streets[:, self.in_view(streets)]
 
     def widths(self, lines: int) -> tuple[float, float]:
-        """Return two widths in points for a number of lines: thin, and bold where colours matter.
+        """Return line widths in points for `lines` lines: thin, and bold where colours matter.
 
         Both are that of the style, if it says one.
         """
@@ -312,7 +312,7 @@ class Map:
         return thin, min(max(BOLDNESS * thin, LEAST_BOLD_WIDTH), MOST_WIDTH)
 
     def draw(self, streets: Array, colors: Any, widths: Any, grades: Array | None = None) -> None:
-        """Draw lines on top of earlier ones.
+        """Draw lines between vertices, coloured by grade or alike, on top of earlier lines.
 
         Parameters
         ----------
@@ -343,7 +343,7 @@ class Map:
         self._show_box()
 
     def _draw_image(self, streets: Array, colors: Array, widths: Array, grades: Array) -> None:
-        """Draw lines as an image, in one pass over them."""
+        """Draw lines as one raster image, computed in one pass over the lines."""
         dots = min(DOTS_PER_INCH, MOST_PIXELS / max(self._inches))
         wide, high = (max(1, round(side * dots)) for side in self._inches)
         widths = widths * dots / POINTS_PER_INCH
@@ -371,7 +371,7 @@ class Map:
         self.ax.figure.colorbar(scale, ax=self.ax, label=label, **look)
 
     def legend(self, colors: Any, widths: Sequence[float], labels: Sequence[str]) -> None:
-        """Draw a legend of lines in a corner."""
+        """Draw a legend of lines (colours, widths, labels) in the lower right corner."""
         line = import_extra("matplotlib.lines", "plot").Line2D
         handles = [
             line([], [], color=color, linewidth=width, label=label)
@@ -399,7 +399,7 @@ def street_arcs(graph: Any) -> tuple[Array, Array]:
 
 
 def draw_network(graph: Any, style: Style) -> Axes:
-    """Draw lines of one colour; as `Graph.plot`."""
+    """Draw the streets of a network as lines of one colour; implements `Graph.plot`."""
     color = import_extra("matplotlib.colors", "plot").to_rgba(style.colors)
     drawn = Map(graph, style)
     streets = drawn.streets_in_view()
@@ -409,7 +409,7 @@ def draw_network(graph: Any, style: Style) -> Axes:
 
 
 def draw_flows(graph: Any, flow: ArrayLike, style: Style) -> Axes:
-    """Draw flows as line widths over a network in grey; as `Graph.plot_flows`."""
+    """Draw flows as line widths over a network in grey; implements `Graph.plot_flows`."""
     on_arcs = flows_on_arcs(graph, flow)
     widest = check_width(style.width) or MOST_FLOW_WIDTH
     if style.colors is None:  # from grey to the darkest of viridis
@@ -449,7 +449,7 @@ def draw_flows(graph: Any, flow: ArrayLike, style: Style) -> Axes:
 def draw_distances(
     graph: Any, distances: Array, sources: Array, path: Array | None, style: Style
 ) -> Axes:
-    """Draw a network coloured by distance; as `ShortestPaths.plot`.
+    """Draw a network coloured by distance; implements `ShortestPaths.plot`.
 
     Parameters
     ----------
@@ -491,7 +491,7 @@ def draw_distances(
 def draw_isochrones(
     graph: Any, distances: Array, sources: Array, limits: Array, style: Style
 ) -> Axes:
-    """Draw a network in bands of distance; as `ShortestPaths.plot_isochrones`.
+    """Draw a network coloured by distance band; implements `ShortestPaths.plot_isochrones`.
 
     Parameters
     ----------
@@ -611,7 +611,7 @@ def amount(number: float, unit: str = "") -> str:
 
 
 def scale_of_distances(cmap: Any) -> Any:
-    """Return a Matplotlib colour map; for None, viridis without its lightest part."""
+    """Return the Matplotlib colour map `cmap`; for None, viridis without its lightest part."""
     colormaps = import_extra("matplotlib", "plot").colormaps
     if cmap is not None:
         return colormaps.get_cmap(cmap)
@@ -634,7 +634,7 @@ def _box_around(points: Array, whole: Box) -> Box:
 
 
 def _check_extent(extent: Sequence[float], whole: Box) -> Box:
-    """Check the box of a caller, which has to overlap that of the graph."""
+    """Check that the caller's `extent` overlaps the graph's box; return it as a `Box`."""
     sides = np.asarray(extent)
     if sides.shape != (4,) or sides.dtype.kind not in "iuf" or not np.isfinite(sides).all():
         raise ValueError(f"extent is (west, east, south, north) in degrees, not {extent!r}")

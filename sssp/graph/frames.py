@@ -57,7 +57,7 @@ def as_frame(value: Any, name: str, instead: str) -> Any:
 def arcs_of(
     edges: Any, tail: Hashable, head: Hashable, weight: Hashable, nodes: Any | None
 ) -> tuple[Array, Array, Array, Array]:
-    """Return tails, heads, weights and vertex ids of the rows of a frame of edges.
+    """Return tails, heads and weights of a frame's edges, and the id of every vertex.
 
     Vertices are numbered in order of the index of `nodes`, without `nodes` in order of first
     appearance, row by row, the tail before the head.
@@ -182,7 +182,7 @@ def node_coordinates(nodes: Any) -> Array | None:
 
 
 def points_in(places: Any) -> tuple[Array, Array]:
-    """Return longitude and latitude of the points of a GeoSeries in any reference system.
+    """Return longitude and latitude, in degrees, of a GeoSeries of points in any CRS.
 
     Raises
     ------
@@ -285,7 +285,7 @@ def label_column(labels: Array | None, vertices: Array, missing: Array | None = 
 
 
 def vertex_table(graph: Any, values: Any, vertices: Any) -> Any:
-    """Return a frame of vertex values and labels; as `Graph.to_dataframe`."""
+    """Return a frame of vertex values and labels; implements `Graph.to_dataframe`."""
     pandas = import_extra("pandas", "geo")
     chosen = np.arange(graph.n)
     if vertices is not None:
@@ -334,7 +334,7 @@ def arc_lines(graph: Any, arcs: Array, tails: Array, heads: Array, **values: Arr
 
 
 def _column(frame: Any, name: Hashable) -> Any:
-    """Return the column of a frame, or the index level, with a name."""
+    """Return the column of a frame, or else its index level, that has the given name."""
     levels = [level for level in frame.index.names if level is not None]
     if name in frame.columns:
         column = frame[name]
@@ -396,12 +396,12 @@ def _numbers(column: Any, name: str) -> Array:
 
 
 def _show_id(ids: Any, row: int) -> str:
-    """Return the id in a row as Python prints it, without NumPy's type."""
+    """Return the ``repr`` of a row's id as a Python object, not as an object of NumPy's type."""
     return repr(ids[row : row + 1].tolist()[0])
 
 
 def _refuse(chosen: Any, show: Callable[[int], str] | None, where: str, complaint: str) -> None:
-    """Raise `GraphFormatError` that lists the chosen rows, if any row is chosen."""
+    """Raise `GraphFormatError` that lists the rows where `chosen` is True, if there are any."""
     if not np.any(chosen):
         return
     rows = excerpt(chosen, "rows", lambda row: f"{row}: {show(row)}" if show else str(row))
@@ -409,7 +409,7 @@ def _refuse(chosen: Any, show: Callable[[int], str] | None, where: str, complain
 
 
 def excerpt(chosen: Any, what: str, show: Callable[[int], str]) -> str:
-    """Describe how many of all rows are chosen, and show the first ones."""
+    """Return a text: how many of all rows `chosen` marks True, and the first of these rows."""
     places = np.flatnonzero(chosen)
     shown = ", ".join(map(show, places[:_EXAMPLES].tolist()))
     more = ", ..." if places.size > _EXAMPLES else ""

@@ -423,7 +423,7 @@ class Graph:
     def from_networkx(
         cls, G: nx.Graph[Any], weight: str = "weight", default: float | None = None
     ) -> Graph:
-        """Make a graph from a NetworkX graph of any of the four kinds.
+        """Make a graph from a NetworkX graph, directed or not, multigraph or not.
 
         Parameters
         ----------
@@ -491,7 +491,7 @@ class Graph:
         return kept[key] if key in kept else kept.get_or_build(key, build)
 
     def _shared(self, key: str, build: Callable[[], T]) -> T:
-        """Return the result of ``build()``, kept for all graphs with the same arcs."""
+        """Return the result of ``build()``, computed once for all graphs with the same arcs."""
         return self._structure.get_or_build(key, build)
 
     def free_device(self) -> None:
@@ -619,7 +619,7 @@ class Graph:
         return self._cached("searched", build)
 
     def _searched_ends(self, begins: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Map expansion vertices where trips begin to those where trips to the same vertex end."""
+        """Map departures of the expansion to the arrivals of the same original vertices."""
         assert self.turns is not None
         expansion = self.turns.expansion
         return expansion.end[expansion.vertex_of[begins]]
@@ -833,7 +833,7 @@ class Graph:
         return int(self.arcs(np.array([u]), np.array([v]))[0])
 
     def arcs(self, us: ArrayLike, vs: ArrayLike) -> NDArray[np.int64]:
-        """Return the positions of many arcs at once.
+        """Return the positions of many arcs at once, given their tails and heads.
 
         Parameters
         ----------
@@ -886,7 +886,7 @@ class Graph:
         return self._cached("open part", build)
 
     def _keep_arcs(self, stays: Array, **changes: Any) -> Graph:
-        """Return the graph with only the arcs of a mask and their turns; replace some fields."""
+        """Return a graph of the arcs where a mask is True and of their turns; set some fields."""
         before = np.zeros(self.m + 1, csr.row_dtype(self.m))
         np.cumsum(stays, out=before[1:])
         fields = {name: getattr(self, name)[stays] for name in ("indices", "weights", "arc_origin")}
@@ -1143,7 +1143,7 @@ class Graph:
         return graph
 
     def _becomes_directed(self, weights: Array, changed: Array) -> bool:
-        """Return whether the graph is directed with `weights`, which changed at some positions."""
+        """Return True if the graph is directed or a changed arc's reverse has another weight."""
         return self.directed or not np.array_equal(weights[self._twins[changed]], weights[changed])
 
     def scaled(self, factor: float) -> Graph:
@@ -1274,11 +1274,11 @@ class Graph:
         return self._cached("streets", build)
 
     def without_turns(self) -> Graph:
-        """Return the graph on which every turn is free; itself if they are."""
+        """Return the graph on which every turn is free; the graph itself if it has no turns."""
         return self if self.turns is None else self._reweight(self.weights, turns=None)
 
     def with_turn_costs(self, costs: ArrayLike) -> Graph:
-        """Return the graph with other costs of the turns that its table of turns names.
+        """Return the graph with other costs for the turns in its table of turns.
 
         Parameters
         ----------

@@ -28,7 +28,7 @@ _INPUT, _TEXTS = "input:", "texts:"
 
 
 def _are_in_order(indptr: Array, indices: Array) -> bool:
-    """Return whether `indptr` covers all arcs, and each vertex's arcs are sorted by head.
+    """Return whether `indptr` covers all arcs and each vertex's heads strictly increase.
 
     That is so if every head is above the one before it but where another vertex' arcs begin.
     """
@@ -42,7 +42,7 @@ def _are_in_order(indptr: Array, indices: Array) -> bool:
 
 
 def pack(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Convert the fields of a graph to metadata and arrays.
+    """Convert the fields of a graph to the metadata and arrays of a ``.sssp`` file.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def pack(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
 
 
 def unpack(path: Pathname, meta: dict[str, Any], arrays: dict[str, Array]) -> dict[str, Any]:
-    """Return the fields of a graph from the arrays of `pack`; `path` is for messages.
+    """Check metadata and arrays as of `pack`; return the graph's fields. `path`: for messages.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def unpack(path: Pathname, meta: dict[str, Any], arrays: dict[str, Array]) -> di
 
 
 def _unpack_input(path: Pathname, arrays: dict[str, Array]) -> dict[str, Array]:
-    """Return the input columns; text columns hold Python strings, equal ones shared."""
+    """Return a file's input columns by name; texts become Python strings, equal ones shared."""
     columns = {}
     for key in filter(lambda key: key.startswith(_INPUT), arrays):
         name, column = key.removeprefix(_INPUT), arrays[key]

@@ -49,7 +49,7 @@ def entries_of(matrix: Any) -> Any:
 
 
 def scipy_offsets(indptr: Array) -> Array:
-    """Return ``indptr`` for a SciPy matrix, in the dtype of its indices if possible.
+    """Return ``indptr`` as int32, the dtype of ``indices``, if its values fit; else unchanged.
 
     SciPy brings both to one dtype: int64 would double the indices, and in old versions (1.12) most
     of `scipy.sparse.csgraph` takes int32 alone.
@@ -65,7 +65,7 @@ def nodes_of(G: nx.Graph[Any]) -> list[Any]:
 
 
 def read_edges(G: nx.Graph[Any], vertex_of: dict[Any, int]) -> tuple[Array, Array, Iterator[Any]]:
-    """Return tails, heads and attributes of the edges at each node, parallel ones one by one.
+    """Return tails, heads and attributes of all edges, node by node, parallel ones one by one.
 
     An undirected edge stands at both of its nodes.
     """
@@ -101,7 +101,7 @@ def edges_of(
 def _edge_weights(
     nodes: list[Any], tails: Array, heads: Array, values: list[Any], weight: str
 ) -> Array:
-    """Return an attribute of edges as weights, after checking that every edge has it."""
+    """Return the edge attribute `weight` as weights; raise if an edge has no valid value."""
 
     def show_ends(place: int) -> str:
         return f"({nodes[tails[place]]!r}, {nodes[heads[place]]!r})"
@@ -162,7 +162,7 @@ def coordinates_of(G: nx.Graph[Any]) -> Array | None:
 
 
 def _pairs_of(G: nx.Graph[Any], names: tuple[str, str]) -> Array | None:
-    """Return two attributes of all nodes; None if one is missing or not a finite number."""
+    """Return two attributes of all nodes, shape (n, 2); None if any is missing or not finite."""
     columns = []
     for name in names:
         values = [data.get(name) for _, data in G.nodes(data=True)]

@@ -27,7 +27,7 @@ Labels = range | Array | None
 
 
 def as_labels(labels: Any, n: int) -> Labels:
-    """Check labels and convert them to the form that a graph stores.
+    """Check vertex labels and return them as a graph stores them: a range, an array, or None.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def as_labels(labels: Any, n: int) -> Labels:
 
 
 def lookup_of(labels: Labels, n: int) -> Lookup:
-    """Return the lookup from labels to vertices."""
+    """Return the object that finds vertices by label, or by number if there are no labels."""
     if labels is None:
         return _IntegerLookup(
             range(n), f"no vertex {{}} in a graph of {n} vertices, counted from 0"
@@ -133,7 +133,7 @@ def no_vertex(value: Any, graph: Any, what: str = "") -> VertexError:
 
 
 def are_plain(labels: range) -> bool:
-    """Return whether a range has step 1 and lies within int64, its end included."""
+    """Return whether a range of labels has step 1 and lies, with its end, within int64."""
     return labels.step == 1 and _INT64.min <= labels.start and labels.stop <= _INT64.max
 
 
@@ -155,7 +155,7 @@ def _as_array(labels: Any) -> Array:
 
 
 def _array_of_values(values: list[Any]) -> Array:
-    """Return an array of int64 if all fit, of ``str_`` if all are strings, else of objects."""
+    """Return values as an array: int64 if all fit, ``str_`` if all are strings, else objects."""
     kinds = set(map(type, values))
     if bool not in kinds and all(issubclass(kind, Integral) for kind in kinds):
         try:
@@ -196,7 +196,7 @@ def _as_integers(labels: ArrayLike) -> NDArray[np.int64]:
 
 
 class _IntegerLookup:
-    """Lookup of integers: of consecutive ones by subtraction, of others by binary search."""
+    """Lookup from integer labels to vertices, by subtraction (consecutive) or binary search."""
 
     def __init__(self, labels: range | Array, complaint: str) -> None:
         self._labels, self._complaint = labels, complaint

@@ -39,7 +39,7 @@ def as_matrix(values: Any) -> NDArray[Any]:
 
 
 def weight_range(matrix: NDArray[Any]) -> WeightRange:
-    """Find the least and the greatest weight; refuse entries that are not weights.
+    """Return dtype, least and greatest weight of a matrix; raise if an entry is not a weight.
 
     Raises
     ------
@@ -114,7 +114,7 @@ class MatrixGraph(Graph):
 
     @property
     def _weight_range(self) -> WeightRange:
-        """Dtype and extremes of the entries, without building the graph."""
+        """Dtype, least and greatest weight of the matrix, found without building the graph."""
         return self._cached("weight range", lambda: weight_range(self._matrix))
 
     def count_entries(self) -> int:
@@ -138,7 +138,7 @@ class MatrixGraph(Graph):
         return object.__getattribute__(self, name)
 
     def _build(self) -> Graph:
-        """Build the graph of the matrix's entries; a subclass for counts builds another."""
+        """Build the graph, with an arc or loop for each entry that `mark_arcs` marks."""
         arcs = mark_arcs(self._matrix, self._zero_is_arc)
         tails, heads = np.nonzero(arcs)
         return Graph.from_arcs(tails, heads, self._matrix[arcs], n=self.n)

@@ -38,7 +38,7 @@ def read_graph(
     coordinates: Pathname | None = None,
     also: Mapping[str, Pathname] | None = None,
 ) -> Graph | tuple[Graph, dict[str, Array]]:
-    """Read a graph from a file, and further costs of its arcs from others.
+    """Read a graph from a file, and other costs of the same arcs from further files.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def graph_of(
     path: Pathname,
     coordinates: Pathname | None,
 ) -> Graph:
-    """Return the graph in a file's content, as `sssp.loaders.read_any` returns it.
+    """Build the graph from a file's content that `sssp.loaders.read_any` returned.
 
     A text file must not claim more vertices than it can mean.
     """

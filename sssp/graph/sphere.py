@@ -36,11 +36,11 @@ class Box(NamedTuple):
 
     @property
     def extent(self) -> float:
-        """Length of the longer side in degrees."""
+        """Length of the longer side of the box, in degrees."""
         return max(self.east - self.west, self.north - self.south)
 
     def holds(self, lon: Array, lat: Array, margin: float) -> Any:
-        """Return which points lie in the box, widened by `margin` on all sides."""
+        """Return a mask of points in the box widened by `margin` degrees on all sides."""
         eastward = (lon - self.west + margin) % 360
         inside = eastward <= self.east - self.west + 2 * margin
         return inside & (lat >= self.south - margin) & (lat <= self.north + margin)
@@ -51,7 +51,7 @@ class Box(NamedTuple):
 
 
 class Sphere:
-    """Vertices on the unit sphere, in a KD-tree (nearest by chord is nearest by arc).
+    """Vertices on the unit sphere in a KD-tree: nearest by chord is nearest by great circle.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Sphere:
         return vertices.reshape(lon.shape), metres.reshape(lon.shape)
 
     def warn_if_far(self, lon: Array, lat: Array, stacklevel: int) -> None:
-        """Warn if all points are far outside the graph, as with swapped longitude, latitude."""
+        """Warn if all points are far outside the graph, say with lon and lat swapped."""
         margin = max(self.box.extent, FAR)
         if lon.size == 0 or self.box.holds(lon, lat, margin).any():
             return
@@ -106,7 +106,7 @@ class Sphere:
 
 
 def points_of(lon: ArrayLike, lat: ArrayLike) -> tuple[Array, Array]:
-    """Check longitudes and latitudes, and broadcast them against each other.
+    """Check longitudes and latitudes in degrees; return them broadcast to one shape.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def locate_vertices(graph: Any, otherwise: str) -> tuple[Array, Box]:
 
 
 def require_degrees(coordinates: Array) -> Box:
-    """Check coordinates, shape (n, 2), in degrees; return the box around them.
+    """Raise if coordinates, shape (n, 2), are not degrees; else return the box around them.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def _metres_of(chords: Array) -> Array:
 
 
 def are_degrees(lon: Array, lat: Array) -> Any:
-    """Return which points are possible longitudes and latitudes in degrees."""
+    """Return a mask: True where a point is a possible longitude and latitude in degrees."""
     return (np.abs(lon) <= MOST_LONGITUDE) & (np.abs(lat) <= MOST_LATITUDE)
 
 

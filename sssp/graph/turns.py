@@ -83,7 +83,7 @@ class Expansion:
         return self.end.size
 
     def are_steps(self, vertices: Array) -> NDArray[np.bool_]:
-        """Return a mask of path vertices: False for arrivals, which duplicate the copy before."""
+        """Return a mask of path vertices: False at arrivals, as they repeat their crossing."""
         stays = vertices >= self.n
         stays[~stays] = ~self.split[vertices[~stays]]
         return stays
@@ -158,7 +158,7 @@ class Turns:
 
     @property
     def unmet(self) -> int:
-        """Number of rows of the table of turns that name no arc of the graph.
+        """Number of rows of the table of turns that name an arc missing from the graph.
 
         They name a self-loop that was dropped, or an arc outside of this part of the graph.
         """
@@ -204,7 +204,7 @@ class Turns:
         raise DistanceOverflowError("a weight and the cost of a turn do not fit int64 together")
 
     def refuse_lighter(self, weights: Array) -> None:
-        """Raise ValueError if an arc is lighter than `lightest`: dropped U-turns may pay then."""
+        """Raise ValueError if an arc is below `lightest`, as dropped U-turn costs then matter."""
         arc = check_arrays.first_true(weights[: self.lightest.size] < self.lightest)
         if arc is not None:
             raise ValueError(
@@ -255,7 +255,7 @@ class Turns:
         return replace(self, costs=costs, floor=np.zeros_like(self.floor), lightest=NOTHING)
 
     def forbid_at(self, indptr: Array, heads: Array, vertices: Array) -> Turns:
-        """Return the turns of a graph, with all turns at some vertices forbidden."""
+        """Return these turns, with all turns at given vertices forbidden in addition."""
         is_closed = np.zeros(indptr.size - 1, bool)
         is_closed[vertices] = True
         into = np.flatnonzero(is_closed[heads])
@@ -609,7 +609,7 @@ def _read_ways(naming: Naming, ways: Sequence[Any] | None) -> tuple[tuple[int, .
 
 
 def _usual_costs(naming: Naming, cost: Any, u_turns: float | None) -> tuple[Array, Array]:
-    """Return a sorted key and the default turn cost of every pair of consecutive arcs."""
+    """Return each pair of consecutive arcs' key, ascending, and its default turn cost."""
     dtype = INT64 if naming.integral else FLOAT64
     if cost is None and u_turns is None:
         return NOTHING, np.empty(0, dtype)
@@ -682,7 +682,7 @@ def _keep_useful_u_turns(indptr: Array, heads: Array, fields: dict[str, Any]) ->
 
 
 def _angles(graph: Any, into: Array, out: Array) -> Array:
-    """Return turning angles in degrees, in (-180, 180], positive to the left."""
+    """Return the turning angles of pairs of arcs in degrees (-180, 180], positive to the left."""
     if graph.coordinates is None:
         raise ValueError(
             "cost= as a function of angles needs coordinates, which this graph lacks: give "
@@ -703,7 +703,7 @@ def _angles(graph: Any, into: Array, out: Array) -> Array:
 
 
 def _states_of(indptr: Array, heads: Array, fields: dict[str, Any]) -> tuple[Array, ...]:
-    """Return states (last arc, prefix of a forbidden sequence), transitions (Aho-Corasick).
+    """Return states and transitions of the automaton of forbidden sequences (Aho-Corasick).
 
     A state is the last arc, and the forbidden way that has begun.
 
@@ -775,7 +775,7 @@ def _weigh_kernel(weights, costs, arc_of, turn_of, priced, closed_turn, closed, 
 
 @njit
 def _group_kernel(state_at, states, turn_at, out, to, turn):
-    """Group the states at each vertex: those with the same turns that are not free.
+    """Group each vertex's states by equal turns that are not free; return groups and counts.
 
     Returns
     -------
@@ -840,7 +840,7 @@ def _reverse(fields: dict[str, Any], places: Array) -> dict[str, Any]:
 
 
 def _expand(indptr: Array, heads: Array, fields: dict[str, Any]) -> Expansion:
-    """Return the expansion of a graph with turns; see the top of this file."""
+    """Build the expansion of a graph with turns: its vertices, arcs, and turns on the arcs."""
     n, costs = indptr.size - 1, fields["costs"]
     arcs, state, out, to, turn = _states_of(indptr, heads, fields)
     crossing = heads[arcs].astype(INT64)

@@ -63,7 +63,7 @@ def _exact_numbers(column: Array, values: Any) -> Array:
 
 
 def too_large(values: Iterable[Any], dtype: np.dtype[Any]) -> DistanceOverflowError:
-    """Return the error for Python numbers that do not fit a dtype."""
+    """Return the error for Python numbers that do not fit a dtype; it names the largest."""
     worst = max((value for value in values if abs(value) < math.inf), key=abs)
     return DistanceOverflowError(f"weight {worst} does not fit {dtype}")
 
@@ -134,7 +134,7 @@ def _store_integers(column: Array, stays: Array | None) -> Array:
 
 
 def integer_dtype(least: int | float, greatest: int | float) -> np.dtype[Any]:
-    """Return the dtype in which a graph stores open integer weights of a range."""
+    """Return the dtype in which a graph stores open integer weights of `least` to `greatest`."""
     return INT32 if _INT32.min <= least and greatest < _INT32.max else INT64
 
 
@@ -147,7 +147,7 @@ def converted(weights: Array, dtype: np.dtype[Any]) -> Array:
 
 
 class Extremes(NamedTuple):
-    """Extremes of weights, and the numbers of closed arcs and of non-negative self-loops.
+    """Least and greatest open weight, and numbers of closed arcs and of self-loops >= 0.
 
     Attributes
     ----------

@@ -46,7 +46,7 @@ _loading = make_lock()
 
 
 class CodeCache:
-    """The compiled code of one function on disk, by argument types.
+    """Cache on disk of one function's compiled code, an entry per tuple of argument types.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class CodeCache:
 
     @property
     def cache_path(self) -> str:
-        """The folder of the code, for the dispatcher's statistics; empty if there is none."""
+        """The cache folder, as Numba's dispatcher statistics show it; empty if there is none."""
         try:
             return str(cache_files.cache_folder())
         except OSError:
@@ -123,7 +123,7 @@ class CodeCache:
 
 
 def _words(function: Any, seen: dict[int, int]) -> Iterator[str]:
-    """Yield the parts of a function for a digest: its code, and the global values it uses."""
+    """Yield the texts that a function's digest covers: its code, and global values it uses."""
     code, scope = function.__code__, function.__globals__
     seen[id(function)] = len(seen)
     for part in (code, *(value for value in code.co_consts if isinstance(value, types.CodeType))):

@@ -85,7 +85,7 @@ def source_stamp() -> str:
 
 
 def _sources() -> Iterator[Path]:
-    """Yield the files of the package, or the archive that it is imported from."""
+    """Yield the source files that can affect kernels, or the archive that holds the package."""
     if _installed().is_file():
         yield _installed()
     # a checkout has the loaders beside the package, a wheel has them in it
@@ -170,7 +170,7 @@ def write(name: str, data: bytes) -> None:
 
 
 def _open_for_us(path: str, flags: int) -> int:
-    """Open a file that other users can at most read."""
+    """Open or create a file (mode 0o644: others only read); return its descriptor."""
     return os.open(path, flags, 0o644)
 
 
@@ -181,7 +181,7 @@ def make_folder(folder: Path) -> None:
 
 
 class UntrustedError(PermissionError):
-    """Another user may have written files that would be executed as code."""
+    """Error: another user may have written files that would be executed as code."""
 
 
 def _check_folders(*, make: bool = False) -> Path:
@@ -198,7 +198,7 @@ def _check_folders(*, make: bool = False) -> Path:
 
 
 def _check(path: Path, status: os.stat_result) -> None:
-    """Raise `UntrustedError` if a user other than this one or root can write to a path."""
+    """Raise `UntrustedError` if a path is a link, or users but this one and root may write it."""
     if os.name != "posix":
         return
     if status.st_uid not in (0, os.geteuid()):
@@ -214,7 +214,7 @@ def _check(path: Path, status: os.stat_result) -> None:
 
 @functools.cache
 def _note_use(folder: Path) -> None:
-    """Record that this host uses the entries of a folder, once a process."""
+    """Update the time of this host's mark file in a folder, once a process, to show its use."""
     with contextlib.suppress(OSError), open(folder / _mark(), "ab", opener=_open_for_us):
         os.utime(folder / _mark())  # (a folder may be read-only)
 
@@ -226,7 +226,7 @@ def _mark() -> str:
 
 @functools.cache
 def _delete_stale() -> None:
-    """Delete code compiled from other sources, or for packages that are gone.
+    """Delete code of other sources or removed packages, unless another host used it lately.
 
     Once a process; what another host has used lately stays.
     """

@@ -71,7 +71,7 @@ def unreached(dtype: Number) -> Any:
 def distance_dtype(
     dtype: DTypeLike | None, weights: Number, *, short: bool = False
 ) -> Number | None:
-    """Check the ``dtype`` argument of a call against the dtype of the weights.
+    """Check a call's ``dtype`` against the weights' dtype; return it, or None if not given.
 
     `short`: whether the call knows int16 too.
 
@@ -121,7 +121,7 @@ class WeightRange(NamedTuple):
 
     @lru_cache  # noqa: B019  # a few numbers each
     def working_dtypes(self, asked: Number | None) -> tuple[Number, ...]:
-        """Return the dtypes for a solver to try, in order, until none overflows.
+        """Return the dtypes that a solver tries in this order until the distances fit one.
 
         Parameters
         ----------

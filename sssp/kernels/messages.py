@@ -26,7 +26,7 @@ def on_terminal() -> bool:
 
 
 class Compiling:
-    """Messages on a terminal or in a notebook, once a process, that compilation takes long."""
+    """Message, once per process, on a terminal or in a notebook, that compilation takes long."""
 
     _timer: threading.Timer | None = None
     _depth = 0

@@ -41,7 +41,7 @@ _home = os.getpid()
 
 
 def find_devices() -> list[Any]:
-    """Return all devices of all platforms, in order.
+    """Return the OpenCL devices of all platforms, in the order in which they are numbered.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def find_devices() -> list[Any]:
 
 
 def device_number(named: str) -> int:
-    """Return the number of a device; ``"opencl"`` is the first GPU, or else the first device.
+    """Return a named device's number; ``"opencl"`` is the first GPU, or else the first device.
 
     Raises
     ------
@@ -197,7 +197,7 @@ class DeviceQueue:
         cl.enqueue_fill_buffer(self._queue, buffer, np.array(value, dtype), 0, buffer.size)
 
     def copy(self, target: Any, source: Any, **options: Any) -> None:
-        """Copy between buffer and array after all queued work; or queue a copy of a buffer.
+        """Copy between buffer and array after queued work; queue a copy between buffers.
 
         With options, those of `pyopencl.enqueue_copy`, a rectangle.
         """
@@ -216,7 +216,7 @@ class DeviceQueue:
         return bool(found[0])
 
     def step_of(self, steps_each: int) -> int:
-        """Return how many work items, of `steps_each` operations each, to queue between waits."""
+        """Return how many work items, each of `steps_each` operations, to queue between waits."""
         units: int = self.device.facts.max_compute_units
         return max(1, QUEUED * units // max(1, steps_each))
 
@@ -235,7 +235,7 @@ def open_queue(named: str) -> Iterator[DeviceQueue]:
 
 
 def number_macros(dtype: np.dtype[Any], entries: int) -> dict[str, Any]:
-    """Return a kernel's C macros for its number type: vectors, infinity, addition.
+    """Return a kernel's C macros for a dtype: scalar and vector types, infinity, addition.
 
     Sums of integers are those of unsigned ones, which wrap; those of signed ones must not.
     """

@@ -84,7 +84,7 @@ def tiles_for(device: Device, dtype: np.dtype[Any]) -> list[ProductTile]:
 def choose_tile(
     device: Device, tiles: Sequence[ProductTile], what: str, measure: Callable[[ProductTile], None]
 ) -> ProductTile:
-    """Return the fastest of some tiles, measured now or by an earlier process.
+    """Return the tile with the fastest product, as measured now or by an earlier process.
 
     Parameters
     ----------

@@ -111,7 +111,7 @@ def list_arcs_kernel(first, last, indptr, indices, vertices, heads, following, s
 
 @njit_uncounted
 def _replace_kernel(vertex, gone, x, y, spare, vertices, heads, following):
-    """Replace a neighbour of a vertex by x and y, except those that are neighbours already.
+    """Replace a vertex's neighbour `gone` by x and y; omit those that are neighbours already.
 
     x or y may be `NONE`. The record ``spare`` is taken if one more is needed.
     """

@@ -136,7 +136,7 @@ class Pieces(NamedTuple):
 
 @njit
 def _split_kernel(starts, heads, names, part, numbers, starts_below, heads_below, names_below):
-    """Sort a piece into near side, far side, and separator, in this order.
+    """Reorder a cut piece: near side, far side, separator; write the arcs of both sides.
 
     Return the numbers of vertices on the near side and in the separator.
 
@@ -208,7 +208,7 @@ def _count_ones(word):
 
 @njit
 def _neighbours_kernel(core, starts, heads, names):
-    """Return a bit matrix: the neighbours in the core of each vertex of a piece.
+    """Return a bit matrix: row v marks the core neighbours of vertex v of a piece.
 
     Bits of the piece come first; neighbours in separators have the others, in the order in which
     they are met, by a hash table.
@@ -304,7 +304,7 @@ def _minimum_degree_kernel(core, starts, heads, names, order):
 
 @njit
 def _dissect_kernel(core, pieces, first, last, row, widest, hops, scratch, part, order, stop):
-    """Order a whole piece by recursive dissection.
+    """Order a piece by recursive dissection; return 0, 0, or sizes if a separator is too wide.
 
     Return the numbers of vertices of a piece and of its separator, if that is too wide; else 0, 0.
 
@@ -365,7 +365,7 @@ Routine = Generator[list[Any], list[Any], None]
 
 
 class _Elimination:
-    """Computes the elimination order of one graph.
+    """The computation of one graph's elimination order, with kernels in parallel threads.
 
     Generators run side by side in the caller's thread; only kernels run in other threads.
     """
@@ -385,7 +385,7 @@ class _Elimination:
         self.vertices = self.order = np.empty(0, VERTEX)
 
     def go_on(self, routine: Routine, results: list[Any] | None = None) -> None:
-        """Resume a generator with the results of its calls, and submit its next calls."""
+        """Resume a generator with its calls' results; submit its next calls to the threads."""
         with suppress(StopIteration):
             calls = routine.send(results)  # type: ignore[arg-type]
             self.pending[routine] = [self.executor.submit(*call) for call in calls]

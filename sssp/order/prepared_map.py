@@ -30,7 +30,7 @@ class PreparedMap(Network, Protocol):
 
     @property
     def _structure(self) -> Structure:
-        """The order of the vertices, and the chordal arcs that it creates."""
+        """The structure: elimination order, elimination tree, chordal arcs; without weights."""
 
     @property
     def _slots(self) -> NDArray[np.uint32]:
@@ -40,7 +40,7 @@ class PreparedMap(Network, Protocol):
         """Return the customized weights in one dtype, computed on the CPU."""
 
     def _trip_labels(self, dtype: np.dtype[Any]) -> Any:
-        """Return the distance labels that are kept for trips in one dtype, or None."""
+        """Return the distance labels kept for trips if they are of the given dtype; else None."""
 
 
 def solve_by_sweeps(
@@ -51,7 +51,7 @@ def solve_by_sweeps(
     method: Method,
     dtype: np.dtype[Any],
 ) -> Answer | None:
-    """Answer a request by sweeps; by graph search for float trees and for sums beyond int64."""
+    """Answer a request by sweeps, or by graph search for float trees or sums beyond int64."""
     if dtype.kind == "f" and (request.outward or request.predecessors or request.wants_tree):
         return search_graph(prepared, request, method, dtype)
     if not fits(prepared, request, dtype):
@@ -89,7 +89,7 @@ def ends_of_trips(prepared: PreparedMap, asked: Graph) -> NDArray[np.bool_]:
 
 
 def weigh_targets(request: Request) -> Request:
-    """Return the request with the vertex weights of its targets only, in their order."""
+    """Return the request with vertex weights of its targets alone, in the targets' order."""
     reduction, targets = request.reduction, request.targets
     if reduction is None or reduction.vertex_weights is None or targets is None:
         return request

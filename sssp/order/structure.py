@@ -127,7 +127,7 @@ class Tasks(NamedTuple):
             return bool(ready) or not left
 
         def process(scratch: Any) -> None:
-            """Run tasks that may start, one after the other, until all of the phase are taken."""
+            """Run one ready task after another, until none of the phase is left to take."""
             nonlocal left
             try:
                 while True:
@@ -224,7 +224,7 @@ def make_tasks(
 
 
 class Structure(NamedTuple):
-    """The structure that all versions of a prepared map share; c counts the chordal arcs.
+    """Order, elimination tree and chordal arcs (c of them) that all versions of a map share.
 
     Attributes
     ----------
@@ -339,7 +339,7 @@ def neighbours(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
 
 @njit
 def _eliminate_kernel(indptr, indices, order, rank, most, parent, counts):
-    """Find the elimination tree over positions in the order, and how many chordal arcs leave each.
+    """Find each position's parent in the elimination tree and number of upward chordal arcs.
 
     Joined to position r are its lower neighbours in the graph, and all that lie between these and
     r in the tree: each gets one arc more, to r. On entry `parent` is -1, and `counts` is 0. Returns
@@ -402,7 +402,7 @@ def _postorder_kernel(parent, size, heaviest, number):
 
 @njit
 def _depth_kernel(parent, depth, chain):
-    """Write the number of ancestors of every rank, and the topmost rank of its chain."""
+    """Write each rank's number of ancestors and chain top (in a chain, v + 1 is v's parent)."""
     for v in range(parent.size - 1, -1, -1):
         above = parent[v]
         depth[v] = 0 if above < 0 else depth[above] + 1
@@ -414,7 +414,7 @@ def _depth_kernel(parent, depth, chain):
 
 @njit
 def sort_runs(values):
-    """Sort a list in place by Shell sort (1959): it is short, or of few sorted runs."""
+    """Sort an array in place by Shell sort (1959); for short ones, or of few sorted runs."""
     gap = np.int64(1)
     while 9 * gap < values.size:
         gap = 3 * gap + 1
@@ -431,7 +431,7 @@ def sort_runs(values):
 
 @njit
 def _chordal_kernel(low, high, indptr, indices, order, rank, size, first, upper, seen):
-    """Write the upward chordal arcs of ranks low..high-1, from the graph and from children.
+    """Write the upward chordal arcs of ranks low..high-1, from graph arcs and children's arcs.
 
     Arguments
     ---------
@@ -462,7 +462,7 @@ def _chordal_kernel(low, high, indptr, indices, order, rank, size, first, upper,
 
 @njit
 def _lower_kernel(first, upper, place, lower, rest):
-    """List every rank's arcs from below, by tail; on entry `place` has each list's start."""
+    """List each rank's chordal arcs from lower ranks, by tail; `place` has each list's start."""
     for v in range(first.size - 1):
         for e in range(first[v], first[v + 1]):
             head = upper[e]

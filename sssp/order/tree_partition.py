@@ -33,7 +33,7 @@ NO_TIER = -1
 
 
 class Bundles(NamedTuple):
-    """A partition of an elimination tree (top, levels, tiers of bundles); place of each rank.
+    """A partition of the elimination tree: top, levels, tiers of bundles; places of all ranks.
 
     Places number the ranks anew: first the top, then the levels, then the tiers from above, bundle
     by bundle; whatever is above a vertex comes before it.
@@ -80,7 +80,7 @@ class Bundles(NamedTuple):
 
 @njit
 def _tier_kernel(parent, first, limit, number, tiers, left):
-    """Assign maximal subtrees of the remaining tree to a tier; return its number of vertices.
+    """Assign maximal remaining subtrees that fit a bundle to a tier; return its vertex count.
 
     Arguments
     ---------
@@ -106,7 +106,7 @@ def _tier_kernel(parent, first, limit, number, tiers, left):
 
 @njit
 def _bundle_kernel(parent, first, upper, limit, number, tiers, bundles, rows, seen, start):
-    """Put a tier's subtrees into bundles, by rank, as many to a bundle as fit; number these.
+    """Put a tier's subtrees, by rank, into numbered bundles, each with as many as fit.
 
     Arguments
     ---------

@@ -212,7 +212,7 @@ class Hierarchy:
         return self
 
     def _check(self, threads: int | None = None) -> Hierarchy:
-        """Refuse cycles of negative length; return this hierarchy, perhaps not yet customized."""
+        """Raise on a negative cycle (customizes if a weight is negative); else return itself."""
         return self._weigh(threads) if self.least_weight < 0 else self
 
     # -- other weights -------------------------------------------------------------------------
@@ -250,7 +250,7 @@ class Hierarchy:
         return version
 
     def with_turn_costs(self, costs: ArrayLike) -> Hierarchy:
-        """Return the hierarchy of ``graph.with_turn_costs(costs)``, in the time of new weights.
+        """Return the hierarchy of ``graph.with_turn_costs(costs)``; as fast as `with_weights`.
 
         Restrictions that hold at some hours are named once, and cost 0 or inf by the hour.
 
@@ -384,7 +384,7 @@ class Hierarchy:
         return is_on_device(change) or (isinstance(change, tuple) and self.least_weight >= 0)
 
     def _change(self, graph: Graph, arcs: ArrayLike, threads: int | None = None) -> Hierarchy:
-        """Return the hierarchy of a graph with other weights on some arcs."""
+        """Return the hierarchy of `graph`, whose weights differ from this one's on `arcs`."""
         places = arc_column(arcs, self.m)
         if self._opposite is not None and graph.turns is None:
             return self._change_opposite(graph, places, threads)
@@ -493,7 +493,7 @@ class Hierarchy:
         return version
 
     def _trip_labels(self, dtype: np.dtype[Any]) -> TripLabels | None:
-        """Return the distance labels that are kept for trips in one dtype, or None."""
+        """Return the distance labels kept for trips if they are of the given dtype; else None."""
         labels: TripLabels | None = self._derived.get(TRIP_LABELS)
         return None if labels is None or labels.up.dtype != dtype else labels
 
@@ -570,7 +570,7 @@ def _is_usual(weights: WeightRange) -> bool:
 
 
 def _key(dtype: np.dtype[Any]) -> str:
-    """Return the cache key of the weights in a dtype."""
+    """Return the cache key of the customized weights in a dtype."""
     return f"weights, {dtype.char}"
 
 

@@ -102,7 +102,7 @@ def _holds_hierarchy(content: Any) -> bool:
 def _hierarchy_in(
     content: Any, path: Pathname, graph: Graph | None, threads: int | None, limit: float | None
 ) -> Hierarchy:
-    """Return the hierarchy in a file; `graph`, if given, replaces that in the file."""
+    """Return the hierarchy in a file's content; `graph`, if given, replaces the stored graph."""
     if not _holds_hierarchy(content):
         raise GraphFormatError(
             "the file holds no hierarchy; sssp.prepare(sssp.read_graph(path)) makes one", path=path

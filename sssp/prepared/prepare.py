@@ -33,7 +33,7 @@ def prepare(
     memory_limit: float | None = None,
     progress: bool | None = None,
 ) -> Hierarchy:
-    """Prepare a map: an order of its vertices, and the weights that make many questions fast.
+    """Prepare a map for many fast queries: order its vertices and customize its weights.
 
     What takes long depends on the topology alone: other weights are a matter of milliseconds
     (`Hierarchy.with_weights`).
@@ -139,7 +139,7 @@ def build_hierarchy(
     threads: int,
     limit: int,
 ) -> Hierarchy:
-    """Build the hierarchy for an order; refuse too much work or memory."""
+    """Build a graph's hierarchy for an order; raise if it takes too much work or memory."""
     searched = graph._searched
 
     def accept(arcs: int, triangles: int) -> None:

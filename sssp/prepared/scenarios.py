@@ -36,7 +36,7 @@ class Scenarios(Iterator[T]):
         return self._left.popleft()
 
     def batches(self) -> Iterator[list[T]]:
-        """Yield each batch as a list of its scenarios that were not taken yet."""
+        """Yield, batch by batch, the list of versions that were not taken yet."""
         for batch in chain([self._left], self._batches):
             if batch:
                 versions = list(batch)
@@ -108,7 +108,7 @@ def _copy(change: Any) -> Any:
 
 
 def _call_for(call: Callable[..., R], number: int, *arguments: Any) -> R:
-    """Return ``call(*arguments)``; prefix the message of an exception with the scenario."""
+    """Return ``call(*arguments)``; prefix an exception's message with the scenario's number."""
     try:
         return call(*arguments)
     except Exception as error:

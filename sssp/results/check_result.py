@@ -14,7 +14,7 @@ from sssp.results.trees import ShortestPaths
 
 
 def check_form(g: Graph, result: ShortestPaths) -> None:
-    """Refuse a result on the host whose parts do not fit together or do not fit `g`.
+    """Raise if arrays of a result on the host do not match one another or the graph `g`.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def _check_question(g: Graph, result: ShortestPaths) -> None:
 def _check_array(
     name: str, array: Any, shapes: list[tuple[int, ...]], dtypes: list[np.dtype[Any]]
 ) -> None:
-    """Refuse an array of another dtype or shape, or CSR rows without distinct sorted columns."""
+    """Raise unless dtype and shape are among those given, and CSR columns sorted and distinct."""
     sparse = is_sparse(array)
     if not sparse and not isinstance(array, np.ndarray):
         raise VerificationError(f"{name} must be an array, not {type(array).__name__}")

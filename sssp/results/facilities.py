@@ -64,11 +64,11 @@ class NearestFacilities:
 
     @property
     def reached(self) -> NDArray[np.bool_]:
-        """Whether each vertex has a facility of each rank: bool, shape (n, k)."""
+        """Mask, shape (n, k): whether a vertex has a nearest, second nearest, ... facility."""
         return np.greater_equal(self.index, 0)
 
     def distance(self, vertex: SupportsIndex, rank: SupportsIndex = 0) -> int | float:
-        """Distance between a vertex and its facility of a rank; a Python number, `math.inf`: none.
+        """Distance of vertex and facility `rank` (0: nearest), a Python number or `math.inf`.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class NearestFacilities:
         return self.distances[v, i].item() if self.index[v, i] >= 0 else math.inf
 
     def to_dataframe(self) -> Any:
-        """Return a `pandas.DataFrame` with a row for every vertex and rank.
+        """Return a `pandas.DataFrame`: a row per vertex and rank (0: nearest facility).
 
         Returns
         -------

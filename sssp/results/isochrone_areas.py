@@ -50,7 +50,7 @@ LEAST_WIDTH, MOST_WIDTH = 1, 100_000
 
 @njit
 def _lower_kernel(lines, widths, first_column, first_row, squares):
-    """Lower a tile's squared distances (in line widths) to the minimum over given lines.
+    """Lower a tile's squared distances, in line widths, to those from the nearest given line.
 
     Points of two tiles get the same numbers in both, to the bit.
 
@@ -88,7 +88,7 @@ def _lower_kernel(lines, widths, first_column, first_row, squares):
 
 @njit
 def _part_inside(inside, outside):
-    """Return the fraction of a cell side inside the contour, interpolated from its end levels."""
+    """Return the fraction of a cell side inside the contour, from the levels at both ends."""
     return min(max(inside / (inside - outside), LEAST_PART), 1.0 - LEAST_PART)
 
 
@@ -168,7 +168,7 @@ def _rings_kernel(after, order, firsts):
 
 
 class Streets(NamedTuple):
-    """Streets, with the distance and the weight for entering each of them from either end.
+    """Streets, each with the distances of both ends and its weights in both directions.
 
     Attributes
     ----------
@@ -199,7 +199,7 @@ class Streets(NamedTuple):
         *,
         towards: bool = False,
     ) -> Streets:
-        """Return the streets of a graph, with distances and weights at both of their ends.
+        """Return the streets of a graph, with distances of both ends and weights both ways.
 
         Parameters
         ----------
@@ -378,7 +378,7 @@ def draw_areas(
 
 
 def _nest(lines: Lines, marks: Array, corner: tuple[int, int]) -> Iterator[tuple[int, Array]]:
-    """Yield each area's mark and grid levels: negative near lines of this or a lower mark."""
+    """Yield each mark and its levels on a tile's grid: negative near lines of marks up to it."""
     squares = np.full((TILE + 1, TILE + 1), REACH**2)
     cuts = [0, *np.searchsorted(lines.marks, marks, "right").tolist()]
     for mark, start, end in zip(marks.tolist(), cuts[:-1], cuts[1:], strict=True):
@@ -387,7 +387,7 @@ def _nest(lines: Lines, marks: Array, corner: tuple[int, int]) -> Iterator[tuple
 
 
 def _divide(lines: Lines, _: Array, corner: tuple[int, int]) -> Iterator[tuple[int, Array]]:
-    """Yield for each area its mark and a tile's grid values, negative inside the area."""
+    """Yield each mark and a tile's levels: negative near its lines where no others are nearer."""
     marks = np.unique(lines.marks)
     distances = np.full((marks.size, TILE + 1, TILE + 1), REACH**2)
     for mark, squares in zip(marks, distances, strict=True):
@@ -406,7 +406,7 @@ def _divide(lines: Lines, _: Array, corner: tuple[int, int]) -> Iterator[tuple[i
 
 
 def _polygons(places: Array, firsts: Array) -> Any:
-    """Return rings as one `shapely.MultiPolygon` in degrees.
+    """Convert rings in Mercator metres to one `shapely.MultiPolygon` in degrees.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from sssp.kernels.dtypes import Array, unreached
 def long_table(
     graph: Graph, sources: Array, targets: Array, distances: Any, origin: Array | None
 ) -> Any:
-    """Return a DataFrame with a row for every entry of the distances.
+    """Return a DataFrame with a row per entry of the distances: source, target, distance.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def long_table(
 
 
 def distance_table(columns: dict[str, Any], distances: Array) -> Any:
-    """Return a DataFrame of columns, distances and what is reached; may write NaN to `distances`.
+    """Return a DataFrame of `columns`, distance and reached; may write NaN to `distances`.
 
     Distances are missing where nothing is reached.
     """
@@ -71,7 +71,7 @@ def facility_table(graph: Graph, facilities: Array, distances: Array, index: Arr
 
 
 def wide_table(graph: Graph, sources: Array, targets: Array, distances: Any) -> Any:
-    """Return a DataFrame: a row per source, a column per target; arguments as `long_table`."""
+    """Return a DataFrame of distances: a row per source, a column per target, NaN: unreached."""
     pandas = import_extra("pandas", "geo")
     missing = unreached(distances.dtype)
     if is_sparse(distances):

@@ -111,7 +111,7 @@ def as_index(value: Any, what: str) -> int:
 
 
 def refuse_sum(values: NDArray[Any], arcs: NDArray[np.int64], where: str) -> NoReturn:
-    """Raise the error for a path sum that does not fit the dtype of the result."""
+    """Raise an error: a value on a path is not finite, or the values' sum does not fit."""
     odd = arcs[~np.isfinite(values[arcs])]
     if odd.size:
         raise ValueError(

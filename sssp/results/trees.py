@@ -150,7 +150,7 @@ class ShortestPaths:
 
     @property
     def rows(self) -> int:
-        """Number of searches."""
+        """Number of searches, which is the number of rows of the distances."""
         return 1 if self.single or self.nearest else int(self.sources.size)
 
     @property
@@ -219,7 +219,7 @@ class ShortestPaths:
         return self._walk_to(vertex, row)
 
     def _walk_to(self, vertex: int, row: int) -> NDArray[np.int64]:
-        """Return the vertices on the path to a reached vertex."""
+        """Return the vertices on the path from the source to a reached vertex."""
         path, tail_of = [], row_access.entries(self.predecessors, row, self.rows, -1)
         while vertex >= 0:
             path.append(vertex)
@@ -382,7 +382,7 @@ class ShortestPaths:
         return self._load_arcs(flows.reshape(self.rows, self._width))
 
     def _load_arcs(self, flows: NDArray[Any]) -> list[NDArray[Any]]:
-        """Load flows, shape (rows, width), onto the trees' arcs; return loads as `_loads` does."""
+        """Load (rows, columns) flows onto tree arcs; return arc loads, or their 32-bit halves."""
         wide = may_wrap(flows, flows.size)
         trees = self._tree_sums(flows.dtype)
         m = trees.graph.m
@@ -712,7 +712,7 @@ class ShortestPaths:
         return geopandas.GeoDataFrame({"limit": bands}, geometry=areas, crs=WGS84)
 
     def plot_flows(self, volumes: ArrayLike, **style: Any) -> Axes:
-        """Draw the flows of volumes on the network: `load`, then `Graph.plot_flows`.
+        """Load volumes onto the shortest paths and draw the flows (as `Graph.plot_flows`).
 
         Parameters
         ----------
@@ -815,7 +815,7 @@ class ShortestPaths:
         return index, self._distances_of(index)
 
     def _distances_of(self, row: int) -> NDArray[Any]:
-        """Return the distances of a row in all its columns, contiguous."""
+        """Return a row of the distances as a dense contiguous array, an entry per column."""
         missing = unreached(self.distances.dtype)
         return row_access.dense_row(self.distances, row, self.rows, missing)
 
@@ -827,7 +827,7 @@ class ShortestPaths:
         return self.sources if self.nearest else self.sources[row : row + 1]
 
     def _weights_of_distances(self) -> NDArray[Any]:
-        """Return the weights that the distances are sums of."""
+        """Return the arc weights that distances are sums of: all 1 for breadth-first search."""
         dtype = self.distances.dtype
         if self.method == BreadthFirst.name:
             return np.ones(self.graph.m, dtype)
@@ -870,14 +870,14 @@ class ShortestPaths:
         return self.graph.n if self.targets is None else int(self.targets.size)
 
     def _tree_sums(self, dtype: np.dtype[Any], ends: NDArray[np.int64] | None = None) -> TreeSums:
-        """Return the `TreeSums` that sums along the trees, to the targets or to other ends."""
+        """Return the `TreeSums` for sums along the trees, to the targets or to given `ends`."""
         trees, ends = self.predecessors, self.targets if ends is None else ends
         if not is_sparse(trees):
             trees = trees.reshape(self.rows, self.graph.n)
         return TreeSums(self.graph, trees, self.sources, ends, dtype)
 
     def _shape(self) -> tuple[int, ...]:
-        """Return the shape of an array with a number for each entry of the distances."""
+        """Return the dense shape of the distances, (rows, columns) if they are stored sparse."""
         return (self.rows, self._width) if self._sparse else tuple(self.distances.shape)
 
     def _vertices_of(self, columns: NDArray[Any]) -> NDArray[Any]:
@@ -947,7 +947,7 @@ def _count(number: int, what: str) -> str:
 
 
 def _without_axes(matrix: Any, one_row: bool, one_column: bool) -> Any:
-    """Drop the row axis of a single source, and the column axis of a single target."""
+    """Drop a dense matrix's row axis if it has one source, its column axis if one target."""
     if is_sparse(matrix):
         return matrix
     rows, columns = matrix.shape

@@ -169,7 +169,7 @@ class Trips:
         return geopandas.GeoDataFrame(self.to_dataframe(), geometry=lines, crs=WGS84)
 
     def plot_flows(self, volumes: ArrayLike, **style: Any) -> Axes:
-        """Draw the flows of volumes on the network: `load`, then `Graph.plot_flows`.
+        """Load volumes onto the shortest paths and draw the flows (as `Graph.plot_flows`).
 
         Parameters
         ----------
@@ -348,7 +348,7 @@ class Trips:
         return flow[turns.row_turn]
 
     def _path_turns(self, walks: Walks) -> NDArray[np.int64]:
-        """Return for every path vertex the turn before the arc that leads to it, or -1."""
+        """Return for each path vertex the turn made onto the arc that leads to it, or -1."""
         turns, arcs, m = self.graph.turns, self._path_arcs(walks), self.graph.m
         assert turns is not None
         driven = arcs

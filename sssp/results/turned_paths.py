@@ -18,7 +18,7 @@ from sssp.results.trees import ShortestPaths
 
 
 class TurnedPaths(ShortestPaths):
-    """Shortest paths on a graph with turns (`Graph.with_turns`), used like all others.
+    """Shortest paths on a graph with turns (`Graph.with_turns`), used like `ShortestPaths`.
 
     There is no tree over the vertices, for the shortest path to a vertex need not begin with the
     shortest path to the vertex before: `predecessors` raises an error, and `path`, `path_arcs`,
@@ -57,7 +57,7 @@ class TurnedPaths(ShortestPaths):
 
     @property
     def predecessors(self) -> Any:
-        """None if the call did not ask for predecessors; else raises, as there are only paths."""
+        """None if the call did not ask for predecessors; else raises: there is no tree."""
         if not self.has_paths:
             return None
         raise ValueError(

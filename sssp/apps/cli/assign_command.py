@@ -33,7 +33,7 @@ METHODS = ("bfw", "fw", "msa")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the command."""
+    """Declare the command-line arguments of ``sssp assign``."""
     for name, what in (("network", "links"), ("trips", "trips")):
         text = f"a TNTP file of {what}, plain or compressed"
         parser.add_argument(name, type=arguments.find_file, metavar=name.upper(), help=text)

@@ -50,7 +50,7 @@ Step = Callable[[], object]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the command."""
+    """Declare the command-line arguments of ``sssp compile``."""
     text = "what to compile for (default cpu)"
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help=text)
     for name, known, of in (("methods", ALL, ""), ("dtypes", DTYPES, "of the distances: ")):
@@ -95,7 +95,7 @@ def _some_of(known: Sequence[str], text: str) -> list[str]:
 
 
 def _steps(methods: Sequence[Method], device: str, dtypes: Sequence[str]) -> Iterator[Step]:
-    """Yield calls that use every kernel of the given methods; on the CPU also graph kernels."""
+    """Yield functions whose calls compile all kernels of `methods`; on the CPU also of graphs."""
     import numpy as np
 
     def matrix(dtype: np.dtype[Any], size: int) -> NDArray[Any]:
@@ -133,7 +133,7 @@ def _steps(methods: Sequence[Method], device: str, dtypes: Sequence[str]) -> Ite
 
 
 def _sweep(g: sssp.Graph, device: str, dtype: np.dtype[Any]) -> None:
-    """Make calls on a prepared map that use all its kernels, also with negative weights."""
+    """Compile all kernels of prepared maps by making queries, also with negative weights."""
     import numpy as np
 
     h = sssp.prepare(g)
@@ -176,7 +176,7 @@ def _sweep(g: sssp.Graph, device: str, dtype: np.dtype[Any]) -> None:
 
 
 def _searches(g: sssp.Graph, method: Method, device: str, dtype: np.dtype[Any]) -> Iterator[Step]:
-    """Yield calls that use every kernel of a search method and of all its output forms."""
+    """Yield functions that compile the kernels of a search method and of all output forms."""
     import numpy as np
 
     ask = partial(sssp.shortest_paths, g, method=method, device=device, dtype=dtype)
@@ -200,7 +200,7 @@ def _searches(g: sssp.Graph, method: Method, device: str, dtype: np.dtype[Any]) 
 
 
 def _use_trees(ask: Callable[..., sssp.ShortestPaths], sources: NDArray[np.int64]) -> None:
-    """Run every kernel of shortest-path trees and of sums along them, to compile it."""
+    """Compile, by calling them, the kernels of shortest-path trees and of sums along trees."""
     import numpy as np
 
     result = ask(sources, predecessors=True)
@@ -210,7 +210,7 @@ def _use_trees(ask: Callable[..., sssp.ShortestPaths], sources: NDArray[np.int64
 
 
 def _use_graph(g: sssp.Graph) -> None:
-    """Run the kernels that read files, and those of graphs and results, to compile them."""
+    """Compile, by calling them, the kernels that read files and those of graphs and results."""
     with tempfile.TemporaryDirectory() as folder:
         graph, places = Path(folder, "small.gr"), Path(folder, "small.co")
         graph.write_text("p sp 2 2\na 1 2 3\na 2 1 3\n", encoding="ascii")

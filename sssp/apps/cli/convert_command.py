@@ -53,7 +53,7 @@ FORMATS = (*DIMACS, "sssp", "csv", "parquet", "geojson", "gpkg")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the command."""
+    """Declare the command-line arguments of ``sssp convert``."""
     arguments.add_graph(parser)
     text = "multiply the weights by this, and round them to integers"
     factor = arguments.positive_number("a number above 0")
@@ -178,7 +178,7 @@ def _read_layer(path: Path) -> tuple[FileTable, Any]:
 
 
 def _write(g: sssp.Graph, output: Output) -> int:
-    """Write a graph in the format of the output; return the number of written arcs."""
+    """Write a graph to `output` in `output.format`; return the number of written arcs."""
     import numpy as np
 
     if output.format == "sssp":

@@ -25,7 +25,7 @@ from sssp.apps.terminal.outcome import on_one_line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the command."""
+    """Declare the command-line arguments of ``sssp fetch``."""
     text = (
         "a graph: rome99, USA-road-d.NY (distances), USA-road-t.NY (travel times) or "
         "USA-road-d.NY.co (coordinates); SiouxFalls_net.tntp and SiouxFalls_trips.tntp (traffic "
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Download the files, and print their paths."""
+    """Download the named data files and print their paths, or list all known files."""
     if options.list:
         names = [file.removesuffix(".gz").removesuffix(".gr") for file in datasets.PUBLISHED]
         width = max(map(len, names))

@@ -31,7 +31,7 @@ MIB = 1 << 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the command."""
+    """Declare the command-line arguments of ``sssp info``."""
     either = parser.add_mutually_exclusive_group(required=True)
     either.add_argument("graph", nargs="?", type=find_graph, metavar="FILE", help=GRAPH_HELP)
     text = "list the devices that calls may name, and why one cannot be used"
@@ -61,7 +61,7 @@ def _devices() -> Iterator[tuple[str, str]]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the facts of a graph or of the devices, one fact per line."""
+    """Print the properties of a graph, or of the devices, one property per line."""
     facts = list(_devices() if options.devices else _facts(options))
     width = max(len(name) for name, _ in facts)
     for name, value in facts:

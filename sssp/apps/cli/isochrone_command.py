@@ -42,7 +42,7 @@ WIDTH = 60.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the command."""
+    """Declare the command-line arguments of ``sssp isochrone``."""
     arguments.add_graph(parser)
     vertices.add_vertices(parser, "source", help="where the paths start")
     text = "where the bands end, inclusive, in --unit or in that of weights"

@@ -43,7 +43,7 @@ WORTH_PREPARING = 1000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the command."""
+    """Declare the command-line arguments of ``sssp pairs``."""
     arguments.add_graph(parser)
     text = "a CSV, Parquet or .p2p file; - is CSV on stdin"
     parser.add_argument("trips", type=Path, metavar="TRIPS", help=text)
@@ -107,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
 def _prepare(
     network: sssp.Graph | sssp.Hierarchy, table: FileTable, options: argparse.Namespace
 ) -> sssp.Graph | sssp.Hierarchy:
-    """Return the network, prepared if an option says so, or for many trips on a road network."""
+    """Return the network, prepared if ``--prepare`` is given or, by default, for many trips."""
     if options.prepare is False or not isinstance(network, sssp.Graph):
         return network
     if options.prepare:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the command."""
+    """Declare the command-line arguments of ``sssp plot``."""
     arguments.add_graph(parser)
     add_vertices(parser, "source", help="colour by the distance from here")
     add_vertices(parser, "target", help="draw the shortest path to this vertex; one only")
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Draw the network as the options say, and write the picture."""
+    """Draw the network, and distances, bands or a path if asked for; write the picture."""
     output = choose_output(options)
     for name in ("targets", "limits", "limit"):
         if getattr(options, name) is not None and not options.sources:

@@ -41,7 +41,7 @@ PASSED_ON = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the command."""
+    """Declare the command-line arguments of ``sssp run``."""
     add_graph(parser)
     add_vertices(parser, "source", help="a row of the table starts here")
     parser.add_argument("--all-sources", action="store_true", help="a row from every vertex")
@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _reduction(text: str) -> str:
-    """Return the name of a reduction, checked; refuse one that needs vertex weights."""
+    """Return `text` if it names a reduction without vertex weights; refuse any other text."""
     from sssp.engine.reductions import REDUCTIONS  # (no NumPy for the help)
 
     names = [name for name, rule in REDUCTIONS.items() if not rule.weighs]
@@ -79,7 +79,7 @@ def _reduction(text: str) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compute the table by a job, and print the report of the job."""
+    """Compute a table of distances or reductions as a resumable job; print the job's report."""
     import numpy as np
 
     if options.all_sources and options.sources:

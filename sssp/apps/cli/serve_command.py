@@ -30,7 +30,7 @@ PORT, MOST_PORT = 8765, (1 << 16) - 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the command."""
+    """Declare the command-line arguments of ``sssp serve``."""
     arguments.add_graph(parser)
     text = "prepare the map first, for quicker answers"
     parser.add_argument("--prepare", action="store_true", help=text)
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serve the page until Ctrl-C or SIGTERM."""
+    """Serve the map page of a network over HTTP until Ctrl-C or SIGTERM."""
     end_on_sigterm()
     import numpy as np
 

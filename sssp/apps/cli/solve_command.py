@@ -37,7 +37,7 @@ FORMATS = ("csv", "npz", "parquet")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the command."""
+    """Declare the command-line arguments of ``sssp solve``."""
     arguments.add_graph(parser)
     add_vertices(parser, "source", help="where the paths start")
     add_vertices(parser, "target", help="print distance and path to this vertex only")
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _describe(result: sssp.ShortestPaths, unit: arguments.Unit) -> Iterator[str]:
-    """Yield a text per source: distance and path to each target, or the farthest vertex."""
+    """Yield summary lines per source: distance and path to each target, or farthest vertex."""
     import numpy as np
 
     g, targets = result.graph, result.targets
@@ -96,7 +96,7 @@ def _describe(result: sssp.ShortestPaths, unit: arguments.Unit) -> Iterator[str]
 def _columns(
     result: sssp.ShortestPaths, unit: arguments.Unit, predecessors: bool
 ) -> Iterator[dict[str, Any]]:
-    """Yield a block of table columns per source: a row per reached vertex, in result order."""
+    """Yield, per source, table columns with a row per reached vertex, ordered as in `result`."""
     import numpy as np
 
     g = result.graph

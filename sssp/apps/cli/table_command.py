@@ -36,7 +36,7 @@ BLOCK_CELLS = 1 << 26
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the command."""
+    """Declare the command-line arguments of ``sssp table``."""
     arguments.add_graph(parser)
     vertices.add_vertices(parser, "source", help="where paths start")
     vertices.add_vertices(parser, "target", help="where paths end")
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compute the distances, write them as a table, and print a summary."""
+    """Compute all distances from sources to targets; write a table, and print a summary."""
     import numpy as np
 
     vertices.require_vertices(options, "source", "target")

@@ -78,7 +78,7 @@ class Buffers:
 
 
 def _give_back(buffers: weakref.ref[Buffers], memory: NDArray[np.uint8]) -> None:
-    """Return memory to the pool for the next array, if the job has not ended."""
+    """Put an array's memory back into the pool for reuse, if the pool still exists."""
     own = buffers()
     if own is not None:
         own._returned.append(memory)
@@ -86,7 +86,7 @@ def _give_back(buffers: weakref.ref[Buffers], memory: NDArray[np.uint8]) -> None
 
 @dataclass(frozen=True)
 class JobRequest:
-    """The request that all blocks of a job share: everything but the sources.
+    """The call arguments that all blocks of a job share: all except the sources.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class JobRequest:
     def plan(
         self, network: sssp.Graph, sources: Array, device: Any, threads: int | None
     ) -> Plan[Request]:
-        """Check the request for some sources; return its plan. Raises as the public calls do."""
+        """Check the request for `sources`, return its plan; raise as the public calls do."""
         asked = ("targets", "limit", "method", "memory_limit")
         options: dict[str, Any] = {name: getattr(self, name) for name in asked}
         options |= {"device": device, "threads": threads, "progress": False}
@@ -129,7 +129,7 @@ class JobRequest:
     def answer(
         self, plan: Plan[Request], buffers: Buffers
     ) -> tuple[dict[str, Array], sssp.ShortestPaths | None, str]:
-        """Run a plan; return rows by field, the `ShortestPaths` if any, and the device used."""
+        """Run a plan; return rows by field name, the `ShortestPaths` or None, and the device."""
         if self.what is not None:
             answer = run_plan(plan)
             return {self.what: answer.distances}, None, answer.device
@@ -142,7 +142,7 @@ class JobRequest:
         return {stores.DISTANCES: result.distances, **fields}, result, result.device
 
     def certify(self, solved: Solved, rows: list[int], sources: list[int]) -> None:
-        """Certify some rows of a block, found from `sources`; raise an error if one is wrong.
+        """Certify `rows` of a block, searched from `sources`; raise an error if one is wrong.
 
         Distances by `verify`; a reduction by that of a search on the graph itself, on the CPU.
         """
@@ -188,7 +188,7 @@ def digest_of(*arrays: Array) -> str:
 
 
 def identity_of(network: sssp.Graph) -> dict[str, Any]:
-    """Return the fields that identify a graph in the manifest."""
+    """Return what identifies a graph in the manifest: digest, size, and whether prepared."""
     graph = network._tree_graph
     searched = graph._searched
     return {
@@ -257,7 +257,7 @@ class Solved(NamedTuple):
 
 @dataclass(frozen=True)
 class Inputs:
-    """The inputs that all blocks of a job share.
+    """The inputs that all blocks of a job share: network, sources, request, table layout...
 
     Attributes
     ----------
@@ -364,7 +364,7 @@ _networks: dict[str, sssp.Graph] = {}
 
 
 def store_inputs(inputs: Inputs, path: Path) -> Ticket:
-    """Write inputs to a file that only this user can read; return its ticket for workers."""
+    """Write a job's inputs to a file that only this user can read; return its `Ticket`."""
     with stores.whole_file(path, inputs.temporary, PRIVATE) as stream:
         digested = _DigestingFile(stream)
         pickle.dump(inputs, digested, protocol=5)
@@ -378,13 +378,13 @@ class _DigestingFile:
         self.stream, self.digest = stream, hashlib.sha256()
 
     def write(self, data: Any) -> int:
-        """Write all bytes of an object that supports the buffer protocol."""
+        """Write a buffer and add its bytes to the SHA-256; return the number of bytes."""
         self.digest.update(data)
         return self.stream.write(data)
 
 
 def do_block(inputs: Inputs | Ticket, block: int, device: Any, threads: int | None) -> Done:
-    """Compute a block and write it; return its manifest entry."""
+    """Compute and write one block of a job's table; return the block's manifest entry."""
     if isinstance(inputs, Ticket):
         with _lock:
             inputs = _read_inputs(inputs)

@@ -110,7 +110,7 @@ class Report:
         return self.done_before + self.done == self.blocks
 
     def check(self) -> int:
-        """Read all files of the table and compare their checksums; return their number of bytes.
+        """Check all files of the table against recorded checksums; return their total bytes.
 
         Raises
         ------
@@ -120,7 +120,7 @@ class Report:
         return Manifest(self.path).check(self.blocks)
 
     def plan(self) -> str:
-        """Describe the work that is left, on one line."""
+        """Return one line that describes the job: all searches, blocks left, estimated time."""
         left = self.blocks - self.done_before
         text = (
             f"{self.path.name}: {self.searches:,} searches in {self.blocks:,} blocks of "
@@ -133,7 +133,7 @@ class Report:
         return text
 
     def outcome(self) -> str:
-        """Describe the work that this call has done, on one line."""
+        """Return a line on this call's work: blocks, time, devices, bytes, certified rows."""
         places = ", ".join(f"{count:,} on {name}" for name, count in sorted(self.devices.items()))
         return (
             f"{self.path.name}: {self.done:,} blocks done in {_format_seconds(self.seconds)}"
@@ -479,7 +479,7 @@ class _Job:
     def _run_blocks(
         self, inputs: blocks.Inputs, runner: Runner, done: NDArray[np.bool_]
     ) -> Iterator[list[Done]]:
-        """Compute and yield the blocks not yet `done`; other processes get inputs as a file."""
+        """Compute blocks not yet `done`, yield their entries; workers read inputs from a file."""
         if runner.in_process:
             yield from runner.run(inputs, np.flatnonzero(~done).tolist())
             return
@@ -551,7 +551,7 @@ class _Job:
         return {name: labels[own] for name, own in vertices.items()}
 
     def _refuse_full_disk(self, report: Report) -> None:
-        """Refuse a table that the disk has no room for, unless its compressed size is unknown."""
+        """Raise `JobError` if the table does not fit on the disk; compressed tables pass."""
         folder = next(parent for parent in self.table.absolute().parents if parent.exists())
         free = shutil.disk_usage(folder).free
         needed = report.nbytes * (report.blocks - report.done_before) // max(1, report.blocks)
@@ -578,7 +578,7 @@ def _explain_full_disk(report: Report) -> Iterator[None]:
 
 
 def _measure(inputs: blocks.Inputs, report: Report, runner: Runner) -> None:
-    """Time one block (or one group of blocks) on this machine, and store an estimate for the job.
+    """Time a block (or group of blocks) here; set `report.estimate`, the seconds still needed.
 
     Twice, for kernels are compiled the first time; unless that is lost in what it takes.
     """
@@ -598,7 +598,7 @@ def _measure(inputs: blocks.Inputs, report: Report, runner: Runner) -> None:
 
 
 def _estimate(seconds: float, searches: int, left: int, runner: Runner) -> float:
-    """Estimate the seconds of all remaining searches from the measured seconds of some."""
+    """Estimate the seconds of `left` remaining searches from those of `searches` timed ones."""
     return seconds / searches * left / min(runner.slots, -(-left // searches))
 
 

@@ -69,7 +69,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Manifest:
-    """The record of a job: parameters and finished blocks.
+    """The manifest file of a job: it records parameters and finished blocks.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Manifest:
         self.job: dict[str, Any] | None = self._read_job()[0]
 
     def _read_job(self) -> tuple[dict[str, Any] | None, Names]:
-        """Return the recorded job (None without a finished block), and its file name patterns."""
+        """Return the recorded job (None if no block is recorded) and its file name patterns."""
         try:
             with self.path.open("rb") as stream:
                 line = stream.readline()
@@ -144,7 +144,7 @@ class Manifest:
         return self.folder / UNFINISHED.format(digest[:16])
 
     def differences(self, job: dict[str, Any]) -> list[str]:
-        """List the parameters in which the recorded job differs from another one."""
+        """Return a text for each parameter in which the recorded job differs from `job`."""
         known = self.job or {}
         return [
             f"{name} is {known.get(name)!r} there and {job.get(name)!r} here"
@@ -154,7 +154,7 @@ class Manifest:
 
     @contextmanager
     def open(self, job: dict[str, Any]) -> Iterator[None]:
-        """Lock and open the manifest for `add` by one process; record the job if it is new.
+        """Lock the manifest for this process, open it for `add`; record the job if it is new.
 
         A last line that is cut off is dropped, and of a job without a block on record everything.
 
@@ -203,7 +203,7 @@ class Manifest:
                 _open.discard(stream)
 
     def add(self, blocks: Iterable[tuple[int | None, list[Piece]]]) -> None:
-        """Append lines for finished blocks and `FRAME` (labels, metadata); flush to disk once."""
+        """Append a line per finished block or `FRAME` (labels, metadata); flush to disk once."""
         self._append(*({"block": block, "files": pieces} for block, pieces in blocks))
 
     def _append(self, *entries: Any) -> None:
@@ -336,7 +336,7 @@ class Manifest:
         return found
 
     def _is_there(self, block: int | None, piece: Piece, *, read: bool) -> bool:
-        """Return whether a file is there; raise if its size or, if it is read, its sum differs."""
+        """Return whether a file exists; raise if its size (`read`: also its checksum) differs."""
         path = self.table / piece.name
         try:
             size = path.stat().st_size
@@ -359,7 +359,7 @@ class Manifest:
 
 
 def _find_files(folder: Path, names: Names) -> Iterator[tuple[Path, bool]]:
-    """Yield paths whose names match a table's files, and whether each is a file of the table.
+    """Yield each path that matches a table's name patterns, and whether it is a table file.
 
     It is not if it is a link or a folder, or if a folder should be there. Links are not followed.
     """

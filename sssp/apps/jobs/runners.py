@@ -65,7 +65,7 @@ class Runner(ABC):
 
     @abstractmethod
     def run(self, inputs: Inputs | Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
-        """Compute the blocks; yield lists of finished ones, in any order."""
+        """Compute the blocks; yield lists of `Done`, one per finished block, in any order."""
 
 
 def runner_of(on: Any, device: Any, threads: int | None) -> Runner:
@@ -87,7 +87,7 @@ def runner_of(on: Any, device: Any, threads: int | None) -> Runner:
 
 
 class ExecutorRunner(Runner):
-    """A runner on the caller's executor.
+    """A runner that submits blocks to an executor of the caller.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class ExecutorRunner(Runner):
         self.calls = AHEAD * self.slots
 
     def run(self, inputs: Inputs | Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
-        """Compute the blocks; yield lists of finished ones, in any order.
+        """Compute the blocks; yield lists of `Done`, one per finished block, in any order.
 
         Raises
         ------
@@ -157,7 +157,7 @@ class ExecutorRunner(Runner):
         ]
 
     def _submit(self, inputs: Inputs | Ticket, group: list[int]) -> Any:
-        """Begin a call; its future brings a finished block, or a set of futures that do."""
+        """Submit a group of blocks; return a future of its `Done`, or of a set of futures."""
         return self.on.submit(do_block, inputs, *group, self.measured_on, self.threads)
 
 
@@ -191,7 +191,7 @@ class LocalRunner(ExecutorRunner):
             self._idle.put(device)
 
     def run(self, inputs: Inputs | Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
-        """Compute the blocks; yield lists of finished ones, in any order."""
+        """Compute the blocks; yield lists of `Done`, one per finished block, in any order."""
         try:
             yield from super().run(inputs, blocks)
         finally:
@@ -219,7 +219,7 @@ class LocalRunner(ExecutorRunner):
 def do_block_on_dask(
     inputs: Inputs | Ticket, block: int, device: Any, threads: int | None
 ) -> Done | tuple[str, str]:
-    """Compute a block on a Dask worker; if it lacks the device, return its address and why."""
+    """Compute a block on this Dask worker; if it lacks the device, return address and reason."""
     try:
         return do_block(inputs, block, device, threads)
     except DeviceError as error:
@@ -240,12 +240,12 @@ class DaskRunner(Runner):
         return max(1, sum(self._able().values()))
 
     def _able(self) -> dict[str, int]:
-        """Return the threads of each Dask worker not known to lack the device, by address."""
+        """Return, by address, the threads of all Dask workers not known to lack the device."""
         threads: dict[str, int] = self.on.nthreads()
         return {name: count for name, count in threads.items() if name not in self._without}
 
     def run(self, inputs: Inputs | Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
-        """Compute the blocks; yield lists of finished ones, in any order.
+        """Compute the blocks; yield lists of `Done`, one per finished block, in any order.
 
         Raises
         ------

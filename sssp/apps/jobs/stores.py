@@ -52,7 +52,7 @@ PIECE = 1 << 20
 
 @dataclass(frozen=True)
 class Field:
-    """One array of a table: name, dtype, width.
+    """An array of a job's table: name, dtype, and number of columns.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Field:
 
     @property
     def missing(self) -> Any:
-        """The sentinel of unreached vertices."""
+        """The value that marks unreached vertices in this field: the sentinel of its dtype."""
         return unreached(self.dtype)
 
     @property
@@ -125,7 +125,7 @@ class Layout:
 
 
 def block_size_of(searches: int, search_bytes: int, *, on_gpu: bool) -> int:
-    """Return the searches per block: as many as memory allows, but enough blocks for workers.
+    """Return how many searches form a block: limited by memory, and by a least block count.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ class TalliedFile(io.BufferedWriter):
         self.size = self.checksum = 0
 
     def write(self, data: Any) -> int:
-        """Write all bytes of an object that supports the buffer protocol."""
+        """Write a buffer, update the file's size and checksum; return the number of bytes."""
         view = memoryview(data).cast("B")
         self.checksum = crc32(view, self.checksum)
         self.size += view.nbytes
@@ -300,7 +300,7 @@ class ZarrStore:
     def prepare(
         self, labels: Mapping[str, Array], attributes: Mapping[str, Any], temporary: Path
     ) -> dict[Path, Piece]:
-        """Make the store's metadata and labels as files in a temporary folder; return them.
+        """Write metadata and labels to temporary files; return a `Piece` for each file path.
 
         Parameters
         ----------
@@ -357,7 +357,7 @@ class ZarrStore:
         return pieces
 
     def _chunk_shape(self, field: Field) -> tuple[int, int]:
-        """Return (searches, entries of each) of a chunk: a block, or an equal part of a large one.
+        """Return a chunk's (searches, entries per search): a block, or an equal part of it.
 
         An array has them as rows and columns, or by columns the other way round.
         """
@@ -401,7 +401,7 @@ class ZarrStore:
 
 
 def names_of_files(table: Path, job: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return regular expressions for the files of a table: one for each folder, and for the name.
+    """Return the patterns of a table's file paths: a regular expression per folder and name.
 
     Parameters
     ----------
@@ -495,7 +495,7 @@ class ParquetParts:
         return {made: self._write(made, 0, nothing, temporary)}
 
     def write(self, block: int, values: Mapping[str, Array], temporary: Path) -> list[Piece]:
-        """Write a block; return its file. Arguments as those of `ZarrStore.write`."""
+        """Write a block as a Parquet file; return its `Piece`. Arguments as `ZarrStore.write`."""
         return [self._write(self.path / _name_part(block), block, values, temporary)]
 
     def _write(self, path: Path, block: int, values: Mapping[str, Array], temporary: Path) -> Piece:
@@ -543,7 +543,7 @@ class ParquetParts:
         yield columns
 
     def _names(self, field: Field) -> list[str]:
-        """Return the column names of a field: one per target in a wide table, else per value."""
+        """Return a field's column names: one per target or, of reduced rows, one per value."""
         if self.targets is None:
             if field.width is None:
                 return [field.column]

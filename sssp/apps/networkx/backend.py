@@ -106,7 +106,7 @@ FORMS: dict[str, Form] = {
 
 
 def _make_function(name: str, algorithm: str) -> Callable[..., Any]:
-    """Return the backend function for a name, with the signature of NetworkX's function."""
+    """Return the backend's version of the NetworkX function `name`, with its signature."""
     form = next((form for ending, form in FORMS.items() if name.endswith(ending)), _both)
     theirs = getattr(nx, name).orig_func
     _, *parameters = signature(theirs).parameters
@@ -215,7 +215,7 @@ def johnson(G: ConvertedGraph, weight: Any = "weight") -> dict[Any, Paths]:
 
 
 def floyd_warshall(G: ConvertedGraph, weight: Any = "weight") -> Table:
-    """Return the distances from every node, infinite where there is no path."""
+    """Return all-pairs distances as a dict of dicts, infinite where there is no path."""
     distances = _distances(G, weight, _matrix(G, weight, tree=False))
     rows = (SearchRow(G, [vertex], row, None) for vertex, row in enumerate(distances))
     return {node: _complete(G, row) for node, row in zip(G.nodes, rows, strict=True)}
@@ -248,7 +248,7 @@ def floyd_warshall_predecessor_and_distance(
 def floyd_warshall_numpy(
     G: ConvertedGraph, nodelist: Collection[Any] | None = None, weight: Any = "weight"
 ) -> Any:
-    """Return the distances as an array, infinite where there is no path."""
+    """Return all-pairs distances as a matrix, infinite where there is no path."""
     n = len(G.nodes)
     vertices: Any = range(n) if nodelist is None else [G.vertex(node) for node in nodelist]
     if len(vertices) != n or {*vertices} != {*range(n)}:
@@ -258,7 +258,7 @@ def floyd_warshall_numpy(
 
 
 def _matrix(G: ConvertedGraph, weight: Any, *, tree: bool) -> ShortestPaths:
-    """Solve all pairs; at a negative cycle raise NetworkX's error, or leave it to NetworkX."""
+    """Solve all pairs; at a negative cycle raise NetworkX's error or `NotImplementedError`."""
     try:
         return searches.find_matrix(G, weight, tree=tree)
     except nx.NetworkXUnbounded as error:
@@ -268,7 +268,7 @@ def _matrix(G: ConvertedGraph, weight: Any, *, tree: bool) -> ShortestPaths:
 
 
 def _distances(G: ConvertedGraph, weight: Any, found: ShortestPaths) -> Any:
-    """Return the distance matrix; as floats if no edge has a weight and NetworkX assumes 1.0."""
+    """Return the distance matrix; as floats if NetworkX takes 1.0 as weight of all edges."""
     defaulted = "all" if weight is None else G.defaulted
     if defaulted == "some" and not FLOYD_WARSHALL_KNOWS_CYCLES:
         raise NotImplementedError("some weights are missing, for which NetworkX takes 1.0, not 1")
@@ -365,6 +365,6 @@ def _ask_networkx(name: str, G: ConvertedGraph, nodes: Iterable[Any], /, **argum
 def _raise_as_networkx(
     name: str, G: ConvertedGraph, nodes: Iterable[Any], /, **arguments: Any
 ) -> NoReturn:
-    """Raise the error of NetworkX for a node that is missing, or not reached."""
+    """Raise the error that NetworkX's own function raises for a missing or unreached node."""
     found = _ask_networkx(name, G, nodes, **arguments)
     raise AssertionError(f"NetworkX has an answer where sssp has none: {name} found {found!r}")

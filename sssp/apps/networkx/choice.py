@@ -41,7 +41,7 @@ _ONE_SEARCH = {"negative_edge_cycle"}
 
 
 def _why_not(parameter: str, value: Any, G: Any) -> str:
-    """Return why the backend does not take the value of a parameter; empty if it does."""
+    """Return why the backend refuses a parameter value; an empty string if it accepts it."""
     match parameter:
         case "weight" | "distance" if callable(value):
             return "weights come from a function"
@@ -72,7 +72,7 @@ def can_run(name: str, args: Collection[Any], kwargs: Mapping[str, Any]) -> bool
 
 
 def should_run(name: str, args: Collection[Any], kwargs: Mapping[str, Any]) -> bool | str:
-    """Return True if the backend is measured faster on such a call, else the reason. O(1)."""
+    """Return True if measurements show the backend faster on such a call, else why not. O(1)."""
     given = _bind(name, args, kwargs)
     G = given.get("G")
     if G is None:

@@ -167,14 +167,14 @@ class Paths(Mapping[Any, list[Any]]):
 
 
 class PathsTo(Paths):
-    """The shortest path from every node to the source of a search on the reversed graph."""
+    """Shortest paths from all nodes to one target: the source of a backward search."""
 
     _step = 1
 
 
 @dataclass(eq=False)
 class SearchRow:
-    """The result of one search, in Python's own objects.
+    """The result of one search, with methods that return it as Python's own objects.
 
     Attributes
     ----------
@@ -233,7 +233,7 @@ class SearchRow:
         return dict(zip(self.G.names[self._order].tolist(), values, strict=True))
 
     def paths(self) -> Paths:
-        """Return every reached node's path from the source; to it if the search was backward."""
+        """Return each reached node's path from the source, or to the source (backward search)."""
         kind = PathsTo if self.kind.backwards else Paths
         assert self.tails is not None
         return kind(self.G.names, self.G.index, self.tails, self._order)
@@ -282,7 +282,7 @@ def _call(search: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
 def _search(
     G: ConvertedGraph, kind: SearchKind, sources: Sequence[int], *, nearest: bool, **options: Any
 ) -> Any:
-    """Search from each source; if `nearest`, once from all, for the nearest source's distance."""
+    """Search from each source; with `nearest`, once for distances from the nearest source."""
     network = G.backwards if kind.backwards else G.graph
     options |= {"method": kind.method, "limit": kind.limit}
     starts = sources[0] if nearest and len(sources) == 1 else sources
@@ -293,7 +293,7 @@ def _search(
 def search_from(
     G: ConvertedGraph, kind: SearchKind, sources: Sequence[int], *, tree: bool
 ) -> SearchRow:
-    """Search once from all sources together (the nearest counts); return the row."""
+    """Search once, for distances from the nearest of the sources; return a `SearchRow`."""
     found = _search(G, kind, sources, nearest=True, predecessors=tree)
     return SearchRow(G, sources, found.distances, found.predecessors, kind)
 

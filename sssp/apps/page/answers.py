@@ -151,7 +151,7 @@ LABEL = 60
 
 
 class MapAnswer(NamedTuple):
-    """Distances in 16 bits, with the scale to decode them.
+    """Distances or nearest sources of all vertices, in 16 bits, with the scale to decode.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ class Answers:
     # -- answers -------------------------------------------------------------------------------
 
     def distances(self, question: MapRequest) -> MapAnswer:
-        """Return every vertex's distance from its nearest source, or that source's position."""
+        """Return each vertex's distance from its nearest source, or that source's list index."""
         start = perf_counter()
         result = self._search(self._version(question), question)
         facts = {
@@ -270,7 +270,7 @@ class Answers:
         return found
 
     def certificate(self, question: MapRequest) -> dict[str, Any]:
-        """Certify the tree of a request by `sssp.verify`; return counts and milliseconds."""
+        """Certify the shortest-path tree of a request; return counts and milliseconds."""
         network = self._version(question)
         result = self._search(network, question, predecessors=True)
         start = perf_counter()
@@ -295,7 +295,7 @@ class Answers:
         yield lambda: self.distances(replace(question, sources=(0, self.network.n - 1)))
 
     def vertex(self, label: str) -> int:
-        """Return the vertex with a label, or whose name contains it in upper or lower case."""
+        """Return the vertex of `label`, or of the shortest label that contains it (any case)."""
         labels = self.graph.labels
         if labels is not None and labels.dtype.kind == "U":
             names = np.char.lower(labels)
@@ -310,7 +310,7 @@ class Answers:
             raise VertexError(f"{label[:LABEL]!r} is not a vertex: they go by numbers") from None
 
     def label(self, vertex: int) -> str:
-        """Return the label of a vertex, or its number."""
+        """Return the label of a vertex as text; its number if the graph has no labels."""
         labels = self.graph.labels
         return str(vertex if labels is None else labels[vertex])[:LABEL]
 
@@ -324,7 +324,7 @@ class Answers:
     # -- versions of the map -------------------------------------------------------------------
 
     def _version(self, question: MapRequest) -> Network:
-        """Return the map with the closed streets and the traffic of a request."""
+        """Return the network with a request's streets closed and its traffic factors applied."""
         if question.traffic or question.closed:
             return self._find_version(question.traffic, question.closed)
         return self.network

@@ -46,7 +46,7 @@ def make_server(
     result: tuple[dict[str, Any], NDArray[np.uint16]] | None = None,
     **shown: Any,
 ) -> PageServer:
-    """Return a server for a map with coordinates; it listens, but does not answer yet.
+    """Return a page server for a network with coordinates; it listens, answering nothing yet.
 
     Parameters
     ----------

@@ -244,11 +244,11 @@ class _Incoming(io.RawIOBase):
         self._connection, self._clock = connection, clock
 
     def readable(self) -> bool:
-        """Return True."""
+        """Return True: the stream can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Receive the next bytes; TimeoutError if none come in time."""
+        """Receive the next bytes into `buffer`, return their number; TimeoutError if too late."""
         seconds = self.silence
         if self.deadline is not None:
             seconds = min(seconds, self.deadline - self._clock())
@@ -262,7 +262,7 @@ class _Incoming(io.RawIOBase):
 
 
 class _Requests(io.BufferedReader):
-    """A reader of requests by lines, with a limit on the bytes of a request's head."""
+    """A reader of the lines of HTTP requests, with a limit on the bytes of a request's head."""
 
     def __init__(self, incoming: _Incoming) -> None:
         super().__init__(incoming)
@@ -271,7 +271,7 @@ class _Requests(io.BufferedReader):
         self.room = 0
 
     def readline(self, size: int | None = -1, /) -> bytes:
-        """Read a line of the head of a request; `Refusal` if the head is too long."""
+        """Read a line of the head of a request; raise `Refusal` if the head is too long."""
         line = super().readline(self.room + 1)
         self.room -= len(line)
         if self.room < 0:
@@ -351,7 +351,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(Status.INTERNAL_SERVER_ERROR, "the map has no answer; see its log")
 
     def _check_head(self) -> None:
-        """Refuse a request head that is ambiguous, or of a foreign host or a foreign page."""
+        """Refuse a request head that is ambiguous, or names a foreign host or a foreign page."""
         twice = [n for n in ("Host", "Content-Length") if len(self.headers.get_all(n, [])) > 1]
         if twice or not self.path.startswith("/"):
             self.close_connection = True
@@ -410,7 +410,7 @@ class _Handler(BaseHTTPRequestHandler):
     # -- replies -------------------------------------------------------------------------------
 
     def _refuse(self, status: Status, message: str) -> None:
-        """Answer with an error; read and discard the rest of the request, before the next.
+        """Answer a request with an error; read and discard the unread rest of that request.
 
         A connection that closes on what was not read may even take back what was answered: before
         it closes, what is left is read for a short time.

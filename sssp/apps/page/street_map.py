@@ -99,7 +99,7 @@ class StreetMap:
         ]
 
     def arrays(self, flows: Array | None = None) -> dict[str, Array]:
-        """Return the arrays for the page; with flows on arcs, also the flows on streets."""
+        """Return the arrays positions, streets, classes; with flows on arcs, street flows too."""
         sent = {"positions": self.positions, "streets": self.streets}
         sent["classes"] = self.arc_class[self.arcs[:, 0]]
         if flows is not None:
@@ -110,7 +110,7 @@ class StreetMap:
 
 
 def pack(head: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
-    """Pack metadata and arrays into the bytes that the page unpacks.
+    """Pack metadata (as JSON) and arrays into the bytes that the page unpacks.
 
     Four bytes hold the length of a JSON text, little-endian as all numbers here; the text follows:
     `head`, and under ``arrays`` the name, dtype, length and offset of every array behind it.

@@ -57,7 +57,7 @@ def add_graph(parser: argparse.ArgumentParser) -> None:
 
 
 def add_coordinates(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--coordinates``."""
+    """Declare ``--coordinates``, a file with the coordinates of the vertices."""
     text = (
         "a .co file for the same vertices, or its name in the folder SSSP_DATA, with or without .co"
     )
@@ -65,7 +65,7 @@ def add_coordinates(parser: argparse.ArgumentParser) -> None:
 
 
 def add_turns(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--turns`` and ``--u-turns``."""
+    """Declare ``--turns``, a file of turns, and ``--u-turns``, the cost of a U-turn."""
     text = "a CSV or Parquet file of turns: from, via, to, and cost or kind"
     parser.add_argument("--turns", type=Path, metavar="FILE", help=text)
     text = "what it costs to go back where one came from, inf to forbid it; dead ends excepted"
@@ -102,7 +102,7 @@ class NamedGraph:
 
     @property
     def is_table(self) -> bool:
-        """Whether the graph is a table file, with a row (or a line on the map) per arc."""
+        """Whether the graph is read from a table file with one row (or map line) per arc."""
         return self.path is not None and self.path.suffix.lower() in ARC_TABLES
 
     def load(self, coordinates: Path | None = None) -> sssp.Graph:
@@ -229,7 +229,7 @@ def one_method(text: str, known: Mapping[str, type[Method]] = METHODS) -> Method
 
 
 def read_number(text: str, *kinds: type[Any]) -> Any:
-    """Parse a text by the first fitting of some number types; return None if none fits."""
+    """Parse a text as the first of the number types `kinds` that fits; None if none fits."""
     for kind in kinds:
         with suppress(ValueError):
             return kind(plain_digits(text))
@@ -251,7 +251,7 @@ def method_list(text: str) -> list[Method]:
 
 
 def method_text(method: Method) -> str:
-    """Return the text that `one_method` parses to a method, without options at their defaults."""
+    """Return a method as text, ``name:option=value,...``, without options at their defaults."""
     changed = [
         f"{field.name}={getattr(method, field.name)}"
         for field in fields(method)
@@ -261,7 +261,7 @@ def method_text(method: Method) -> str:
 
 
 def add_search(parser: argparse.ArgumentParser, methods: Mapping[str, type[Any]] = METHODS) -> None:
-    """Declare ``--method`` and ``--device``."""
+    """Declare ``--method`` and ``--device``, the method and device of a search."""
     text = (
         f"auto, {', '.join(methods)}; options follow a colon, as in "
         "delta-stepping:delta=5000 (default auto)"
@@ -285,7 +285,7 @@ def add_limits(parser: argparse.ArgumentParser, *, required: bool = False, help:
 
 
 def add_unit(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--unit``."""
+    """Declare ``--unit``, the unit of the limits given and the distances shown."""
     text = "give limits and show distances in this unit, N of the weights each, such as min=60"
     parser.add_argument("--unit", type=unit, metavar="NAME=N", help=text)
 
@@ -425,12 +425,12 @@ def label_vertices(g: sssp.Graph, vertices: NDArray[Any]) -> NDArray[Any]:
 
 
 def label_arcs(g: sssp.Graph, tails: NDArray[Any], heads: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Return the columns ``tail`` and ``head`` of arcs, in labels."""
+    """Return columns ``tail`` and ``head``, the labels of both ends of each arc."""
     return {"tail": label_vertices(g, tails), "head": label_vertices(g, heads)}
 
 
 def require_coordinates(g: sssp.Graph) -> NDArray[Any]:
-    """Return the coordinates of a graph; ValueError without coordinates in degrees."""
+    """Return the coordinates of a graph; raise ValueError if it has none in degrees."""
     from sssp.graph.sphere import require_degrees
 
     if g.coordinates is None:
@@ -499,7 +499,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """A help formatter that keeps descriptions unchanged and method names unbroken."""
+    """A help formatter that keeps line breaks of descriptions, and splits no word at hyphens."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog)
@@ -523,7 +523,7 @@ class _StoreOnce(argparse.Action):
 
 
 def _comma_hint(option: argparse.Action) -> str:
-    """Return the hint that an option takes comma-separated values without blanks, or ''."""
+    """Return the hint to write comma-separated values without blanks, '' for other options."""
     name, form = option.option_strings[-1], str(option.metavar)
     return f"; {name} takes {form} in one piece, without blanks" if "," in form else ""
 

@@ -78,7 +78,7 @@ def _end_at_once(*details: object) -> NoReturn:
 
 
 def _interrupt_again(hook: Callable[[Any], object], lost: Any) -> None:
-    """Raise Ctrl-C again if it arrived in a callback, where exceptions are lost."""
+    """Send Ctrl-C again if its exception was lost in a callback; pass other errors to `hook`."""
     if issubclass(lost.exc_type, KeyboardInterrupt):
         Timer(SECONDS_OF_A_CALLBACK, _interrupt).start()
     else:

@@ -59,7 +59,7 @@ class _Screen:
         return memoryview(content).nbytes
 
     def close(self) -> None:
-        """Flush the terminal, which stays open."""
+        """Flush the terminal, and leave it open."""
         self._buffer.flush()
 
     def __getattr__(self, name: str) -> Any:
@@ -85,7 +85,7 @@ def _escape_stdout() -> Iterator[None]:
 
 @_escape_stdout()
 def report_errors(program: str, command: Callable[[], int], options: Collection[str] = ()) -> int:
-    """Run a command; print an error in one line on stderr, without a traceback.
+    """Run a command, return its exit code; print an error as one stderr line, no traceback.
 
     ``python -X dev`` lets the traceback through.
 
@@ -212,7 +212,7 @@ def _discard(stream: TextIO) -> None:
 
 
 def _message(error: BaseException) -> str:
-    """Return the message of an error, in words for users."""
+    """Return the message of an error for users, such as reason and file name of an `OSError`."""
     if isinstance(error, UnicodeEncodeError):
         refused = ascii(error.object[error.start : error.end])
         return f"the output takes only {error.encoding}, which has no {refused}" + (

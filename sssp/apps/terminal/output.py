@@ -95,7 +95,7 @@ class Output:
             write(self.path)
 
     def fill(self, write: Callable[[Path], object]) -> None:
-        """Call `write` on a temporary file named for the format; copy that file to the output.
+        """Call `write` on a temporary file with the format's ending; copy it to the output.
 
         For what writes to paths only, or needs to move back and forth.
         """
@@ -123,7 +123,7 @@ class Output:
         self.fill(write)
 
     def draw(self, figure: Any, dpi: int) -> None:
-        """Write a Matplotlib figure."""
+        """Write a Matplotlib figure to the output, with `dpi` dots per inch."""
         with self.open() as stream:
             figure.savefig(stream, format=self.format, dpi=dpi)
 
@@ -143,7 +143,7 @@ def add_output(
     default: Path = NOWHERE,
     required: bool = False,
 ) -> None:
-    """Declare ``--output``, ``--format``, ``--safe-csv``; `formats[0]` is the one for stdout."""
+    """Declare ``--output``, ``--format``, ``--safe-csv``; `formats[0]` is stdout's default."""
     endings = _either(formats)
     parser.set_defaults(formats=formats)
     text = (
@@ -204,7 +204,7 @@ def _either(formats: Sequence[str]) -> str:
 
 
 def output_path(text: str) -> Path:
-    """Return the path of a file to write, or the marker for stdout."""
+    """Return the path of a file to write, or `STDOUT` if the text means stdout."""
     if text == str(STDOUT):
         return STDOUT
     path = new_file(text)

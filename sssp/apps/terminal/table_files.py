@@ -69,7 +69,7 @@ class FileTable:
     lines: Sequence[int]
 
     def find(self, *names: str) -> str | None:
-        """Return the heading of the first of `names` in the file, in any spelling; or None."""
+        """Return the file's heading for the first of `names` found, in any spelling; or None."""
         known = {heading.strip().lower(): heading for heading in self.columns}
         for name in names:
             # source_lon is origin_longitude, too
@@ -95,11 +95,11 @@ class FileTable:
         )
 
     def refuse(self, row: int, reason: str) -> NoReturn:
-        """Raise a `GraphFormatError` that names the line of a row."""
+        """Raise a `GraphFormatError` with a reason and the line number of a row."""
         raise GraphFormatError(reason, path=self.path, line_number=self.lines[row])
 
     def numbers(self, column: str) -> list[float]:
-        """Return a column as finite floats; the error names the row of any other value."""
+        """Return a column as finite floats; raise an error that names the line of a bad value."""
         found = []
         for row, value in enumerate(self.columns[column]):
             try:
@@ -187,7 +187,7 @@ def _parquet_table(name: str, stream: BinaryIO) -> FileTable:
 
 
 def _other_commas(names: Sequence[str]) -> str:
-    """Return a hint to use commas if columns seem to be separated by another character."""
+    """Return a hint to use commas if another character seems to separate columns, else ''."""
     found = next((mark for mark in ";\t|" if len(names) == 1 and mark in names[0]), None)
     if found is None:
         return ""
@@ -254,7 +254,7 @@ def _cells(column: NDArray[Any] | list[Any]) -> list[Any]:
 
 
 def _unlike_formulas(cells: Iterable[Any]) -> list[Any]:
-    """Put ' before each text that a spreadsheet would take for a formula."""
+    """Return the cells, with ' before each text that a spreadsheet would take for a formula."""
     return [f"'{c}" if isinstance(c, str) and FORMULA.match(c) else c for c in cells]
 
 

@@ -36,7 +36,7 @@ COST_RULE = "cost must be 0 or more (beside integer weights a whole number below
 
 
 class Point(NamedTuple):
-    """A point on the map, in degrees."""
+    """A point that the user gives, as longitude and latitude in degrees, with its text."""
 
     text: str
     lon: float
@@ -157,7 +157,7 @@ def find_in_table(
     farthest: float,
     before: str = "",
 ) -> Chosen:
-    """Find the vertices of a table: by the first label column that it has, else by its points.
+    """Return the vertices that a table lists: by its first label column, else by its points.
 
     Points lie at most `farthest` metres from theirs; `before` stands before the names of their
     columns.
@@ -186,7 +186,7 @@ def find_in_table(
 
 
 def read_labels(g: sssp.Graph, table: FileTable, column: str) -> NDArray[np.int64]:
-    """Return the vertices whose labels a column of a table holds.
+    """Return the vertices whose labels are listed in a column of a table.
 
     Raises
     ------
@@ -212,12 +212,12 @@ def read_labels(g: sssp.Graph, table: FileTable, column: str) -> NDArray[np.int6
 
 
 def graph_of(options: argparse.Namespace) -> sssp.Graph:
-    """Return the graph that a command reads, with its turns."""
+    """Read the graph that a command names, and add the turns of its options."""
     return with_turns(options.graph.load(options.coordinates), options)
 
 
 def network_of(options: argparse.Namespace) -> Network:
-    """Return the graph that a command reads, with its turns, or the prepared map in the file."""
+    """Read the graph of a command and add its turns; or read the prepared map in its file."""
     network: Network = options.graph.load_network(options.coordinates)
     if isinstance(network, sssp.Graph):
         return with_turns(network, options)

@@ -19,7 +19,7 @@ _MATRIX = {"cpu": "sssp.bench.papers.cpu_matrix", "cuda": "sssp.bench.papers.cud
 
 @dataclass(frozen=True)
 class BaselineDijkstra(Method):
-    """Dijkstra with a linear search over the open set, as papers measure against; a baseline."""
+    """Baseline of papers: Dijkstra that finds the nearest open vertex by linear search."""
 
     name: ClassVar[str] = "baseline-dijkstra"
     solvers: ClassVar[dict[str, str]] = _SEARCHES
@@ -28,7 +28,7 @@ class BaselineDijkstra(Method):
 
 @dataclass(frozen=True)
 class BaselineBellmanFord(Method):
-    """Bellman-Ford over all arcs for n - 1 rounds, as papers measure against; a baseline."""
+    """Baseline of papers: Bellman-Ford that relaxes all arcs in each of n - 1 rounds."""
 
     name: ClassVar[str] = "baseline-bellman-ford"
     solvers: ClassVar[dict[str, str]] = _SEARCHES
@@ -38,7 +38,7 @@ class BaselineBellmanFord(Method):
 
 @dataclass(frozen=True)
 class BaselineMatrix(Method):
-    """Base class of the baselines of dense methods."""
+    """Base class of the papers' baselines that solve all pairs on a dense matrix."""
 
     task: ClassVar[str] = "matrix"
     solvers: ClassVar[dict[str, str]] = _MATRIX
@@ -48,21 +48,21 @@ class BaselineMatrix(Method):
 
 @dataclass(frozen=True)
 class BaselineFloydWarshall(BaselineMatrix):
-    """Floyd-Warshall with a pass over the matrix for every vertex; a baseline."""
+    """Baseline of papers: Floyd-Warshall with one pass over the matrix per vertex."""
 
     name: ClassVar[str] = "baseline-floyd-warshall"
 
 
 @dataclass(frozen=True)
 class BaselineBlockedFloydWarshall(BaselineMatrix):
-    """Floyd-Warshall in blocks of 32 by 1,024 CUDA threads each, as in papers; a baseline."""
+    """Baseline of papers: Floyd-Warshall in 32 x 32 tiles; on a GPU, a thread per tile entry."""
 
     name: ClassVar[str] = "baseline-blocked-floyd-warshall"
 
 
 @dataclass(frozen=True)
 class BaselineSquaring(BaselineMatrix):
-    """Repeated squaring as Xiao et al. (2023) have it, a CUDA thread per entry; a baseline.
+    """Baseline: repeated min-plus squaring as in Xiao et al. (2023); GPU: a thread per entry.
 
     `block` is the side of a tile: 4, 8, 16 or 32.
     """
@@ -78,7 +78,7 @@ class BaselineSquaring(BaselineMatrix):
 
 @dataclass(frozen=True)
 class BaselineClosure(BaselineSquaring):
-    """Boolean squaring as Xiao et al. (2021) have it, a CUDA thread per entry; a baseline."""
+    """Baseline: closure by boolean squaring as in Xiao et al. (2021); GPU: a thread per entry."""
 
     name: ClassVar[str] = "baseline-closure"
     task: ClassVar[str] = "closure"

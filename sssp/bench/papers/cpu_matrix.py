@@ -42,7 +42,7 @@ def _plain_kernel(matrix, barrier, thread, threads):
 
 @njit
 def _update_tile(target, source, row, column, middle, side):
-    """Relax a tile: ``C = min(C, A (+) B)`` for tiles of one matrix or two, k outermost."""
+    """Relax tile C of `target`: ``C = min(C, A (+) B)``, tiles A, B of `source`; k outermost."""
     number = target.dtype.type
     n = target.shape[0]
     left, right = column * side, min(n, (column + 1) * side)

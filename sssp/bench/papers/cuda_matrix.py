@@ -40,7 +40,7 @@ WIDE, HIGH = (4, 4) if SIMULATOR else (32, 8)
 
 @inline
 def _entry(matrix, n, row, column, unseen):
-    """Return an entry of a matrix, and beyond its edges `unseen`."""
+    """Return a matrix entry; `unseen` if its row or column lies outside the matrix."""
     if row < n and column < n:
         return matrix[int64(row) * int64(n) + int64(column)]
     return unseen
@@ -48,7 +48,7 @@ def _entry(matrix, n, row, column, unseen):
 
 @inline
 def _put(matrix, n, row, column, value, flags):
-    """Write an entry unless it lies beyond the edges; note what closes a negative cycle."""
+    """Write an entry that lies inside the matrix; flag a negative diagonal entry (a cycle)."""
     if row < n and column < n:
         matrix[int64(row) * int64(n) + int64(column)] = value
         if row == column and value < 0:
@@ -69,14 +69,14 @@ def _step_kernel(matrix, n, k, flags):
 
 @inline
 def _beside(block, first):
-    """Return where a block of rows or columns begins, not counting the one at `first`."""
+    """Return the start row or column of tile `block`, counted without the tile at `first`."""
     begin = uint32(block * SIDE)
     return uint32(begin + SIDE) if begin >= first else begin
 
 
 @cache
 def _make_block_kernel(dtype: np.dtype[Any], phase: str) -> Any:
-    """Return the kernel of one phase of a blocked Floyd-Warshall round."""
+    """Return the kernel of a blocked Floyd-Warshall phase: diagonal, cross or others."""
     number, unseen = from_dtype(dtype), infinity(dtype)
     in_cross, in_others = phase == "cross", phase == "others"
 
@@ -127,7 +127,7 @@ def _make_square_kernel(dtype: np.dtype[Any], side: int) -> Any:
 
     @kernel
     def _square_kernel(before, after, n, flags):
-        """Square a matrix, one thread per entry of `after`."""
+        """Write the square of `before` to `after`, one thread per entry of `after`."""
         if flags[NEGATIVE] != 0:
             return
         starts = cuda.shared.array((side, side), number)
@@ -151,7 +151,7 @@ def _make_square_kernel(dtype: np.dtype[Any], side: int) -> Any:
 
 
 def launch_square(before: Any, after: Any, n: int, side: int, flags: Any, stream: Any) -> None:
-    """Launch the squaring of a matrix, by tiles of a given side."""
+    """Launch the kernel that writes the square of `before` to `after`, in tiles `side` wide."""
     grid = -(-n // side), -(-n // side)
     run = _make_square_kernel(np.dtype(before.dtype), side)
     run[grid, (side, side), stream](before, after, np.uint32(n), flags)
@@ -181,7 +181,7 @@ def launch_rounds(matrix: Matrix) -> tuple[Matrix, int]:
 
 
 def close(request: ClosureRequest, method: baselines.BaselineClosure) -> Any:
-    """Return the packed transitive closure, as `sssp.cuda.matrix.transitive_closure` does."""
+    """Return the transitive closure by a baseline's kernels, packed: 64 vertices to a word."""
     number = device_number(request.device)
     n, side = request.n, method.block
     with select(number):

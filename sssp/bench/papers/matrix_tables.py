@@ -62,7 +62,7 @@ PUBLISHED: dict[str, dict[str, dict[int, float]]] = {
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: heading, method and published times in milliseconds."""
+    """A measured column of a table: heading, method, device, threads and dtype."""
 
     heading: str
     #: None: SciPy's Floyd-Warshall
@@ -197,7 +197,7 @@ def _solve(contender: Column, matrix: Matrix, threads: int | None) -> Any:
 
 
 def _make_matrix(task: str, n: int, seed: int) -> Matrix:
-    """Make a random matrix: integer weights of a complete graph, or arcs for a closure.
+    """Make a random matrix: integer weights of a complete graph, or booleans for a closure.
 
     For a closure: a random boolean matrix with `DEGREE` arcs per vertex, less those drawn twice.
     """
@@ -284,7 +284,7 @@ class _Series:
         return row
 
     def show(self, row: Measurement) -> Cell:
-        """Return a row's milliseconds; for a skipped row, those of the largest n, with that n."""
+        """Return a row's milliseconds; of a skipped row, the largest measured n and its time."""
         shown = self.largest if row.skipped and not self.refusal else row
         if shown is None or shown.skipped:
             return None

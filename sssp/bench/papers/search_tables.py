@@ -75,7 +75,7 @@ def random_graph(n: int, m: int, seed: int = 0) -> Graph:
 
 
 class Thesis(BenchTable):
-    """Benchmark table: figure 5-1 and table 5-2 of the thesis, each as a `Comparison`."""
+    """Benchmark table: Dijkstra (figure 5-1) and Bellman-Ford (table 5-2) of a thesis."""
 
     def __init__(self, plan: BenchPlan, options: Namespace, report: BenchReport) -> None:
         super().__init__(plan, options, report)

@@ -46,7 +46,7 @@ DENSE = 8
 
 @njit
 def _settle_kernel(values, above, missing):
-    """Replace the internal infinity by the public sentinel; return the greatest other entry."""
+    """Replace the internal infinity by the public sentinel; return the greatest finite entry."""
     zero = values.dtype.type(0)
     greatest = zero
     for i in range(values.size):
@@ -60,7 +60,7 @@ def _settle_kernel(values, above, missing):
 
 @njit
 def _tight_tails_kernel(distances, weights, first, tails, row, end):
-    """For each distance, write its smallest tight tail among a block of tails from `first` on.
+    """For each distance, write the least tail of its tight arcs, in a block from `first` on.
 
     From the last to the first, so that the smallest stays. ``weights`` are rows of the initial
     matrix, with no arc on the diagonal, and none is 0 or less: a sum that wraps, from a tail
@@ -125,7 +125,7 @@ class Matrix:
         return matrix
 
     def room(self) -> Matrix:
-        """Return another matrix of this size, uninitialized."""
+        """Return a new matrix of the same size and dtype, uninitialized."""
         return Matrix(len(self.distances), self.distances.dtype, self.tails is not None)
 
     def swap(self, other: Matrix) -> None:

@@ -45,7 +45,7 @@ def _look_up(word, table):
 
 @njit
 def _close_words(words):
-    """Compute the transitive closure of up to 64 x 64 bits in place, by Warshall's algorithm."""
+    """Compute the transitive closure of a bit matrix, at most 64 x 64, in place (Warshall)."""
     for k in range(words.size):
         for i in range(words.size):
             if (words[i] >> np.uint64(k)) & ONE:
@@ -87,7 +87,7 @@ def _unite(row, word, tables):
 
 @njit
 def _closure_kernel(source, target, first_word, last_word, sweep, tables, barrier, thread, threads):
-    """Add what pivots reach to this thread's rows of the closure; return whether one changed.
+    """Add the vertices that pivots reach to this thread's rows; return whether a row changed.
 
     In a sweep `source` is `target`; else this is a part of ``target |= target source``.
     ``tables`` uint64, shape (`TABLES` * `UNIONS`, words), is shared.

@@ -108,7 +108,7 @@ def bellman_ford_kernel(
 
 
 class CheckedKernel:
-    """A Bellman-Ford kernel, with an exact test of each negative cycle that it suspects.
+    """A Bellman-Ford kernel that confirms each possible negative cycle by an exact test.
 
     It is called as `sssp.cpu.search_driver` wants a kernel.
 

@@ -230,7 +230,7 @@ def finest_width(graph: Graph, dtype: Number) -> float:
 
 
 def bucket_width(graph: Graph, method: DeltaStepping, dtype: Number) -> float:
-    """Return delta: the method's, or by default the median weight, but at least the finest width.
+    """Return delta: that of the method, else the median weight; at least `finest_width`.
 
     The median is close to the best width on road networks, where a factor of two either way
     costs little, and a few enormous weights do not move it.
@@ -250,7 +250,7 @@ def bucket_width(graph: Graph, method: DeltaStepping, dtype: Number) -> float:
 
 
 def solve(graph: Graph, request: Request, method: DeltaStepping, dtype: Number) -> Answer | None:
-    """Answer `request` by delta-stepping, one search a row.
+    """Answer `request` by delta-stepping, with one search per row.
 
     Parameters
     ----------

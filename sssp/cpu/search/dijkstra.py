@@ -26,7 +26,7 @@ FIRST_CAPACITY = 4096
 
 @njit
 def sift_up(keys, vertices, position, key, vertex):
-    """Move an entry up from a vacant position of a heap to its place."""
+    """Place an entry in a heap: move it up from a vacant position until the order holds."""
     while position > ZERO:
         parent = (position - ONE) >> TWO
         if keys[parent] <= key:
@@ -40,7 +40,7 @@ def sift_up(keys, vertices, position, key, vertex):
 
 @njit
 def sift_down(keys, vertices, size, key, vertex):
-    """Move an entry down from the vacant root of a heap of `size` entries to its place."""
+    """Place an entry in a heap of `size` entries: move it down from the vacant root."""
     position = ZERO
     while True:
         child = (position << TWO) + ONE
@@ -120,7 +120,7 @@ def dijkstra_kernel(
 
 
 def solve(graph: Graph, request: Request, method: Dijkstra, dtype: Number) -> Answer | None:
-    """Answer `request` by Dijkstra's algorithm, one search a row.
+    """Answer `request` by Dijkstra's algorithm, with one search per row.
 
     Parameters
     ----------

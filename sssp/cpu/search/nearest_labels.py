@@ -70,7 +70,7 @@ def _take(distances, index, vertex, distance, place):
 
 @njit
 def _labels_kernel(indptr, indices, weights, facilities, bound, distances, index):
-    """Find up to k labels a vertex; return how many are settled, and if `bound` dropped any.
+    """Find up to k labels per vertex; return how many are settled, and if `bound` cut any off.
 
     ``distances`` number and ``index`` int32, shape (n, k): unreached and -1 on entry. A label is
     long if it is above ``bound``.
@@ -112,7 +112,7 @@ def _labels_kernel(indptr, indices, weights, facilities, bound, distances, index
 
 @njit
 def _leads_on_kernel(indptr, indices, weights, distances, index, limit):
-    """Return whether some arc can add a label within the limit to a head with fewer than k.
+    """Return whether an arc can add a label within `limit` to a head with fewer than k labels.
 
     ``limit`` has the type in which sums are taken: int64, which none of them leaves, or float64.
     """
@@ -160,7 +160,7 @@ def merge_kernel(rows, missing, first, distances, index):
 
 
 def empty_table(n: int, k: int, dtype: Number) -> Table:
-    """Return an empty table of k facilities a vertex: distances unreached, positions -1."""
+    """Return an empty table of k facilities per vertex: distances unreached, positions -1."""
     return np.full((n, k), unreached(dtype), dtype), np.full((n, k), -1, INDEX)
 
 

@@ -41,7 +41,7 @@ SETTLED = 1
 
 @njit
 def _advance(pointer, last, neighbours, settled):
-    """Return the position of the first arc from `pointer` on whose other end is not settled."""
+    """Return the first position, from `pointer` on, of an arc whose other end is not settled."""
     while pointer < last and settled[np.uint32(neighbours[pointer])] == SETTLED:
         pointer += 1
     return pointer
@@ -139,7 +139,7 @@ def _arrays(n: int) -> tuple[NDArray[Any], ...]:
 def solve(
     graph: Graph, request: Request, method: ThresholdDijkstra, dtype: Number
 ) -> Answer | None:
-    """Answer `request` by threshold Dijkstra, one search a row.
+    """Answer `request` by threshold Dijkstra, with one search per row.
 
     Parameters
     ----------

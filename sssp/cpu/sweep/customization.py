@@ -118,7 +118,7 @@ class Whole:
 
     @cached_property
     def climbs(self) -> NDArray[np.float64]:
-        """The lengths of the longest upward path from every rank, and of the longest down to it."""
+        """For each rank, the greatest length of an upward path from it and of one down to it."""
         return _measure_climbs(self.up, self.down)
 
     @cached_property
@@ -233,7 +233,7 @@ NO_METRIC = Metric(_NO_LAYER.up, _NO_LAYER.down, _NO_LAYER, fits=False, joined=F
 
 
 class _CycleBelowZeroError(Exception):
-    """There is a cycle of negative length, so the customization can stop."""
+    """Raised at a cycle of negative length, which ends the customization."""
 
 
 @njit
@@ -544,7 +544,7 @@ class Customization:
         self.structure.tasks.run(find, self.threads, self._scratch, together)
 
     def _keep_basic(self, low: int, high: int) -> None:
-        """Copy the final basic weights of some ranks while they are in the cache."""
+        """Copy the final basic weights above some ranks to `basic`, while they are in cache."""
         arcs = slice(2 * int(self.first[low]), 2 * int(self.first[high]))
         self.basic[arcs] = self.weights[arcs]
 
@@ -637,7 +637,7 @@ class Customization:
 
 
 def allocate_arcs(n: int, sizes: tuple[int, int], dtype: Number) -> tuple[PackedArcs, PackedArcs]:
-    """Return memory for arcs up and arcs down, in one allocation so that it gets large pages."""
+    """Return memory for packed arcs up and down: one allocation, so that it gets large pages."""
     parts = [part for s in sizes for part in ((n + 1, UINT32), (s, UINT32), (s, dtype))]
     ends = list(accumulate(-(-size * kind.itemsize // LINE) * LINE for size, kind in parts))
     memory = np.empty(ends[-1], np.uint8)

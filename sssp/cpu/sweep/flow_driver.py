@@ -67,7 +67,7 @@ class Block(NamedTuple):
 
 
 class _Packed(NamedTuple):
-    """The packed arcs of a version that a block needs, and their directed chordal arcs.
+    """The packed upward and downward arcs that a block uses, with the slot of each arc.
 
     `slots` has the directed chordal arc of every arc up, and of every arc down.
     """
@@ -78,7 +78,7 @@ class _Packed(NamedTuple):
 
 
 class SweptFlows:
-    """Loads one demand, or skims its trips, on any version of a prepared map.
+    """Loader of one demand, which also skims its trips, on versions of a prepared map.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ class SweptFlows:
         return unpack(version, weighed.dtype, self.street_of, flow, self.threads), lost
 
     def skim(self, version: PreparedMap, values: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return the sums of arc values (c, m) along every trip, shape (c, *entries).
+        """Sum arc values (c, m) along every trip; return shape (c, *demand.entries.shape).
 
         Infinity where nothing leads; None where sums may leave every dtype.
         """
@@ -299,7 +299,7 @@ class SweptFlows:
         return None
 
     def _run(self, work: Callable[[range], Any], weighed: _Weighed) -> Iterator[Any]:
-        """Check the memory, call `work` for every block, and yield the results in order."""
+        """Check the memory limit, call `work` for every block, and yield the results in order."""
         if not self.parts:
             return
         packed = weighed.pack(self._block(self._pieces(self.parts[0])[0]))
@@ -335,7 +335,7 @@ class _Weighed:
         self._packed: _Packed | None = None
 
     def pack(self, block: Block) -> _Packed:
-        """Return the packed arcs that a block needs; those of a table are packed only once."""
+        """Return the packed arcs that a block needs; packed once if all blocks need the same."""
         if self._packed is not None and self.is_table:
             return self._packed
         s, sides = self.structure, []

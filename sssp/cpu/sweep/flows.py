@@ -25,7 +25,7 @@ from sssp.kernels.jit import njit
 
 @njit
 def slots_kernel(ancestors, first, upper, depth, down, packed_first, ends, slots, depths):
-    """Write the directed chordal arc of every packed arc, and the depth of its tail.
+    """Write the slot (directed chordal arc) of every packed arc, and the depth of its tail.
 
     ``down`` is 0 for arcs up, whose depth is that of the tail, and 1 for arcs down, whose depth is
     that of the upper end.
@@ -42,7 +42,7 @@ def slots_kernel(ancestors, first, upper, depth, down, packed_first, ends, slots
 
 @njit
 def lanes_kernel(volumes, rows, positions, lanes):
-    """Write the volumes of some rows to lanes, each column at its given position."""
+    """Copy the volumes of `rows` to lanes, one lane per row, columns at their given positions."""
     for column in range(positions.size):
         own = lanes[positions[column]]
         for lane in range(rows.size):
@@ -97,7 +97,7 @@ def _climb_kernel(sources, ups, inf, scratch):
 
 @njit
 def _keep_reached(target, more, at, inf, lost, which, kept):
-    """Return the volumes to a target, 0 in lanes that do not reach it; count those as lost.
+    """Return the volumes to a target, 0 in lanes that do not reach it; add those to `lost`.
 
     `kept`, shape (LANES,), is scratch.
     """

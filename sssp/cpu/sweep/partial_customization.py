@@ -133,7 +133,7 @@ def _differs(arc, place, before, now):
 
 @njit
 def _basic_pass(arcs, slots, structure, graph, inf, both, scratch, waiting, log, most):
-    """Update basic weights after arcs changed, rank by rank upward; False if over a limit.
+    """Update basic weights after arcs changed, lowest rank first; False if too much changes.
 
     Return False if there is no room, or the work limit is exceeded.
 
@@ -225,7 +225,7 @@ def _make_perfect(v, structure, both, counts):
 
 @njit
 def _affects_triangle(one, other, arc, place, before, perfect):
-    """Return whether a changed arc gave, or now gives, another arc of its triangle its weight.
+    """Return whether a changed third side gave, or now gives, a leg of a triangle its weight.
 
     These lead up from one rank, to the lower and to the upper end of the arc.
     """
@@ -243,7 +243,7 @@ def _affects_triangle(one, other, arc, place, before, perfect):
 
 @njit
 def _perfect_pass(structure, both, scratch, waiting, log, most, exact):
-    """Update perfect weights after logged changes, rank by rank downward; False if too many.
+    """Update perfect weights from logged changes, top rank first; False if too much changes.
 
     Indices
     -------
@@ -298,7 +298,7 @@ def _perfect_pass(structure, both, scratch, waiting, log, most, exact):
 
 @njit
 def _is_much_above(slots, first, parent, states, most):
-    """Return whether the ranks of some arcs and their ancestors hold more than `most` weights."""
+    """Return whether the ranks of given arcs, with all ancestors, have over `most` weights."""
     held = 0
     for is_clearing in range(2):
         for slot in slots:

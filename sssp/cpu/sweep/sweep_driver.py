@@ -189,7 +189,7 @@ class _TripRows(_SweptRows):
         return ranges_of(self.request.rows, step)
 
     def solve(self, rows: range, scratch: Scratch) -> None:
-        """Find distances and paths of the trips from some sources; pass them to the form."""
+        """Find distances and paths of trips from some sources; pass them to the output form."""
         request, structure = self.request, self.structure
         assert request.target_offsets is not None
         assert request.targets is not None
@@ -211,7 +211,7 @@ class _TripRows(_SweptRows):
 
 @cache
 def _climb_scratch(dtype: Number, backward: bool) -> Allocate:
-    """Return a function that allocates a worker's climb scratch; the same object each time."""
+    """Return the (cached) function that allocates a worker's scratch for climbs."""
     return lambda n: (
         np.full(n, infinity(dtype), dtype), np.empty(n, INDEX), np.zeros(n * backward, np.bool_),
     )  # fmt: skip
@@ -329,7 +329,7 @@ class _LaneRows(Rows):
         return prepared._cached(f"joined, {self.dtype.char}", build)
 
     def run(self) -> Answer | None:
-        """Sweep all rows; return the answer."""
+        """Sweep all rows in lanes; return the answer, or None after an overflow."""
         answer = super().run()
         if answer is not None and (self.memory is not None or self.answer is not None):
             answer.distances = narrow(answer.distances.T, self.asked).T
@@ -355,7 +355,7 @@ class _LaneRows(Rows):
     def sweep(
         self, rows: range, distances: NDArray[Any], is_open: NDArray[Any], block: NDArray[Any]
     ) -> int:
-        """Climb and sweep for some rows, one lane a row; return their first lane in the block."""
+        """Climb and sweep for some rows, one lane per row; return the first lane in the block."""
         selection, parent = self.selection, self.structure.parent
         start = 0 if self.memory is None else rows.start
         lanes = -(-len(rows) // LANES) * LANES
@@ -381,7 +381,7 @@ class _LaneRows(Rows):
 
 
 class _LanePaths(_LaneRows):
-    """Rows with paths to targets, a group of lanes at a time; all vertices are swept."""
+    """Rows with predecessors on paths to targets: each group of lanes sweeps all vertices."""
 
     def __init__(
         self, prepared: PreparedMap, request: Request, method: Method, dtype: Number
@@ -398,7 +398,7 @@ class _LanePaths(_LaneRows):
         return self._select_all(prepared), self.request.targets
 
     def solve(self, rows: range, scratch: tuple[NDArray[Any], ...]) -> None:
-        """Sweep some rows, find the paths to their targets, and pass all to the output form."""
+        """Sweep some rows, find the paths to their targets; pass both to the output form."""
         self.sweep(rows, *scratch)
         lanes = scratch[-1], len(rows), np.full(self.graph.n, -1, INDEX)
         branches = find_branches(self.open_graph, self.columns, *lanes)
@@ -410,7 +410,7 @@ class _LanePaths(_LaneRows):
 
 @njit
 def _gather_kernel(block, start, places, bound, unseen, rows):
-    """Transpose lanes of given vertices into rows, in tiles; unreached where above the bound."""
+    """Transpose lanes of given vertices to rows, in tiles; write `unseen` above the bound."""
     for low in range(0, places.size, TILE):
         high = min(low + TILE, places.size)
         for lane in range(rows.shape[0]):
@@ -421,7 +421,7 @@ def _gather_kernel(block, start, places, bound, unseen, rows):
 
 @njit
 def _copy_lanes_kernel(block, start, places, bound, unseen, answer, first, count):
-    """Copy lanes of given vertices without transposing; distances above the bound are unreached."""
+    """Copy distances of given vertices, not transposed; write `unseen` above the bound."""
     for i in range(places.size):
         row = block[np.uint64(places[i]), start : start + count]
         kept = answer[i, first : first + count]
@@ -431,7 +431,7 @@ def _copy_lanes_kernel(block, start, places, bound, unseen, answer, first, count
 
 @njit
 def _reached_kernel(block, start, bound, places, vertices, distances):
-    """List reached vertices and distances, lane by lane; `places` has each lane's offset."""
+    """List each lane's reached vertices and distances, from its offset in `places` on."""
     for vertex in range(block.shape[0]):
         row = block[vertex, start : start + places.size]
         for lane in range(places.size):
@@ -468,7 +468,7 @@ def _reduce_kernel(block, start, places, bound, least, counts, greatest, upper, 
 
 @njit
 def _weigh_kernel(block, start, places, bound, weights, upper, lower):
-    """Sum the weights of the reached vertices of every lane, in upper and lower 32 bits.
+    """Sum the vertex weights of each lane's reached vertices: upper and lower 32 bits apart.
 
     Shapes: weights (places, c), sums (c, lanes).
     """
@@ -486,7 +486,7 @@ def _weigh_kernel(block, start, places, bound, weights, upper, lower):
 
 @dataclass
 class SweptLanes:
-    """Solved rows as lanes side by side, in the interface of `sssp.engine.outputs.FinishedRows`.
+    """Solved rows as lanes side by side; interface of `sssp.engine.outputs.FinishedRows`.
 
     Parameters
     ----------
@@ -515,7 +515,7 @@ class SweptLanes:
 
     @property
     def _lanes(self) -> tuple[Any, ...]:
-        """The arguments that all kernels share: block, first lane, columns and bound."""
+        """Leading arguments of all kernels here: distance block, first lane, columns, bound."""
         return self.block, self.start, self.columns, self.bound
 
     def copy_distances(self, out: NDArray[Any]) -> None:
@@ -529,7 +529,7 @@ class SweptLanes:
             convert_into(found, out)
 
     def copy_predecessors(self, out: NDArray[np.int32]) -> None:
-        """Never called: rows with trees are not swept side by side."""
+        """Raise AssertionError: rows with trees are never swept side by side."""
         raise AssertionError
 
     def paths(self) -> Entries:
@@ -548,7 +548,7 @@ class SweptLanes:
         return Entries(counts, vertices, distances, None)
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
-        """Return the result of a reduction step for each row."""
+        """Return one result per row (lane) for a reduction step: a count, maximum or sum."""
         weights = step.vertex_weights
         if not step.is_exact(self.block.dtype):
             among = len(self.rows), self.columns, self.bound, weights
@@ -561,7 +561,7 @@ class SweptLanes:
 
     @cached_property
     def _numbers(self) -> dict[tuple[str, str], NDArray[Any]]:
-        """Return counts, greatest distances and integer sums of all rows, from one pass."""
+        """Return count, maximum and integer sum of each row's reached distances; one pass."""
         dtype, lanes = self.block.dtype, len(self.rows)
         floats, least = dtype.kind == "f", least_number(dtype)
         counts, greatest = np.zeros(lanes, dtype), np.full(lanes, least, dtype)

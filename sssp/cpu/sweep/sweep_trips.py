@@ -74,7 +74,7 @@ def _relax_path_kernel(path, offset, first, ends, weights, block):
 
 @njit
 def _relax_layered_path_kernel(path, arcs, block):
-    """Relax the arcs of ascending ranks in a base and a layer, for all lanes."""
+    """Relax the arcs of ascending ranks for all lanes; a layer's arcs replace the base's."""
     # of the base: where the arcs of every rank begin; their ends above, and their weights. Of the
     # layer: the ranks that have other arcs, ascending; then the same three by place among those.
     # The arcs of a changed rank begin at own_first[place], so its offset is rank - place
@@ -119,7 +119,7 @@ def _labels_kernel(ranks, parent, depth, arcs, inf, block, path, labels):
 
 
 def solve_trips(hierarchy: PreparedMap, request: Request, method: Method, dtype: Number) -> Answer:
-    """Find the distances of trips, or of all entries of a table, where two climbs meet.
+    """Find the distances of trips, or of a whole table, where the climbs of both ends meet.
 
     O(arcs to ancestors) time per source and target, `LANES` at a time, and O(depth) a trip.
     """
@@ -149,7 +149,7 @@ def solve_trips(hierarchy: PreparedMap, request: Request, method: Method, dtype:
     spare = Spare(lambda: (lanes_memory(n, LANES, dtype), np.empty(n, INDEX)))
 
     def climb(ranks: NDArray[np.int32], arcs: Arcs, scratch: Any) -> tuple[Any, NDArray[Any]]:
-        """Return where the distance label of each rank begins, and all labels."""
+        """Compute distance labels of `ranks`; return each label's offset, and all labels."""
         ranks, place_of = np.unique(ranks, return_inverse=True)
         labels: NDArray[Any] = np.empty((ranks.size, structure.height), dtype)
         _labels_kernel(ranks, *tree[:2], arcs, inf, *scratch, labels)

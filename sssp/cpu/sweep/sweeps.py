@@ -68,7 +68,7 @@ def _relax_arcs(distance, start, end, ends, weights, distances):
 
 @njit_uncounted
 def _relax_rank(rank, place, arcs, distances):
-    """Relax the upward arcs of a rank: those of the layer if the rank is at `place` in it."""
+    """Relax a rank's upward arcs: the layer's if the layer changed this rank, else the base's."""
     first, ends, weights, ranks, own_first, own_ends, own_weights = arcs
     distance = distances[rank]
     if place < ranks.size and ranks[place] == rank:
@@ -125,7 +125,7 @@ def _least_over_arcs(least, start, end, ends, weights, distances):
 
 @njit
 def sweep_kernel(arcs, distances, greatest, order, row, unseen):
-    """Sweep all ranks for one source, or the nearest of several; return how many are reached.
+    """Sweep all ranks: distances from the nearest of the sources; return how many are reached.
 
     Arguments
     ---------
@@ -225,7 +225,7 @@ def sweep_within_kernel(
 def climb_lanes_kernel(
     sources, parent, arcs, inf, distances, places, is_open, block, start, lanes, passed
 ):
-    """Find the upward distances from every source, and write each source's to its lane.
+    """Find the upward distances from every source; write those of each source to its lane.
 
     Arguments
     ---------
@@ -264,7 +264,7 @@ def clear_marks_kernel(sources, parent, places, is_open):
 
 @njit
 def _sweep_lanes_kernel(first, ends, weights, order, is_open, block, stride, groups, inf):
-    """Sweep consecutive ranks for groups of lanes; their arcs begin at `first`."""
+    """Sweep consecutive ranks for groups of lanes; `first` has where each rank's arcs begin."""
     rank = np.uint64(order.size)
     end = np.uint64(first[rank])
     while rank > ZERO:
@@ -329,7 +329,7 @@ def shift_kernel(block, start, heights, source_heights, unseen):
 
 
 def lanes_memory(places: int, lanes: int, dtype: Number) -> NDArray[Any]:
-    """Return a matrix whose groups of lanes begin at cache lines."""
+    """Return an uninitialized matrix whose groups of `LANES` entries begin at cache lines."""
     size, line = places * lanes * dtype.itemsize, LANES * dtype.itemsize
     flat = np.empty(size + line, np.uint8)
     start = -flat.ctypes.data % line
@@ -347,7 +347,7 @@ def lanes_memory(places: int, lanes: int, dtype: Number) -> NDArray[Any]:
 
 @njit_uncounted
 def _sweep_to(rank, parent, arcs, distances, known, visited, looked_at):
-    """Sweep a rank and its ancestors, unless swept before; return the number of visited ranks."""
+    """Sweep a rank and its ancestors, except known ones; return the number of visited ranks."""
     first, ends, weights, ranks, own_first, own_ends, own_weights = arcs
     begin, above = looked_at, np.int64(rank)
     while above >= 0 and not known[np.uint64(above)]:
@@ -375,7 +375,7 @@ def paths_kernel(
     source, targets, parent, arcs, distances, inf, bound, slack, rank_of, indptr, tails,
     arc_weights, row, reached, predecessors, visited, known,
 ):  # fmt: skip
-    """Find the paths from a source to some targets, backward from each along tight arcs.
+    """Find the paths from a source to targets: from each target backward along tight arcs.
 
     What is swept is the ranks of the targets, and of the tails of arcs into the paths, and what is
     above them. No arc may join two vertices at the same distance: the smallest tail is the next.

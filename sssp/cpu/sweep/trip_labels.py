@@ -45,7 +45,7 @@ class TripLabels(NamedTuple):
 
 @njit
 def _labels_kernel(first, depth, arc_first, ends, weights, inf, labels):
-    """Find the distance label of every rank, from the root downward.
+    """Find each rank's distance label from the labels of its upper neighbours, root first.
 
     Arguments
     ---------
@@ -70,7 +70,7 @@ def meet_kernel(
     sources, targets, up_first, down_first, parent, depth, chain, up, down, inf, bound, unseen,
     distances,
 ):  # fmt: skip
-    """Find the distances of trips from the labels of their ends.
+    """Find each trip's distance: the least sum, over common ancestors, of its ends' labels.
 
     Arguments
     ---------

@@ -25,7 +25,7 @@ ONE, TWO = np.uint64(1), np.uint64(2)
 
 @njit
 def _split_shortcut_flow(slot, left, right, flow, sides):
-    """Move a shortcut's flow to the two lower arcs of its triangle; record these in `sides`."""
+    """Move a shortcut's flow to the two lower arcs of its triangle; record both in `sides`."""
     flow[left] += flow[slot]
     flow[right] += flow[slot]
     flow[slot] = 0.0
@@ -38,7 +38,7 @@ def _unpack_kernel(
     low, high, first, upper, lower_first, lower, rest, basic, street_of, arc_weights, flow, on_arc,
     sides, above, marks,
 ):  # fmt: skip
-    """Pass the flow of the chordal arcs above the ranks low..high-1 to lower arcs, from the top.
+    """Unpack flow on chordal arcs whose lower end has rank low..high-1, from the highest down.
 
     Arguments
     ---------
@@ -102,7 +102,7 @@ def _unpack_kernel(
 
 @njit
 def _values_kernel(street_of, sides, flow, arc_values, values):
-    """For each chordal arc with flow, sum values over the graph's arcs that it represents."""
+    """Sum `arc_values` over the graph's arcs that each chordal arc with flow represents."""
     for slot in range(np.uint64(flow.size)):
         if sides[slot, 0] != NO_SLOT:
             values[slot] = values[sides[slot, 0]] + values[sides[slot, 1]]
@@ -111,7 +111,7 @@ def _values_kernel(street_of, sides, flow, arc_values, values):
 
 
 def street_of_slots(structure: Structure, slots: NDArray[np.uint32]) -> NDArray[np.int32]:
-    """Return the graph's arc of every directed chordal arc, -1 for none."""
+    """Return the graph's arc of every slot (directed chordal arc); -1 where there is none."""
     street_of, arcs = np.full(2 * structure.upper.size, -1, INDEX), np.flatnonzero(slots != NO_SLOT)
     street_of[slots[arcs]] = arcs
     return street_of

@@ -18,11 +18,11 @@ GLOBAL, SHARED = 1, 3
 if SIMULATOR:
 
     def anchor(array: Any) -> Any:
-        """Return the same array in global memory, with its address kept in a register."""
+        """Return the given global-memory array, with its address kept in a register."""
         return array
 
     def anchor_shared(array: Any) -> Any:
-        """Return the same array in shared memory, with its address kept in a register."""
+        """Return the given shared-memory array, with its address kept in a register."""
         return array
 
 else:

@@ -12,7 +12,7 @@ from sssp.cuda.compiler import inline
 
 
 def _converters(dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return functions from a float to the integer with the same bits, and back."""
+    """Return functions that convert a float to the integer with the same bits, and back."""
     if SIMULATOR:
         integer = np.dtype(f"i{dtype.itemsize}")
         return (
@@ -27,7 +27,7 @@ def _converters(dtype: np.dtype[Any]) -> tuple[Any, Any]:
 
 
 def bits_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function from a number to the integer with the same bits.
+    """Return a device function that converts a number to the integer with the same bits.
 
     Floats that are not negative order like their bits.
     """
@@ -41,7 +41,7 @@ def bits_of(dtype: np.dtype[Any]) -> Any:
 
 
 def number_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function from an integer to the number with the same bits."""
+    """Return a device function that converts an integer to the number with the same bits."""
     integers, (_, convert) = dtype.kind == "i", _converters(dtype)
     kind = from_dtype(np.dtype(f"i{dtype.itemsize}"))
 
@@ -53,7 +53,7 @@ def number_of(dtype: np.dtype[Any]) -> Any:
 
 
 def ordered_bits_of(dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return device functions from a number to an integer of the same order, and back.
+    """Return device functions that map numbers to integers in the same order, and back.
 
     The integers order like the numbers, also below zero: a float's bits, all but the sign
     flipped where it is negative.

@@ -59,7 +59,7 @@ def barrier_of(*, together: bool) -> Any:
 
 
 def blocks_at_once(per_multiprocessor: int = 1) -> int:
-    """Return the size of a grid with a barrier: multiprocessors times blocks that fit on one.
+    """Return the number of blocks of a grid with a barrier: as many as run at the same time.
 
     In the simulator one: its barrier of the grid is that of a block.
     """

@@ -30,12 +30,12 @@ def _word(low: int, high: int) -> Any:
 
 
 def least_halves_twin(a: Any, b: Any) -> Any:
-    """Return the minimum of two words for each 16-bit half, unsigned."""
+    """Return the minimum of two words by unsigned 16-bit halves; in Python for the simulator."""
     return _word(*map(min, _halves(a), _halves(b)))
 
 
 def lower_halves_twin(a: Any, b: Any, c: Any) -> Any:
-    """Return ``min(a + b, c)`` for each 16-bit half, unsigned; sums wrap around."""
+    """Return ``min(a + b, c)`` by unsigned, wrapping 16-bit halves; for the simulator."""
     sums = ((x + y) & LOW_HALF for x, y in zip(_halves(a), _halves(b), strict=True))
     return _word(*map(min, sums, _halves(c)))
 
@@ -53,7 +53,7 @@ else:
     def _emit(
         builder: Any, ptx: str, operands: str, found: Any, arguments: Any, *, pure: bool = False
     ) -> Any:
-        """Emit a PTX instruction; unless it is pure, the compiler neither moves nor drops it."""
+        """Emit a PTX instruction; unless `pure`, the compiler neither moves nor drops it."""
         kind = ir.FunctionType(found, [argument.type for argument in arguments])
         return builder.call(ir.InlineAsm(kind, ptx, operands, side_effect=not pure), arguments)
 
@@ -91,7 +91,7 @@ else:
         typing_context: Any, c0: Any, c1: Any, c2: Any, c3: Any, a0: Any, a1: Any, a2: Any, a3: Any,
         b0: Any, b1: Any,
     ) -> Any:  # fmt: skip
-        """Add counts of common bits: 16 rows x 8 columns of 256 bits (BMMA, GPUs 8.0 to 9.0).
+        """Add common bit counts of 16 rows x 8 columns of 256 bits (BMMA, GPUs 8.0 to 9.0).
 
         Lane ``4 g + q`` of a warp has the counts of rows g, g, g + 8, g + 8 and columns 2 q,
         2 q + 1, 2 q, 2 q + 1; in a0 to a3 words q of rows g and g + 8, and words 4 + q of the same;
@@ -111,7 +111,7 @@ else:
 
     @intrinsic
     def four_tiles(typing_context: Any, array: Any, index: Any) -> Any:
-        """Load four tiles of 8 rows by 4 words from shared memory (LDSM).
+        """Load four tiles, each of 8 rows by 4 words, from shared memory into a warp (LDSM).
 
         Lane ``8 t + r`` of a warp gives the place where row r of tile t begins, a multiple of 4;
         lane ``4 r + w`` gets word w of row r of every tile.
@@ -155,7 +155,7 @@ else:
 
     @intrinsic
     def wait_for_group(typing_context: Any, number: Any, threads: Any) -> Any:
-        """Wait at a named barrier (1 to 15) for `threads` threads: some warps of a block."""
+        """Wait at named barrier `number` (1 to 15) for `threads` threads: warps of a block."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             _emit(builder, "bar.sync $0, $1;", "r,r,~{memory}", ir.VoidType(), arguments)

@@ -54,7 +54,7 @@ def least_of_warp(value):
 
 @inline
 def sum_of_warp(value, lane, threads):
-    """Return the sum over the first `threads` of the warp, valid in its first thread."""
+    """Return the sum over the warp's first `threads` threads, valid in its first thread."""
     offset = WARP // 2
     while offset > 0:
         other = cuda.shfl_down_sync(FULL_WARP, value, offset)

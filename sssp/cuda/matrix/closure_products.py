@@ -56,12 +56,12 @@ FLAGS = 16
 
 
 def pivots_of(size: int) -> int:
-    """Return how many vertices are the pivots of one round, by the size of the matrix."""
+    """Return the number of pivots (vertices) in one closure round, from the matrix size."""
     return 4096 if size >= 24_000 else 2048
 
 
 def shared_bytes(pivots: int) -> int:
-    """Return the bytes of shared memory for columns of B, two slices of A, and a tile's bits."""
+    """Return a block's shared memory in bytes: columns of B, two slices of A, a tile's bits."""
     return max(
         pivots // SLICE * B_WORDS * 4 + 2 * A_WORDS * 4 + TILE_BYTES, TURNED * TURNED_PITCH * 4
     )
@@ -69,7 +69,7 @@ def shared_bytes(pivots: int) -> int:
 
 @part
 def _swap_blocks(x, lane, distance, low):
-    """Run a step of the transpose of a warp's 32 x 32 bits: swap blocks off the diagonal."""
+    """Run one step of transposing a warp's 32 x 32 bits: swap blocks `distance` wide."""
     y = uint32(cuda.shfl_xor_sync(0xFFFFFFFF, int32(x), int32(distance)))
     if lane & distance == 0:
         return uint32((x & low) | ((y & low) << distance))
@@ -113,7 +113,7 @@ def _transpose(reach, pitch, first, depth, panel, panel_pitch):
 
 @part
 def _multiply_eight(shared, a_own, b_at, counts, first):
-    """Multiply four tiles of A by eight columns of B; add to `counts` from `first` on."""
+    """Multiply four tiles of A by eight columns of B; add the bit counts to `counts[first:]`."""
     b0, b1, b2, b3 = ptx.four_tiles(shared, b_at)
     for m in range(4):
         at, a = m * 32 + first, 8 * m
@@ -129,7 +129,7 @@ def _multiply_eight(shared, a_own, b_at, counts, first):
 
 @part
 def _byte_of(counts, at):
-    """Pack eight counts (two per eight columns) into a byte: one bit each, 1 if nonzero."""
+    """Pack eight counts (two for each 8 columns) into a byte: a bit per count, 1 if nonzero."""
     found = uint32(0)
     for t in range(4):
         # (16 bits are enough for a count)
@@ -405,7 +405,7 @@ class Products:
         _copy_rows_kernel[BLOCKS, THREADS, stream](self.reach, own, reach, self.words)
 
     def close(self, stream: Any, rounds: range | None = None) -> None:
-        """Queue the rounds of the closure: all, or a range of them."""
+        """Queue the rounds of the closure: all rounds, or those of a range."""
         rounds = rounds or range(self.rounds)
         launch(
             make_products_kernel(), (blocks_at_once(), THREADS, stream, shared_bytes(self.pivots)),

@@ -54,7 +54,7 @@ def _make_close(dtype: np.dtype[Any], tile: int, *, with_tails: bool = False) ->
 
     @part
     def step(k, depth, own, place, arrays):
-        """Relax the diagonal block through vertex `k`; `own` is its index in thread registers.
+        """Relax the diagonal block through vertex `k`: entry `own` in its threads' registers.
 
         `own` is a constant in all calls, for registers have no addresses; of one type, so that the
         step is typed once.
@@ -176,7 +176,7 @@ def _make_tiles_kernel(
     @kernel_with(max_registers=65536 // (2 * THREADS))
     @no_type_check
     def _tiles_kernel(matrix, tails, n, first, phase, flags):
-        """Lower a tile by the min-plus product of two tiles, through the closed diagonal block.
+        """Lower a tile to the min-plus product of two tiles through the closed diagonal block.
 
         ======== ============ ====== ================================================
         argument shape        dtype  written by
@@ -241,7 +241,7 @@ def launch_round(matrix: Matrix, first: int, tile: int, *, closes: bool = False)
 
 
 def launch_rounds(matrix: Matrix) -> None:
-    """Queue all rounds on small matrices; each closes the next block too, to save launches.
+    """Queue all rounds on small matrices; each closes the next diagonal block: fewer launches.
 
     Of one matrix small tiles leave fewer multiprocessors idle; several have enough of any.
     """

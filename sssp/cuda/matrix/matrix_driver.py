@@ -225,7 +225,7 @@ class Matrix:
         return matrix
 
     def room(self) -> Matrix:
-        """Return another matrix of this size, uninitialized, with the same flags."""
+        """Return another matrix of this size and dtype, uninitialized; both share their flags."""
         dtype, with_tails = np.dtype(self.flat.dtype), self.tails is not None
         other = Matrix(self.n, dtype, self.stream, with_tails=with_tails)
         other.flags = self.flags
@@ -361,7 +361,7 @@ def _broken_row(matrix: Matrix) -> int | None:
 def deliver(
     request: MatrixRequest | ClosureRequest, flat: Any, shape: tuple[int, int], number: int
 ) -> Any:
-    """Return a device matrix as the request wants it: on the device, or copied to the host."""
+    """Return a device matrix as a `DeviceArray`, or as a host copy, as the request asks."""
     wait_for_device()
     if request.output == "device":
         return DeviceArray(flat, shape, number)

@@ -94,7 +94,7 @@ def make_product(
 
     @part
     def relax(slices, k, begin, place, own):
-        """Lower a thread's entries by the sums of column `k` of slice A and row `k` of slice B."""
+        """Lower a thread's entries to sums of column `k` of slice A and row `k` of slice B."""
         a_slice, b_slice = slices
         first_row, first_column = place
         a_own, b_own, least, through = own

@@ -42,7 +42,7 @@ UNSEEN = int(infinity(SHORT)) * 0x10001
 
 @part
 def _relax(slices, k, place, own):
-    """Lower a thread's words by the sums of column `k` of slice A and row `k` of slice B."""
+    """Lower a thread's words to the sums of column `k` of slice A and row `k` of slice B."""
     a_slice, b_slice = slices
     first_row, first_word = place
     a_own, b_own, least = own
@@ -174,7 +174,7 @@ def _product_kernel(out, old, a, b, n, flags):
 
 @part
 def _step(k, i_own, j_own, is_high, owner, place, arrays):
-    """Relax the diagonal block through `k`; `owner`-th threads hold its row and column.
+    """Relax the diagonal block through `k`; thread row and column `owner` hold k's entries.
 
     Its row and its column are with the threads that come `owner`-th, at `i_own` and `j_own`.
     """
@@ -251,7 +251,7 @@ def _close_kernel(matrix, n, first):
 @kernel_with(max_registers=65536 // (2 * THREADS))
 @no_type_check
 def _tiles_kernel(matrix, n, first, cross):
-    """Lower a tile by the min-plus product of two tiles, through the closed diagonal block.
+    """Lower a tile to the min-plus product of two tiles, through the closed diagonal block.
 
     The block has `TILE` columns, half of those of a tile: what stands beside it in a tile is found
     once more, and nothing of it falls.

@@ -106,7 +106,7 @@ def _fill_tables(pivots, tables):
 
 @inline
 def _bring_pivots(matrix, base, n, words, own, lane, group, pivots):
-    """Copy a block's words of 64 rows, from `base` on, to shared memory; 0 outside the matrix."""
+    """Copy a block's words of 64 pivot rows, from row `base` on, to shared memory; 0 outside."""
     row = group
     while row < WORD:
         pivots[row, lane] = uint64(0)
@@ -117,7 +117,7 @@ def _bring_pivots(matrix, base, n, words, own, lane, group, pivots):
 
 @inline
 def _look_up(word, tables, lane):
-    """Return one word of the union of the rows whose bits are set in `word`."""
+    """Look up one word of the union of the pivot rows whose bits are set in `word`."""
     low, high = uint32(word), uint32(word >> uint64(32))
     found = uint64(0)
     for table in range(HALF):
@@ -129,13 +129,13 @@ def _look_up(word, tables, lane):
 
 @cache
 def _make_sweep_kernel(barrier: Any = None) -> Any:
-    """Return the kernel of Warshall's sweep; for type checks, `barrier` replaces its barrier."""
+    """Return the kernel of Warshall's algorithm; `barrier` replaces its own for type checks."""
     meet = barrier or barrier_of(together=True)
 
     @kernel_with(max_registers=65536 // THREADS // BLOCKS)
     @no_type_check
     def _sweep_kernel(reach, n, words, first_word, last_word):
-        """Run Warshall's sweep over words of 64 pivots, with all blocks; a barrier per word.
+        """Run Warshall's algorithm through words of 64 pivots, all blocks; a barrier per word.
 
         ========== ============ ====== ==================
         argument   shape        dtype  written by
@@ -246,7 +246,7 @@ def _square_kernel(before, after, n, words, changed):
 
 
 def sweep(reach: Any, n: int, words: range, stream: Any) -> None:
-    """Queue Warshall's sweep for a range of pivots, given as words of 64 vertices.
+    """Queue Warshall's algorithm on a bit matrix for a range of pivots, as words of 64 each.
 
     Parameters
     ----------
@@ -276,7 +276,7 @@ def pack_matrix(request: ClosureRequest) -> Any:
 
 
 def close(request: ClosureRequest, method: ClosureByWarshall | ClosureBySquaring) -> Any:
-    """Return the transitive closure as a bit matrix, 64 columns to a word.
+    """Return the transitive closure of a request's graph: a bit matrix, 64 columns to a word.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def close(request: ClosureRequest, method: ClosureByWarshall | ClosureBySquaring
 
 
 def _close_by_rows(request: ClosureRequest, reach: Any, stream: Any, free: int) -> None:
-    """Close a bit matrix in place: by products if they are faster and fit, else by the sweep."""
+    """Close a reachability matrix in place, by bit products or Warshall's algorithm."""
     n, words = request.n, request.words
     # products are faster from so many vertices on even where hardly a vertex reaches another
     if n >= thresholds.PRODUCTS_VERTICES and has_bit_products():

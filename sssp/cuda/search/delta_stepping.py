@@ -152,7 +152,7 @@ class CommonPiles(namedtuple("CommonPiles", "near far sizes least")):
 
 
 class CommonPile(namedtuple("CommonPile", "entries sizes slot")):
-    """A common pile that is being filled, and the position of its size."""
+    """A common pile that is being filled: its entries, and the position of its size counter."""
 
 
 class Pile(namedtuple("Pile", "entries sizes slot common")):
@@ -207,7 +207,7 @@ class Limits(namedtuple("Limits", "threshold bound")):
 
 
 class Progress(namedtuple("Progress", "hop expanded slots least")):
-    """The progress of a block: hops, expanded vertices, and the least distance put into a far pile.
+    """Progress of a block: hops made, vertices expanded, and least distance put in a far pile.
 
     Attributes
     ----------
@@ -230,13 +230,13 @@ def _near_of_round(common, row, rounds):
 
 @inline
 def _near_of_hop(own, hop, slot, common):
-    """Return the near pile of a block that is expanded in `hop` and filled in the hop before."""
+    """Return the near pile of a block that hop `hop - 1` fills and hop `hop` expands."""
     return Pile(own.near[uint32(hop & 1)], own.sizes, slot, common)
 
 
 @inline
 def _far_of_phase(own, common, row, phase):
-    """Return the far pile that a phase fills; it is divided at the end of the phase."""
+    """Return the far pile that a phase fills; the next phase divides it into near and far."""
     entries = common.far[row, uint32((phase + 1) & 1)]
     pile = CommonPile(entries, common.sizes, slots_of(phase, COMMON_FAR).after)
     return Pile(own.far, own.sizes, uint32(FAR), pile)
@@ -244,7 +244,7 @@ def _far_of_phase(own, common, row, phase):
 
 @inline
 def _push(vertex, pile):
-    """Append `vertex` to a pile of the block, or to the common pile if that is full."""
+    """Append `vertex` to a block's own pile or, if this is full, to the common pile."""
     place = cuda.atomic.add(pile.sizes, pile.slot, uint32(1))
     if place < uint32(pile.entries.size):
         pile.entries[place] = vertex
@@ -255,7 +255,7 @@ def _push(vertex, pile):
 
 @inline
 def _move(worker, pile, size, place):
-    """Copy the entries of a block's pile into the common pile from a position on."""
+    """Copy the entries of a block's own pile into the common pile, starting at `place`."""
     common = pile.common.entries
     i = uint32(worker.thread)
     while i < size:
@@ -325,7 +325,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @inline
     def arc_of(table, vertex, k):
-        """Return head and weight of an arc from the first-arcs table.
+        """Return head and weight of arc `k` of a vertex, from the first-arcs table.
 
         An arc is one word where both fit 64 bits, else two.
         """
@@ -338,7 +338,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @inline
     def common_piles(row, near, far, sizes, least):
-        """Return the common piles of a row, with sizes in shared memory for a single block.
+        """Return a row's common piles; if one block works alone, sizes are in shared memory.
 
         The sizes for a block that works alone are in its shared memory.
         """
@@ -350,7 +350,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @inline
     def relax(head, candidate, words, limits, near, far, least):
-        """Relax an arc, queue its head if closer; return `least`, lowered if the head is far."""
+        """Relax an arc; put a head that gets closer in a pile; return the least far distance."""
         if candidate > limits.bound:
             if words[head] == nothing:
                 near.common.sizes[STATUS] = CLIPPED
@@ -370,7 +370,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @inline
     def take(i, queue, block):
-        """Take vertex `i` of a queue, clear its queued flag, and load this thread's first arc.
+        """Take vertex `i` of a queue: clear its queued flag, load this thread's first arc.
 
         Whether there is one, the vertex, head and weight of the arc, and for the first thread of a
         group the vertex' word.
@@ -390,7 +390,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @part
     def relax_wide(block, wide, arc, last, length, limits, near, far, least):
-        """Relax the arcs of the high-degree vertices of a warp, with all its threads."""
+        """Relax a warp's high-degree vertices by all its threads; return least far distance."""
         arcs = block.arcs
         waiting = ballot(wide and block.group.member == 0)
         while waiting != 0:
@@ -441,7 +441,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @part
     def expand(block, limits, entries, shared, surplus, far, progress):
-        """Expand a block's near vertices hop by hop, until none is left or its pile overflows.
+        """Expand near vertices hop by hop, until none is left or the block's pile overflows.
 
         Stop when none is left, or more than the block can hold.
         """
@@ -509,7 +509,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @part
     def write_out(worker, words):
-        """Convert the words of a row to distances."""
+        """Convert the packed words of a row to distances, in place."""
         vertex = uint32(worker.block * worker.threads + worker.thread)
         stride = uint32(worker.blocks * worker.threads)
         ahead = cuda.local.array(AHEAD, word_type)
@@ -688,7 +688,7 @@ def _first_arcs_kernel(indptr, indices, weights, table):
 
 
 def _first_arcs(indptr: Any, indices: Any, bits: Any) -> Any:
-    """Return the table of the first `GROUP` arcs of every vertex, in words for `arc_of`."""
+    """Return a device table of the first `GROUP` arcs of every vertex, packed for `arc_of`."""
     table = device_array(2 * GROUP * (indptr.size - 1), bits.dtype)
     stream = cuda.stream()
     _first_arcs_kernel[blocks_for(table.size), THREADS, stream](indptr, indices, bits, table)
@@ -718,7 +718,7 @@ class _DeltaSearch(Search):
         self.row_arrays = pile, pile, ((COMMON_SIZES,), np.uint32), ((SLOTS,), self.unsigned)
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Solve a batch: one block per row, or all blocks on one row after the other."""
+        """Compute a batch's distances: one block per row, or all blocks on one row at a time."""
         words = batch.distances.view(self.unsigned)
         if self.dtype.kind == "f":
             batch.fill(words.view(np.dtype(f"i{self.dtype.itemsize}")), -1)

@@ -80,7 +80,7 @@ STATUS, FLAGS = 0, 1
 
 
 class Arcs(namedtuple("Arcs", "indptr ends weights lightest_ends lightest_weights")):
-    """The arcs of a graph in one direction, each vertex's sorted by weight.
+    """Out-arcs or in-arcs of a graph, sorted by weight at each vertex, and the lightest ones.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class Block(
 
 @inline
 def _get_entry(entries, i):
-    """Return entry `i` of a list."""
+    """Return entry `i` of a `List`, from shared or global memory."""
     if i < uint32(entries.shared.size):
         return entries.shared[i]
     return entries.spilled[uint32(i - uint32(entries.shared.size))]
@@ -189,7 +189,7 @@ def _get_entry(entries, i):
 
 @inline
 def _set_entry(entries, i, entry):
-    """Set entry `i` of a list."""
+    """Write entry `i` of a `List`, in shared or global memory."""
     if i < uint32(entries.shared.size):
         entries.shared[i] = entry
     else:
@@ -218,7 +218,7 @@ def _load_lightest(vertex, place, open_vertices, arcs):
 
 @part
 def _take_over(block, slots, end, count, arrived):
-    """Fill a thread's free list positions with new open vertices; return its next position."""
+    """Put newly reached vertices in a thread's free list positions; return its next free one."""
     owner, open_vertices = block.owner, block.open_vertices
     asking = ballot(end < count)
     while asking:
@@ -236,7 +236,7 @@ def _take_over(block, slots, end, count, arrived):
 
 @inline
 def _least_in_shared(place, open_vertices, settled, unseen):
-    """Delete arcs in shared memory to settled heads; return the least weight of the others."""
+    """Drop a vertex's arcs to settled heads from shared memory; return the least weight left."""
     heads, weights = open_vertices.heads, open_vertices.weights
     states = cuda.local.array(LIGHTEST, int32)
     useful = unseen
@@ -324,7 +324,7 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
 
     @part
     def evaluate(block, slots, end, has_targets):
-        """Compute the settling threshold, and the least open distance where it is needed.
+        """Compute the settling threshold and, if needed, the least distance of an open vertex.
 
         A parallel reduction.
         """
@@ -354,7 +354,7 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
 
     @inline
     def reaches(block, head, candidate):
-        """Relax an arc; return whether its head was unreached.
+        """Relax an arc; return True if its head is reached for the first time.
 
         Floats are lowered as integers, for Numba's atomic minimum of a float does not return what
         was there at that moment.
@@ -589,7 +589,7 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
 
 
 def _lightest_arcs(graph: Graph, dtype: np.dtype[Any], reverse: bool) -> tuple[NDArray[Any], ...]:
-    """Return the `LIGHTEST` lightest arcs of every vertex: other ends and weights, (n, LIGHTEST).
+    """Return ends and weights of each vertex's `LIGHTEST` lightest arcs, shape (n, LIGHTEST).
 
     The last end has the bit `MORE` if the vertex has more arcs.
     """

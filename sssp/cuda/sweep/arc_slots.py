@@ -22,14 +22,14 @@ HALF, LOW_HALF = 16, 0xFFFF
 
 @inline
 def rows_of(word):
-    """Return the row numbers of an arc's tail and head in its bundle (members, then boundary)."""
+    """Unpack an arc's word: numbers of tail and head among its bundle's members and boundary."""
     tail = uint32((word >> uint32(ROW_BITS)) & uint32(MEMBER))
     return tail, uint32(word & uint32(STREAM_ROW))
 
 
 @inline
 def place_of(values, low, high, value):
-    """Return the first position in a sorted part of an array whose value is at least `value`."""
+    """Return the first position in sorted ``values[low:high]`` with a value >= `value`."""
     while low < high:
         middle = uint32((low + high) >> uint32(1))
         if values[middle] < value:
@@ -54,7 +54,7 @@ def placed_arcs_kernel(
     start, ranks, places, depth, bundles, levels, bundle_first, boundary_first, boundary, first,
     upper, arcs_first, heads, depths, rows,
 ):  # fmt: skip
-    """Sort chordal arcs by their tails' places in the partition; write the rows of their ends.
+    """Write chordal arcs in order of their tails' places, with their ends' numbers in bundles.
 
     ============== ============ ====== =========================================================
     argument       shape        dtype  written by
@@ -120,7 +120,7 @@ def down_slot(arc):
 
 @inline
 def lower(weights, slot, known, way):
-    """Lower a weight to the length of a way that may be shorter than what the weight is known for.
+    """Atomically lower a weight to length `way`; skip if not below `known`, an earlier value.
 
     Most are not, and spare the atomic minimum.
     """

@@ -38,7 +38,7 @@ REGISTERS = 64
 
 @kernel
 def changes_kernel(places, values, arc_weights):
-    """Overwrite weights of some arcs, in the weights of several versions; a thread per change.
+    """Overwrite the changed arc weights of several versions, one thread per change.
 
     =========== ======= ====== ===========================================
     argument    shape   dtype  written by
@@ -55,7 +55,7 @@ def changes_kernel(places, values, arc_weights):
 
 @cache
 def _make_load_weight(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that reads the graph's weight for a chordal arc's direction."""
+    """Return a device function that reads a slot's graph weight, INF where no arc gives one."""
     number, inf = from_dtype(dtype), infinity(dtype).item()
 
     @inline
@@ -71,7 +71,7 @@ def _make_load_weight(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def _make_greatest(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that updates a maximum of lengths with an arc's two weights."""
+    """Return a device function that raises a maximum to an arc's upward and downward weights."""
     inf, length_of = infinity(dtype).item(), make_length_of(dtype)
 
     @inline
@@ -270,7 +270,7 @@ def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _basic_level_kernel(first_place, places, arcs_first, heads, weights, found):
-        """Relax arcs over triangles with lowest vertex at one depth; blocks per vertex, version.
+        """Relax arcs over the vertices of one level (basic pass); blocks per vertex, version.
 
         =========== ========== ====== =========================================
         argument    shape      dtype  written by
@@ -318,7 +318,7 @@ def make_to_top_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _to_top_kernel(places, arcs_first, heads, weights, size, matrix, found):
-        """Write weights of the top's arcs to its matrix, one block per vertex and version.
+        """Write weights of arcs within the top to its matrix; a block per vertex and version.
 
         ========== ================ ====== =========================================
         argument   shape            dtype  written by

@@ -39,12 +39,12 @@ class Path(namedtuple("Path", "chains offsets known count")):
 
 
 class Climb(namedtuple("Climb", "bottom count starts stops depths weights way thread inf")):
-    """The arcs up from the vertices on a path, the ways by depth, and the calling thread."""
+    """A climb's data: arc ranges of the path's vertices, distances by depth, calling thread."""
 
 
 @inline
 def _list_chains(rank, chain, leap, chains, offsets):
-    """List the chains on the tree path from a rank to the top.
+    """List the chains from a rank up to the top; return the number of chains and of vertices.
 
     Return how many chains there are, and how many vertices they have.
     """
@@ -72,7 +72,7 @@ def _note_arcs(path, arcs_first, arcs_stop, start, stop, thread):
 
 @inline
 def _find_doors(path, places, depth, first, upper, way, doors, door_ways, thread):
-    """List the top vertices that the path's last vertex has arcs to; return their number."""
+    """List top vertices next to the path's last vertex, with distances; return their number."""
     own = uint32(path.known - 1)
     last = uint32(uint32(path.chains[own]) + path.count - 1 - uint32(path.offsets[own]))
     begin = first[last]
@@ -87,7 +87,7 @@ def _find_doors(path, places, depth, first, upper, way, doors, door_ways, thread
 
 @inline
 def _load_arc(i, climb):
-    """Return the weight of a thread's arc from a path vertex, and the depth of its head."""
+    """Load a thread's first arc of path vertex `i`: return its weight and its head's depth."""
     weight, depth = climb.inf, int32(0)
     if i < climb.count:
         arc = uint32(climb.starts[i] + climb.thread)
@@ -131,7 +131,7 @@ def _climb_path(climb):
 
 @inline
 def _cross_top(entered, doors, door_ways, top, between, least, thread, inf):
-    """Find a thread's top-vertex distances: minimum over top vertices that the climb enters."""
+    """Multiply (min-plus) the climb's distances of top vertices by the top's distance matrix."""
     for share in range(SHARE):
         least[share] = inf
     i = uint32(0)

@@ -94,7 +94,7 @@ ROUNDED_UP = 1 + 1 / 1024
 
 
 class ArcWeights(NamedTuple):
-    """Weights of a graph's arcs to copy to a device: those of a base, and changed ones.
+    """A graph's arc weights to copy to a device: a base array, and the weights that differ.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class KeptArcs(
 
 
 class Weights:
-    """Working memory of one customization on a device, of several versions in one dtype.
+    """Device working memory to customize several versions of a map together, in one dtype.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class Weights:
 
     @contextmanager
     def lease(self, stream: Any) -> Iterator[None]:
-        """Lease the memory to a stream, whose work waits for that of the stream before it."""
+        """Lease the memory to a stream; its work waits until the previous stream's is done."""
         with self._lock:
             self._used.wait(stream)
             try:
@@ -211,7 +211,7 @@ class Work(NamedTuple):
 
 
 class Findings:
-    """What the last customization of some maps has found out, on the host once it is done.
+    """Status words of the last customization of some maps, copied to the host when it ends.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ class Findings:
                 self.done.synchronize()
 
     def read(self, own: int) -> tuple[bool, bool]:
-        """Wait for the customization; return whether sums fit in a map, and whether it is joined.
+        """Wait; return whether sums fit the dtype, and whether all vertices reach each other.
 
         Kernels measure the longest ways only where some weight is above `most`. If none is, all
         sums fit: a path has less than `height` arcs up and less than `height` down, so it is
@@ -331,7 +331,7 @@ class DeviceMap:
         return own
 
     def settle(self) -> DeviceMap:
-        """Wait for the customization, note `fits` and `joined`, and return the map."""
+        """Wait for the customization, set `fits` and `joined`, and return this map."""
         if self.fits is None:
             self.fits, self.joined = self.findings.read(self._own)
             self.base.joined = self.joined
@@ -408,7 +408,7 @@ class DeviceMaps:
         potentials: NDArray[Any] | None = None,
         after: Any = None,
     ) -> None:
-        """Queue a customization of as many maps as versions are given, to non-negative weights.
+        """Queue the customization of one map per given version, all weights non-negative.
 
         Parameters
         ----------
@@ -487,7 +487,7 @@ class DeviceMaps:
         self._launch(basic_pass.make_basic_level_kernel, level, work, first_place=low)
 
     def _close_top(self, work: Work, stream: Any) -> None:
-        """Run Floyd-Warshall on the top's matrix; copy arc weights in, and distances back."""
+        """Close the top: copy weights to its matrix, run Floyd-Warshall, copy distances back."""
         top = self.tree.bundles.top
         if not top:
             return
@@ -517,7 +517,7 @@ class DeviceMaps:
         self._launch_tier(make, tier, work, stream, group_bits=bits, feeds=feeds)
 
     def _launch_tier(self, make: Any, tier: int, work: Work, stream: Any, **others: int) -> None:
-        """Launch a kernel on the bundles of a tier, for some of the maps."""
+        """Launch a kernel on the bundles of a tier, for the versions in `work`."""
         tree, dtype, versions = self.tree, self.dtype, work.versions
         low, high = tree.bundles.tiers[tier : tier + 2].tolist()
         room, outside = tree.rooms[tier], tree.outside(tier, dtype) > 0
@@ -533,14 +533,14 @@ class DeviceMaps:
 
 
 def customize(stream: Any, maps: DeviceMaps, work: Work) -> None:
-    """Launch all kernels of a customization, for the versions in `work`; copy what they note."""
+    """Launch all kernels of a customization, for the versions in `work`; copy status to host."""
     for _, stage in maps.stages():
         stage(work, stream)
     fetch(maps.found, maps.findings.noted, stream)
 
 
 def _pass_basic(stream: Any, maps: DeviceMaps, work: Work) -> None:
-    """Launch the basic pass alone; it treats the top level by level, not as a matrix."""
+    """Launch only the basic pass, through the top depth by depth, without its dense matrix."""
     for _, stage in maps._basic_stages():
         stage(work, stream)
     for low, high in [*pairwise(maps.tree.top_levels)][::-1]:
@@ -603,7 +603,7 @@ _taking = threading.Lock()
 
 
 def _take_idle(idle: deque[DeviceMaps], kind: tuple[Any, ...]) -> DeviceMaps | None:
-    """Take idle memory for maps by dtype, number and whether shifted; None if there is none."""
+    """Take idle map memory of the same dtype, map count and shift flag; None if there is none."""
     with _taking:
         for _ in range(len(idle)):
             maps = idle.popleft()
@@ -627,7 +627,7 @@ def _key(dtype: np.dtype[Any], number: int) -> str:
 
 
 def device_map(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> DeviceMap:
-    """Return the customized weights of a map on the current device, queued once: see `settle`."""
+    """Return a map's customized weights on the current device; queue the customization once."""
 
     def make() -> DeviceMap:
         return _customize_all(tree_of(hierarchy._structure, number), [hierarchy], dtype, number)[0]
@@ -636,7 +636,7 @@ def device_map(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> Dev
 
 
 class Ahead:
-    """A customization that is queued while the host still makes a version of its weights.
+    """Customization queued for weights on a device before the host has made their version.
 
     Parameters
     ----------
@@ -653,7 +653,7 @@ class Ahead:
         self._queued: DeviceMap | None = None
 
     def queue(self, weights: Any, stream: Any) -> None:
-        """Queue a customization to int32 weights that a stream of the current device leaves there.
+        """Queue a customization to int32 device weights, after the work queued on `stream`.
 
         Whatever they are, it ends; `adopt` takes what comes of weights that are usual.
         """
@@ -663,7 +663,7 @@ class Ahead:
             self._weights, self._queued = weights, loan.maps.maps[0].with_loan(loan)
 
     def adopt(self, version: PreparedMap) -> None:
-        """Keep what is queued as the customization of a version of these weights, if it is one.
+        """Make the queued customization that of `version`, if it has exactly these weights.
 
         Not if some are negative, or if distances are sure to leave int32.
         """
@@ -678,7 +678,7 @@ class Ahead:
 
 
 def find_idle_memory(structure: Structure, slots: NDArray[np.uint32]) -> Ahead | None:
-    """Return a GPU that has the memory of a version that is gone, for the next; None if none."""
+    """Return an `Ahead` on a GPU with idle memory of a deleted version; None if none has any."""
     for name, tree in list(structure.shared.items()):
         idle = list(tree.made.get("idle maps", ())) if isinstance(tree, DeviceTree) else []
         if any(_kind_of(maps) == (INT32, 1, False) for maps in idle):
@@ -711,7 +711,7 @@ def customize_together(hierarchies: Sequence[PreparedMap], number: int) -> None:
 def _customize_all(
     tree: DeviceTree, hierarchies: Sequence[PreparedMap], dtype: np.dtype[Any], number: int
 ) -> list[DeviceMap]:
-    """Customize versions together, or one with negative weights; return their maps."""
+    """Customize non-negative versions together, or one negative version; return their maps."""
     shifted = hierarchies[0].graph.least_weight < 0
     loan = Loan(tree, dtype, len(hierarchies), shifted=shifted)
     maps = [each.with_loan(loan) for each in loan.maps.maps[: len(hierarchies)]]
@@ -726,7 +726,7 @@ def _customize_all(
 
 
 def _customize_shifted(maps: DeviceMaps, hierarchy: PreparedMap) -> None:
-    """Customize a version with negative weights, between potentials."""
+    """Customize a version with negative weights, shifted by potentials to non-negative ones."""
     graph, dtype = hierarchy.graph, maps.dtype
     metric = hierarchy._layered(dtype)
     weights, potentials = graph.weights_as(dtype), metric.potentials

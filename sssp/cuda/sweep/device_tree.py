@@ -267,13 +267,13 @@ class Above(Arrays):
 
 
 def _cut_into_bundles(structure: Structure) -> Bundles:
-    """Cut the elimination tree into bundles; wider ones if levels remain between top and them."""
+    """Cut the elimination tree into bundles, wider ones if levels would remain below the top."""
     bundles = make_bundles(structure, LIMITS, TOP)
     return bundles if bundles.levels.size == 1 else make_bundles(structure, LIMITS + WIDER, TOP)
 
 
 def _chains(structure: Structure, bundles: Bundles) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return for each rank the last rank of its chain, and the first of the next chain or -1."""
+    """Return for each rank the last rank of its chain, and the parent above the chain or -1."""
     ranks = np.arange(structure.order.size, dtype=INDEX)
     in_top = bundles.place < bundles.top
     above = np.where(structure.parent >= 0, structure.parent, 0)

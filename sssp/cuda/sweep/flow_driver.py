@@ -112,7 +112,7 @@ class SweptFlows:
         return None
 
     def _sweep(self, version: PreparedMap, scratch: _Scratch) -> tuple[NDArray[np.float64], Any]:
-        """Return the arc flows, and the greatest weight with which distances surely fit."""
+        """Return the arc flows, and the largest weight with which distances surely fit."""
         with basic_weights(version, scratch.dtype, self.number) as (maps, work):
             stream = maps.matrix.stream
             scratch.launches.do(

@@ -228,7 +228,7 @@ def descent_kernel(
     first_spot, ranks, size, depth, first, head_spots, inf, weights, source_ranks, ways, lanes,
     distances, choices,
 ):  # fmt: skip
-    """Find distances and last arcs of vertices of a depth; a block per vertex, some lanes.
+    """Find distances and last arcs of one depth's vertices; a block per vertex and some lanes.
 
     The arcs of a vertex are shared by as many slices as a block has rows of threads, a power
     of two.
@@ -291,7 +291,7 @@ def descent_kernel(
 def gather_kernel(
     first_spot, in_turn, ranks, depth, first, head_spots, lanes, choices, flow, down_flow, on_slot
 ):
-    """Pass flows of one depth to the tails of their paths' last arcs, or to origins' climbs.
+    """Pass each vertex's flow, at one depth, to its last arc's tail or to its origin's climb.
 
     Or of some depths, from the last vertex on: lanes do not wait for each other.
 

@@ -21,7 +21,7 @@ SLOTS = 2 if SIMULATOR else 64
 
 @inline
 def add_up(totals, lane, reached, total, greatest):
-    """Combine a thread's count, sum and maximum of a lane with those in its block's slot."""
+    """Merge a thread's count, sum and maximum of a lane into its block's partial result."""
     slot = uint32(cuda.blockIdx.x & (SLOTS - 1))
     cuda.atomic.add(totals, (slot, 0, lane), reached)
     cuda.atomic.add(totals, (slot, 1, lane), total)
@@ -30,7 +30,7 @@ def add_up(totals, lane, reached, total, greatest):
 
 @kernel
 def fold_kernel(places, lanes, bound, distances, values, totals):
-    """Reduce each lane's distances over listed vertices; a block takes some vertices, lanes.
+    """Reduce lanes to count, sum, maximum over listed vertices; a block takes some of both.
 
     ========= ================= ====== ==================================================
     argument  shape             dtype  written by

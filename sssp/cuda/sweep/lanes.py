@@ -112,7 +112,7 @@ class LanesSearch(Search):
 
     @property
     def ready(self) -> Any:
-        """The end of the map's customization; None if it is done."""
+        """CUDA event at the end of the map's customization; None if it is known to be over."""
         findings = self.map.findings
         return findings.done if findings.is_pending else None
 
@@ -161,11 +161,11 @@ class LanesSearch(Search):
 
     @cached_property
     def replay_key(self) -> Any:
-        """Key of all that the launches depend on; after its first use no field may change."""
+        """Replay key: all fields that launches depend on; none may change after its first use."""
         return key_of_fields(self)
 
     def launch(self, batch: Batch, scratch: Any) -> None:
-        """Sweep a batch into the lanes of the scratch."""
+        """Compute a batch's distances by a sweep, into the lanes of the scratch."""
         self.fill_lanes(batch, scratch, self.lanes(batch.rows), scratch.swept)
 
     def fill_lanes(

@@ -172,7 +172,7 @@ class Bundle(namedtuple("Bundle", "first members begin arcs thread threads")):
 
 
 class Held(namedtuple("Held", "numbers basic ways words signed at room")):
-    """The arrays of a bundle in shared memory.
+    """A bundle's memory: arc weights before and after the pass, words, and array offsets.
 
     Attributes
     ----------
@@ -242,7 +242,7 @@ def _number_groups(bundle, held, group_bits):
 
 @inline
 def _note_kept(bundle, held, ranks, measures, lengths, found, kept):
-    """Write per member how many arcs are kept, where they stop, and longest path lengths."""
+    """Write each member's kept arc ranges, number of kept downward arcs, longest path lengths."""
     words, at = held.words, held.at
     i = bundle.thread
     while i < bundle.members:
@@ -328,7 +328,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
     def measure(
         bundle, held, boundary, boundary_at, count, steps, first_step, stages, rows, lengths
     ):  # fmt: skip
-        """Find the lengths of the longest paths from and to members over kept arcs."""
+        """Find each member's longest path lengths over kept arcs: up from it, and down to it."""
         numbers, words, signed = held.numbers, held.words, held.signed
         i = bundle.thread
         while i < count:
@@ -450,7 +450,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         perfect, lengths, found, up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
         stream_first, stream_stop, stream, spare,
     ):  # fmt: skip
-        """Relax members' arcs through higher vertices, a thread group per bundle and version.
+        """Relax and pack bundles' arcs in the perfect pass; threads per bundle and version.
 
         ============== ========== ======= =====================================================
         argument       shape      dtype   written by
@@ -638,7 +638,7 @@ def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_lengths_level_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that finds the lengths of longest paths of a level's vertices."""
+    """Return the kernel that finds a level's longest path lengths over kept arcs, up and down."""
     inf, length_of = infinity(dtype).item(), make_length_of(dtype)
 
     @kernel

@@ -84,7 +84,7 @@ def _mark_above_kernel(targets, rank_of, places, chain, leap, top, marks):
 
 @inline
 def _flag_members(flags, sums, thread, threads, first, members, rows_here, marks):
-    """Write a flag per row of a bundle: 1 for marked members, else 0; count the marked.
+    """Flag a bundle's marked members by 1, its other vertices by 0; count the marked ones.
 
     Barriers on both sides.
     """
@@ -137,7 +137,7 @@ def _flag_boundary(
 def _count_kernel(
     marks, lowest_tier, group, lowest_group, bundle_first, boundary_first, arcs_first, rows, counts
 ):
-    """Count the selected rows (members and boundary) of a bundle, one block per bundle.
+    """Count a bundle's selected members, boundary vertices and arc groups; a block per bundle.
 
     ============== ======== ====== ====================================================
     argument       shape    dtype  written by
@@ -176,7 +176,7 @@ def _renumber_kernel(
     highest, places, ranks, arcs_first, rows, own_first, own_boundary_first, renumbered_first,
     own_places, own_ranks, own_boundary, own_lowest, own_highest, renumbered,
 ):  # fmt: skip
-    """Renumber a bundle's selected rows one after the other; one block per selected bundle.
+    """Renumber a bundle's selected members and boundary vertices; a block per selected bundle.
 
     Rows, and the one that arcs come from which only fill up their group.
 
@@ -247,7 +247,7 @@ def _selection_positions_kernel(
     start, bounded, targets, rank_of, places, ranks, own_places, own_boundary, own_ranks, names,
     columns,
 ):  # fmt: skip
-    """Write positions in a selection: of boundary vertices, targets, vertices above bundles.
+    """Write places in a selection: of boundary vertices, targets and vertices above bundles.
 
     ============ ======= ====== ==============================================================
     argument     shape   dtype  written by
@@ -288,7 +288,7 @@ def make_pack_kernel(dtype: np.dtype[Any]) -> Any:
 
     @inline
     def member_of(row, renumbered, at):
-        """Return the selected member that an arc leads to, or -1."""
+        """Return the selection's number of the member that an arc leads to; -1 if unselected."""
         return int32(renumbered[uint32(at + ((row >> uint32(ROW_BITS)) & uint32(MEMBER)))])
 
     @kernel

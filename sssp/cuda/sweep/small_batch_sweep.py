@@ -31,7 +31,7 @@ from sssp.kernels.dtypes import infinity
 
 
 def few_bytes(dtype: np.dtype[Any], room: int, lanes: int, arcs: int) -> int:
-    """Return the bytes of shared memory for `room` rows in a few lanes and `arcs` arcs."""
+    """Return shared memory bytes of `room` bundle vertices in some lanes, and of `arcs` arcs."""
     rows = (room + 1) * lanes * dtype.itemsize + room * 4
     return arcs * stream_words(dtype) * 8 + -(-rows // 8) * 8
 
@@ -48,12 +48,12 @@ def make_few_kernel(dtype: np.dtype[Any]) -> Any:
 
     @inline
     def level_of(row):
-        """Return the level within the bundle of an arc's head, from its row word."""
+        """Return the level of an arc's head within its bundle, unpacked from the arc's word."""
         return uint32((row >> uint32(LEVEL_AT)) & uint32(LEVEL))
 
     @inline
     def name_of(i, bundle, vertices, boundary_vertices):
-        """Return where a row's distances are in global memory; 0 for the padding row."""
+        """Return the global memory position of a bundle vertex's distances; 0 for the padding."""
         name = uint32(0)
         if i < bundle.members:
             name = uint32(vertices[uint32(bundle.first + i)])
@@ -76,7 +76,7 @@ def make_few_kernel(dtype: np.dtype[Any]) -> Any:
 
     @inline
     def relax(arcs, there, rows, rows_at, together, thread, threads):
-        """Relax arcs level by level, a thread's arcs one after the other."""
+        """Relax arcs in shared memory level by level, a thread's arcs one after the other."""
         last = uint32(there - 1)
         weight, row = read(arcs, uint64(last))
         last_level = level_of(row)

@@ -195,7 +195,7 @@ def _set_up(
     whole: bool,
     kind: Any,
 ) -> Setup:
-    """Return the `Setup` of a request's sweeps, for no other request if `kind` is None."""
+    """Return the `Setup` of a request's sweeps; other requests reuse it unless `kind` is None."""
     graph = hierarchy.graph.without_closed_arcs() if request.predecessors else hierarchy.graph
     there, dtype, trees = device_graph(graph, device_number(request.device)), on_device.dtype, None
     if request.predecessors and graph._least_inner_weight > 0:
@@ -207,7 +207,7 @@ def _set_up(
 
 
 def _kind_of(request: Request, packed: Packed | None, whole: bool) -> Any:
-    """Return the key of the requests that one search can answer; None: only this request."""
+    """Return the key of all requests that one search can answer; None if only this request."""
     reduction = request.reduction
     if request.arc_ends is not None or (reduction is not None and reduction.key is None):
         return None
@@ -299,7 +299,7 @@ def _adds_in_order(on_device: DeviceMap, reduction: Reduction) -> bool:
 
 
 def _selection(on_device: DeviceMap, request: Request) -> Selection | None:
-    """Return the selection to sweep for the targets, if faster than sweeping all vertices."""
+    """Return the selection for a request's targets; None if sweeping all vertices is better."""
     tree, targets = on_device.tree, request.targets
     if targets is None or not _ends_at_targets(request):
         return None
@@ -311,7 +311,7 @@ def _selection(on_device: DeviceMap, request: Request) -> Selection | None:
 
 
 def _is_whole(on_device: DeviceMap, hierarchy: PreparedMap, request: Request) -> bool:
-    """Return whether swept lanes are final: no limit, no potentials, everything reached."""
+    """Return whether swept distances are final: no limit, no potentials, all vertices reached."""
     if on_device.shifts.size or request.limit is not None:
         return False
     asked, known = request.asked, request.width is not None and request.targets is None
@@ -329,7 +329,7 @@ def _are_joined(on_device: DeviceMap, hierarchy: PreparedMap, asked: Graph) -> b
     structure = hierarchy._structure
 
     def find_ends() -> dict[str, Any] | None:
-        """Return marks of trip ends by rank; None if a trip end has an arc from a non-child."""
+        """Return flags of trip ends by rank; None if one has a lower neighbour not its child."""
         sinks, departures = ends_of_trips(hierarchy, asked)
         lower = np.repeat(np.arange(sinks.size), np.diff(structure.first))
         above = sinks[structure.upper]

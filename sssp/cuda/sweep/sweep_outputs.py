@@ -46,7 +46,7 @@ class Transposed(LanesSearch):
             self.wanted, self.places_wanted = packed.selection.wanted, packed.selection.columns
 
     def is_row(self, rows: int) -> bool:
-        """Return whether `rows` make a single lane, swept directly into the row of the result."""
+        """Return whether a batch of `rows` rows is one lane, swept directly into the result."""
         return self.direct and self.lanes(rows) == 1
 
     def launch(self, batch: Batch, scratch: Any) -> None:
@@ -159,7 +159,7 @@ class FoldedRows(DeviceRows):
     words: Any = None
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
-        """Return the result of a reduction's step for each row, as `FinishedRows` defines it."""
+        """Return a reduction step's result for each row, in the form that `Rule.finish` takes."""
         numbers: NDArray[np.int64]
         counts, sums, greatest = self.words[:, : self.batch.rows]
         if step.number == "one":
@@ -224,7 +224,7 @@ class SummedRows(DeviceRows):
     totals: Any = None
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
-        """Return the float sums of each row, as `FinishedRows` defines it."""
+        """Return each row's float sums, in the form that `Rule.finish` takes."""
         numbers: NDArray[Any] = self.totals[:, : self.batch.rows].T
         return numbers
 
@@ -249,7 +249,7 @@ class OfVersions(Search):
 
     @cached_property
     def replay_key(self) -> Any:
-        """Key of all arguments that the launches depend on."""
+        """Replay key of all arguments that the launches depend on."""
         return key_of_fields(self)
 
     @property

@@ -48,7 +48,7 @@ MOST_TOGETHER = 1 << 20
 
 @kernel
 def _mark_kernel(sources, targets, rank_of, rows):
-    """Mark the ends of trips: sources in the first row, targets in the second."""
+    """Mark the ranks of trip ends: of sources in the first row, of targets in the second."""
     i, stride = cuda.grid(1), cuda.gridsize(1)
     while i < sources.size:
         rows[0, rank_of[sources[i]]] = 1

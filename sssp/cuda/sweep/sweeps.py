@@ -86,14 +86,14 @@ class Bundle(namedtuple("Bundle", "first members begin bounded")):
 
 
 def shared_bytes(dtype: np.dtype[Any], room: int, threads: int) -> int:
-    """Return the bytes of shared memory for a bundle of at most `room` rows, in some lanes."""
+    """Return the shared memory bytes for a bundle of at most `room` vertices, in some lanes."""
     rows = (room + 1) * (threads * dtype.itemsize + 4)
     return -(-((CHUNK + MOST_GROUPED) * stream_words(dtype) * 8 + rows) // 8) * 8
 
 
 @inline
 def has_passed(source, rank, size):
-    """Return whether the climb of a source visits a rank: it is the source or an ancestor."""
+    """Return whether a source's climb passes `rank`: that of the source or of an ancestor."""
     return int32(int32(rank) - size[rank]) < source <= int32(rank)
 
 
@@ -201,12 +201,12 @@ def make_sweep_kernel(
 
     @inline
     def locate(row, threads):
-        """Return a row's offset in shared memory, with the bit that marks a member's last arcs."""
+        """Return an arc tail's offset in shared memory, with the bit of a member's last group."""
         return uint32((rows_at + (row & uint32(STREAM_ROW)) * threads) | (row & uint32(ENDS)))
 
     @inline
     def bring_boundary(bundle, vertices, distances, lanes, lane, rows, thread, threads):
-        """Load a lane's distances of the boundary, several at once to hide latency."""
+        """Load a lane's boundary distances to shared memory, several at once to hide latency."""
         ahead = cuda.local.array(BROUGHT, number)
         i = uint32(0)
         while i < bundle.bounded:
@@ -234,7 +234,7 @@ def make_sweep_kernel(
 
     @inline
     def bring_arcs(stream, start, there, arcs, thread, threads):
-        """Load some arcs of the stream into shared memory, with their rows' offsets there."""
+        """Load arcs of the stream to shared memory, with offsets of their tails' distances."""
         weights, places = cuda.local.array(AHEAD, number), cuda.local.array(AHEAD, uint32)
         i, last = thread, uint32(there - 1)
         while i < there:

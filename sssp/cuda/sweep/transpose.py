@@ -17,7 +17,7 @@ TILE_ROWS = 1 if SIMULATOR else 8
 
 @inline
 def _as_distance(found, inf, missing, bound, shifts, vertex, sources, row):
-    """Convert a swept value to a distance of the result."""
+    """Convert a swept value to a distance: remove potentials, apply the limit and sentinel."""
     number = type(found)
     shifted = found
     if shifts.size != 0 and found < inf:

@@ -145,7 +145,7 @@ class Room(NamedTuple):
         return threads, SIDE_BY_SIDE if threads == WARP else 1
 
     def numbers(self, *, packs: bool) -> int:
-        """Return how many weights a bundle stores: up, down, and old ones in the perfect pass."""
+        """Return how many weights a bundle stores: up, down, in the perfect pass old ones too."""
         return 2 * (self.ways + (self.arcs if packs else 0))
 
     def shared_bytes(self, dtype: np.dtype[Any], *, packs: bool, outside: bool) -> int:
@@ -178,7 +178,7 @@ def up_position(arc):
 
 @cache
 def make_lend(dtype: np.dtype[Any], *, outside: bool) -> Any:
-    """Return a device function: the array that holds a bundle's weights, and where they begin."""
+    """Return a device function that finds a bundle's weights: the array, and their position."""
     number, arcs_a_unit = from_dtype(dtype), UNIT // 2 // dtype.itemsize
 
     @inline
@@ -226,7 +226,7 @@ def make_walk(relax: Any, *, from_below: bool) -> Any:
 
     @inline
     def find_next(words, ends_at, stages, own, stage):
-        """Return the position and the stage of a thread's next triangle, from `own` on.
+        """Return position and stage of a thread's next triangle, at or after position `own`.
 
         In every step a thread takes the triangle of its own number, and every `blockDim.x`-th after
         it. Where that leads beyond the end of a step it begins anew in the next one.

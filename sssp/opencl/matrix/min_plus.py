@@ -32,7 +32,7 @@ _tiles: dict[tuple[int, np.dtype[Any], bool], ProductTile] = {}
 
 
 class Part(NamedTuple):
-    """The part of a device matrix from an entry on: buffers, offset and row stride."""
+    """The part of a device matrix that begins at an entry: buffers, offset and row stride."""
 
     flat: Buffer
     tails: Buffer | None
@@ -41,7 +41,7 @@ class Part(NamedTuple):
 
 
 class DeviceMatrix:
-    """A padded matrix on a device, and the matrix of tails if the solver updates them.
+    """A padded distance matrix on a device, and its matrix of tails if the solver updates it.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class DeviceMatrix:
         self.queue.copy(*((buffer, host) if to_device else (host, buffer)), **rectangle)
 
     def room(self) -> DeviceMatrix:
-        """Return another matrix of this size, uninitialized."""
+        """Return an uninitialized device matrix like this one: size, dtype, with tails or not."""
         return DeviceMatrix(self.queue, self.n, self.dtype, with_tails=self.tails is not None)
 
     def differs_from(self, other: DeviceMatrix) -> bool:
@@ -109,7 +109,7 @@ class DeviceMatrix:
 
 
 def padded(n: int, dtype: np.dtype[Any]) -> tuple[int, int]:
-    """Return the side and the row stride of a padded matrix, in entries."""
+    """Return side and row stride, in entries, of the padded matrix for `n` vertices."""
     side = -(-max(n, 1) // BLOCK) * BLOCK
     is_alike = side * dtype.itemsize % ALIKE == 0
     return side, side + (APART // dtype.itemsize if is_alike else 0)

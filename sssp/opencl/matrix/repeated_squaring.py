@@ -23,7 +23,7 @@ from sssp.opencl.tiles import BLOCK
 def solve(
     graph: Graph, request: MatrixRequest, method: RepeatedSquaring, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer `request` with at most ``request.squarings`` min-plus squarings.
+    """Answer the all-pairs `request` by at most ``request.squarings`` min-plus squarings.
 
     As `sssp.cpu.matrix.repeated_squaring.solve`.
     """

@@ -22,7 +22,7 @@ from sssp.opencl.compiler import DeviceQueue, open_queue
 
 
 class Strip(NamedTuple):
-    """The part of a bit matrix's square that one work-group computes.
+    """Size of the part of a bit matrix's square (a product) that one work-group computes.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ TABLES = 32 << 10
 
 
 class Squares:
-    """Squarings of a boolean matrix on a device, padded to whole strips.
+    """A boolean matrix on a device, as bits padded to whole strips, for repeated squaring.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class Squares:
                 break
 
     def to_host(self) -> NDArray[np.uint64]:
-        """Return the packed matrix without its padding."""
+        """Copy the packed bit matrix to the host and return it without padding."""
         reach = np.empty((self.high, self.wide), np.uint64)
         self.queue.copy(reach, self._before)
         return reach[: self.n, : self.words].copy()

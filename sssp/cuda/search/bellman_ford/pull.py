@@ -89,7 +89,7 @@ def _root_kernel(sources, first_sources, keys, changes):
 
 @cache
 def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -> Any:
-    """Return the kernel of pull rounds for a dtype; parameters as of `_make_push_kernel`."""
+    """Return the pull-round kernel for a dtype (heads relax in-arcs); see `_make_push_kernel`."""
     meet, worker_of_row = barrier or barrier_of(together=together), worker_of(together=together)
     bits, number_of = ordered_bits_of(dtype)
     number, unseen, tile_length = from_dtype(dtype), unreached(dtype), TILE_BYTES // dtype.itemsize
@@ -155,7 +155,7 @@ def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = No
         indptr, indices, weights, bound, lowest, allowance, first_row, keys, other_keys, changes,
         predecessors, counters,
     ):  # fmt: skip
-        """Run pull rounds: all blocks on one row, or each block on a row of its own.
+        """Run Bellman-Ford pull rounds, with all blocks on one row or with one row per block.
 
         Until nothing changes, or `allowance` vertices have been expanded.
 

@@ -61,7 +61,7 @@ SIZE, PLACE = 0, 1
 
 
 class Chunks(namedtuple("Chunks", "bits places wanted pending")):
-    """The chunks of arcs of a streamed search on the device, and the vertices waiting for them.
+    """Positions of arc chunks on the device, and flags of vertices that wait for their arcs.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Chunks(namedtuple("Chunks", "bits places wanted pending")):
 
 
 class Group(namedtuple("Group", "member members place groups")):
-    """The threads that relax the arcs of one vertex, and the calling thread's number; all uint32.
+    """Group of threads that relaxes one vertex's arcs, and the calling thread's number in it.
 
     Attributes
     ----------
@@ -88,11 +88,11 @@ class Group(namedtuple("Group", "member members place groups")):
 
 
 class State(namedtuple("State", "words marks predecessors counters")):
-    """The kernel's arrays with the state of the vertices of all rows."""
+    """Arrays of all rows' search state: distance words, stamps, predecessors, counters."""
 
 
 class Round(namedtuple("Round", "row stamp current following counts slot staged stage")):
-    """Data of a thread block for a round: both frontiers, their sizes, its share of the next.
+    """One thread block's data in a round: current and next frontier, sizes, block's buffer.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class Round(namedtuple("Round", "row stamp current following counts slot staged 
 
 @inline
 def put(entries, place, vertex, indptr):
-    """Write a vertex and the bounds of its arcs to a position in a frontier."""
+    """Write a vertex and its CSR arc range (begin, end) to a position in a frontier list."""
     entries[VERTEX, place] = vertex
     entries[FIRST_ARC, place] = indptr[vertex]
     entries[END_OF_ARCS, place] = indptr[uint32(vertex + 1)]
@@ -118,7 +118,7 @@ def put(entries, place, vertex, indptr):
 
 @inline
 def _flag(vertex, round_, indptr):
-    """Append a vertex to the next frontier: to the block's buffer or, if full, to the list."""
+    """Append a vertex to the next frontier: the block's buffer or, if full, the global list."""
     place = cuda.atomic.add(round_.stage, SIZE, uint32(1))
     if place < STAGED:
         round_.staged[place] = vertex
@@ -129,7 +129,7 @@ def _flag(vertex, round_, indptr):
 
 @part
 def _hand_on(worker, round_, indptr):
-    """Append the block's buffer, in shared memory, to the list of the next frontier."""
+    """Append the block's shared-memory buffer to the global list of the next frontier."""
     staged, stage, following = round_.staged, round_.stage, round_.following
     flagged = uint32(min(stage[SIZE], uint32(STAGED)))
     if flagged > 0:
@@ -156,7 +156,7 @@ def _hand_on(worker, round_, indptr):
 
 @kernel
 def _start_kernel(sources, first_sources, indptr, nothing, words, lists, counts):
-    """Write the sources of a row to its first frontier, one block per row.
+    """Set a row's sources to distance 0 and write them to its first frontier; a block per row.
 
     ============= ===================== ======= ==============================================
     argument      shape                 dtype   written by
@@ -206,7 +206,7 @@ def _make_push_kernel(
 
     @inline
     def relax(tail, head, candidate, arcs, chunks, limits, state, round_):
-        """Relax an arc; if the head's distance falls, put it in the next frontier, once a round."""
+        """Relax an arc; put a head that gets closer in the next frontier, once per round."""
         row, counters = round_.row, state.counters
         if candidate > limits.bound:
             is_new = key_of(state.words[row, head]) == bits(unseen)
@@ -256,7 +256,7 @@ def _make_push_kernel(
         indptr, indices, weights, places, chunk_bits, pending, wanted, group_bits, negative, bound,
         lowest, allowance, first_row, words, marks, lists, counts, predecessors, counters,
     ):  # fmt: skip
-        """Run push rounds: all blocks on one row, or each block on a row of its own.
+        """Run Bellman-Ford push rounds, with all blocks on one row or with one row per block.
 
         Until a list is empty, or `allowance` vertices have been expanded.
 
@@ -325,7 +325,7 @@ def _make_push_kernel(
 
 
 def row_arrays(graph: Graph, dtype: np.dtype[Any]) -> RowArrays:
-    """Return shape and dtype of each scratch array of a row: words, marks, lists, sizes, tails."""
+    """Return per-row shapes and dtypes of scratch: words, stamps, frontiers, sizes, tails."""
     n, narrow = graph.n, dtype.itemsize == 4
     return (
         ((n if narrow else 1,), np.int64),
@@ -379,13 +379,13 @@ class PushSearch(BellmanFordSearch):
         )  # fmt: skip
 
     def words(self, batch: Batch, scratch: tuple[Any, ...]) -> Any:
-        """Return the array in which kernels keep distances: scratch, or the result if 64-bit."""
+        """Return the kernels' distance array: words in scratch, or the result if 64-bit."""
         return scratch[0] if self.dtype.itemsize == 4 else self.keys(batch)
 
     def launcher(
         self, batch: Batch, scratch: tuple[Any, ...], arcs: tuple[Any, Any], chunks: Chunks
     ) -> Callable[[int], None]:
-        """Return the function that launches rounds, for `run_rounds`."""
+        """Return the function that launches push rounds on a batch, for `run_rounds`."""
         _, marks, lists, counts, predecessors = scratch
         together, blocks, first_rows = self.grid(batch)
         push = _make_push_kernel(self.dtype, together=together, streamed=self.arcs_travel)

@@ -38,15 +38,15 @@ ROUNDS, EXPANDED, RELAXED = 0, 1, 2
 
 
 class Arcs(namedtuple("Arcs", "indptr indices weights")):
-    """Arcs that leave every vertex, or enter it, as CSR arrays."""
+    """CSR arrays of the arcs that leave each vertex (push) or enter it (pull)."""
 
 
 class Limits(namedtuple("Limits", "bound lowest negative")):
-    """Greatest distance of interest, least of the dtype, and whether weights are negative."""
+    """Greatest distance of interest, least distance of the dtype, and a negative-weights flag."""
 
 
 class Kept(namedtuple("Kept", "words predecessors")):
-    """Results that kernels keep for a batch: distance words, and predecessors.
+    """A batch's results in device memory: distance words, and predecessors.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Kept(namedtuple("Kept", "words predecessors")):
 
 @cache
 def words_of(itemsize: int) -> tuple[Any, Any]:
-    """Return device functions that read and lower distances with round stamps.
+    """Return device functions that read a word's distance key and lower it with a round stamp.
 
     A distance of 32 bits shares its word with the stamp of the round in which it fell last, which
     stands in the lower half and so never decides a minimum. One of 64 bits is the word, and the
@@ -121,7 +121,7 @@ def make_finish_kernel(dtype: np.dtype[Any], *, packed: bool) -> Any:
 
 
 class BellmanFordSearch(Search):
-    """Base class of push and pull: rounds, negative cycles, and distances as ordered integers."""
+    """Base class of push and pull: runs rounds, detects negative cycles, converts distances."""
 
     def __init__(self, graph: Graph, dtype: np.dtype[Any]) -> None:
         self.graph, self.dtype = graph, dtype
@@ -132,7 +132,7 @@ class BellmanFordSearch(Search):
         self.most_rounds = graph.n
 
     def grid(self, batch: Batch) -> tuple[bool, int, range]:
-        """Return whether all blocks share a row, the blocks per launch, and each launch's row.
+        """Return whether all blocks share a row, blocks per launch, each launch's first row.
 
         A few rows are done one after the other, many side by side, a block each.
         """
@@ -141,13 +141,13 @@ class BellmanFordSearch(Search):
         return False, batch.rows, range(1)
 
     def keys(self, batch: Batch) -> Any:
-        """Return the distances viewed as integers."""
+        """Return a batch's distance array viewed as integers of the same size."""
         return batch.distances.view(self.integer)
 
     def run_rounds(
         self, batch: Batch, active: Any, kept: Kept, launch: Callable[[int], None]
     ) -> bool:
-        """Launch rounds until no vertex is active; return False if stopped earlier.
+        """Launch rounds until no vertex is active; return False if `look` ends them earlier.
 
         With negative weights they pause for a search for negative cycles, ever more rarely.
 
@@ -184,7 +184,7 @@ class BellmanFordSearch(Search):
     def look(
         self, batch: Batch, counters: NDArray[np.int64], unfinished: NDArray[np.bool_], kept: Kept
     ) -> bool:
-        """Look for negative cycles, raise if there is one; return whether the search can stop.
+        """Raise on a negative cycle; return whether overflow or rounding lets the search stop.
 
         It can if a distance has left the dtype, for then the rows are thrown away, or if rounding
         alone keeps the rows going.

@@ -31,7 +31,7 @@ SMALLEST_CHUNK = 256 if SIMULATOR else 1 << 20
 
 @kernel
 def _await_arcs_kernel(lists, counts, chunk_bits, pending, wanted):
-    """Mark the vertices of the first frontiers as pending, as no arcs have arrived yet.
+    """Empty the first frontiers, and mark their vertices as pending until their arcs arrive.
 
     ========== =================== ======= =========================
     argument   shape               dtype   written by
@@ -93,7 +93,7 @@ def _admit_kernel(
 
 
 class StreamedSearch(PushSearch):
-    """Bellman-Ford in push form, while chunks of arcs pass through slots of device memory.
+    """Bellman-Ford in push form while arcs are copied, chunk by chunk, to the device.
 
     Parameters
     ----------
@@ -145,11 +145,11 @@ class StreamedSearch(PushSearch):
 
     @property
     def fixed_bytes(self) -> int:
-        """Bytes of the device memory slots for chunks of arcs."""
+        """Bytes of the device memory into which chunks of arcs are copied."""
         return self.room * self.arc_bytes
 
     def allocate(self, rows: int) -> tuple[Any, ...]:
-        """Return scratch of a batch; pending flags and slots come last."""
+        """Return scratch for `rows` rows; pending flags and the memory for arcs come last."""
         return (
             *super().allocate(rows),
             device_array(self.room, np.uint32),
@@ -183,7 +183,7 @@ class StreamedSearch(PushSearch):
         residents = [(slot, -1) for slot in range(self.slots)]
 
         def send(chunk: int, slot: int) -> int:
-            """Copy the arcs of a chunk to a slot, in a worker thread; return where they start."""
+            """Copy a chunk's arcs into device memory; return the first arc's position."""
             first, last = self.firsts[chunk : chunk + 2].tolist()
             start = first if self.all_fit else slot * self.slot_size
             parts = self.graph.indices[first:last], self.graph.weights_as(self.dtype)[first:last]
