@@ -80,7 +80,7 @@ class Bundles(NamedTuple):
 
 @njit
 def _tier_kernel(parent, first, limit, number, tiers, left):
-    """Assign maximal remaining subtrees that fit a bundle to a tier; return its vertex count.
+    """Fill a tier with maximal subtrees left that fit a bundle; return its vertex count.
 
     Arguments
     ---------

@@ -223,7 +223,7 @@ class Progress(namedtuple("Progress", "hop expanded slots least")):
 
 @inline
 def _near_of_round(common, row, rounds):
-    """Return the common near pile that a round fills; the next round expands it."""
+    """Return the near pile, common to a row's blocks, that a round fills for the next."""
     entries = common.near[row, uint32((rounds + 1) & 1)]
     return CommonPile(entries, common.sizes, slots_of(rounds, COMMON_NEAR).after)
 
