@@ -34,7 +34,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from collections import deque, namedtuple
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
@@ -58,6 +58,7 @@ from sssp.cuda.pool import THREADS, Shelf, current_pool, device_array, fill
 from sssp.cuda.sweep import basic_pass, perfect_pass
 from sssp.cuda.sweep.device_tree import DeviceTree
 from sssp.cuda.sweep.packed_arcs import ArcStreams, stream_words
+from sssp.cuda.sweep.perfect_pass import KeptArcs
 from sssp.cuda.sweep.selection import SelectedStreams
 from sssp.cuda.sweep.triangle_walk import (
     APART,
@@ -109,23 +110,6 @@ class ArcWeights(NamedTuple):
     all: Any
     places: NDArray[np.int64]
     values: NDArray[Any]
-
-
-class KeptArcs(
-    namedtuple("KeptArcs", "up_stop up_depths up_weights down_stop down_ends down_weights")
-):
-    """The kept arcs of the perfect pass, by rank; for several maps, arrays have one more axis.
-
-    Attributes
-    ----------
-    up_stop, down_stop : device arrays, shape (n,), uint32
-        Where the arcs up from every rank end, and those down to it.
-    up_depths : device array, shape (c,), int32
-        Depths of the heads of arcs up.
-    down_ends : device array, shape (c,), int32
-        The ranks that arcs down come from.
-    up_weights, down_weights : device arrays, shape (c,)
-    """
 
 
 class Weights:

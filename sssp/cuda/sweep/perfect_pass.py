@@ -42,15 +42,28 @@ from sssp.kernels.dtypes import infinity
 REGISTERS = 44
 
 
-class Kept(namedtuple("Kept", "up_stop up_depths up_weights down_stop down_ends down_weights")):
-    """The arrays of the kept arcs of one version (`sssp.cuda.sweep.customization.KeptArcs`)."""
+class KeptArcs(
+    namedtuple("KeptArcs", "up_stop up_depths up_weights down_stop down_ends down_weights")
+):
+    """The kept arcs of the perfect pass, by rank; for several maps, arrays have one more axis.
+
+    Attributes
+    ----------
+    up_stop, down_stop : device arrays, shape (n,), uint32
+        Where the arcs up from every rank end, and those down to it.
+    up_depths : device array, shape (c,), int32
+        Depths of the heads of arcs up.
+    down_ends : device array, shape (c,), int32
+        The ranks that arcs down come from.
+    up_weights, down_weights : device arrays, shape (c,)
+    """
 
 
 @inline
 def _kept_of(weighed, up_stop, up_depths, up_weights, down_stop, down_ends, down_weights):
     """Return the arrays of the kept arcs of a version, from those of all versions."""
     up = up_stop[weighed], up_depths[weighed], up_weights[weighed]
-    return Kept(*up, down_stop[weighed], down_ends[weighed], down_weights[weighed])
+    return KeptArcs(*up, down_stop[weighed], down_ends[weighed], down_weights[weighed])
 
 
 @inline
