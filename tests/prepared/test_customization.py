@@ -10,6 +10,7 @@ import pytest
 
 import sssp
 from tests.prepared.conftest import arcs_of
+from tests.solvers import SIMULATOR
 
 pieces = pytest.importorskip("sssp.cuda.sweep.device_tree", exc_type=sssp.MissingExtraError)
 
@@ -171,8 +172,8 @@ def test_the_longest_ways_are_as_long_as_on_the_cpu(seed: int, device: str) -> N
     from sssp.cuda.sweep import triangle_walk
     from sssp.cuda.sweep.customization import device_map
 
-    # (long enough to be measured, and of very different lengths)
-    g = sssp.road_like(60, seed=seed).largest_component()
+    # (more than the top, long enough to be measured, and of very different lengths)
+    g = sssp.road_like(60 if SIMULATOR else 4000, seed=seed).largest_component()
     weights = 1 << np.random.default_rng(seed).integers(0, 27, g.m)
     h, number = sssp.prepare(g).with_weights(weights), device_number(device)
     with select(number):
@@ -192,4 +193,4 @@ def test_the_longest_ways_are_as_long_as_on_the_cpu(seed: int, device: str) -> N
             if rank not in at_top:
                 longest[rank] = max(longest[rank], weight + longest[end])
         assert max(longest.values()) > 0
-        assert noted[word] == pytest.approx(max(longest.values()), rel=1e-6)
+        assert noted[word] == pytest.approx(max(longest.values()), rel=1e-5)

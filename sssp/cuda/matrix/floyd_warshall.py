@@ -216,7 +216,7 @@ def _make_tiles_kernel(
             rows, columns, depth, tails, tails,
         )  # fmt: skip
         if row == column:
-            flag_negative(matrix, own, n, row, rows, flags)
+            flag_negative(matrix, own, n, row, rows, flags, THREADS)
             if closes and row == uint32(first + tile):
                 close(matrix, tails, n, row, flags)
 

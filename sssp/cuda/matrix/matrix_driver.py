@@ -158,14 +158,17 @@ def _unpack_kernel(matrix, n, missing, unpacked, rows, unpacked_missing):
 
 
 @inline
-def flag_negative(matrix, own, n, row, rows, flags):
-    """Flag a negative entry on the diagonal of a tile that a thread block has just written."""
+def flag_negative(matrix, own, n, row, rows, flags, threads):
+    """Flag a negative entry on the diagonal of a tile that a thread block has just written.
+
+    `threads`: of the block, a constant.
+    """
     cuda.syncthreads()
     vertex = uint32(cuda.threadIdx.x)
     while vertex < rows:
         if matrix[own + int64(vertex) * int64(n + 1)] < 0:
             cuda.atomic.max(flags, NEGATIVE, int32(row + vertex + 1))
-        vertex = uint32(vertex + cuda.blockDim.x)
+        vertex = uint32(vertex + threads)
 
 
 class Matrix:

@@ -64,7 +64,7 @@ def _make_kernel(dtype: np.dtype[Any], *, with_tails: bool = False) -> Any:
         if changed:
             flags[CHANGED] = 1
         if row == column:
-            flag_negative(after, own, n, row, rows, flags)
+            flag_negative(after, own, n, row, rows, flags, THREADS)
 
     return _squaring_kernel
 

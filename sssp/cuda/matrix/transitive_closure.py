@@ -105,12 +105,12 @@ def _fill_tables(pivots, tables):
 
 
 @inline
-def _bring_pivots(matrix, base, n, words, own, lane, group, pivots):
-    """Copy a block's words of 64 pivot rows, from row `base` on, to shared memory; 0 outside."""
+def _bring_pivots(matrix, base, count, words, own, lane, group, pivots):
+    """Copy a block's words of `count` pivot rows from row `base` on to shared memory; 0 outside."""
     row = group
     while row < WORD:
         pivots[row, lane] = uint64(0)
-        if base + row < n and own < words:
+        if row < count and own < words:
             pivots[row, lane] = matrix[uint64(base + row) * words + own]
         row = uint32(row + GROUPS)
 
@@ -173,7 +173,7 @@ def _make_sweep_kernel(barrier: Any = None) -> Any:
             column = uint32(block % columns)
             while column < all_columns and share < shares:
                 own = uint32(column * WIDTH + lane)
-                _bring_pivots(reach, base, n, words, own, lane, group, pivots)
+                _bring_pivots(reach, base, count, words, own, lane, group, pivots)
                 _fill_tables(pivots, tables)
                 row = group
                 while row < count:
@@ -225,7 +225,7 @@ def _square_kernel(before, after, n, words, changed):
     word = uint32(0)
     while word < words:
         base = uint32(word * WORD)
-        _bring_pivots(before, base, n, words, own, lane, group, pivots)
+        _bring_pivots(before, base, uint32(n - base), words, own, lane, group, pivots)
         _fill_tables(pivots, tables)
         for r in range(ROWS):
             row = uint32(first + r * GROUPS)
