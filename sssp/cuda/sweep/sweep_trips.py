@@ -85,44 +85,52 @@ def _make_climb_kernel(dtype: np.dtype[Any], *, shares: bool) -> Any:
 
     @kernel
     def _climb_kernel(
-        ranks, counts, side, parent, depth, arcs_first, arcs_stop, depths, weights, height, labels
-    ):
+        ranks, counts, parent, depth, arcs_first, up_stop, up_depths, up_weights, down_stop,
+        down_depths, down_weights, height, labels,
+    ):  # fmt: skip
         """Climb from marked ranks, one warp per rank, and write distances for all ancestors.
 
-        ========== =============== ====== ================================================
-        argument   shape           dtype  written by
-        ========== =============== ====== ================================================
-        ranks      (2, most)       int32  `_number_kernel`
-        counts     (2,)            uint32 `_number_kernel`
-        side       scalar          uint32 host: 0 of sources, 1 of targets
-        parent     (n,)            int32  host: of ranks
-        depth      (n,)            int32  host: of ranks
-        arcs_first (n,)            uint32 host: where the arcs of every rank begin
-        arcs_stop  (n,)            uint32 customization: where they end
-        depths     (c,)            int32  customization: of the ranks above
-        weights    (c,)            number customization
-        height     scalar          uint32 host: entries of a label
-        labels     (most * height) number here: distances of the ancestors, by depth
-        ========== =============== ====== ================================================
+        Sources climb along upward arcs, and targets along downward ones, in other blocks.
+
+        ============ ================= ====== ================================================
+        argument     shape             dtype  written by
+        ============ ================= ====== ================================================
+        ranks        (2, most)         int32  `_number_kernel`
+        counts       (2,)              uint32 `_number_kernel`
+        parent       (n,)              int32  host: of ranks
+        depth        (n,)              int32  host: of ranks
+        arcs_first   (n,)              uint32 host: where the arcs of every rank begin
+        up_stop      (n,)              uint32 customization: where those up from it end
+        up_depths    (c,)              int32  customization: of the ranks above
+        up_weights   (c,)              number customization
+        down_stop    (n,)              uint32 customization: where those down to it end
+        down_depths  (c,)              int32  customization: of the ranks above
+        down_weights (c,)              number customization
+        height       scalar            uint32 host: entries of a label
+        labels       (2, most, height) number here: distances of the ancestors, by depth
+        ============ ================= ====== ================================================
         """
         row = uint32(cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y)
-        lane = uint32(cuda.threadIdx.x)
+        lane, side = uint32(cuda.threadIdx.x), uint32(cuda.blockIdx.y)
         if row >= counts[side]:
             return
-        label = uint64(row) * uint64(height)
-        way, base = labels, label
+        arcs_stop, depths, weights = up_stop, up_depths, up_weights
+        if side == 1:
+            arcs_stop, depths, weights = down_stop, down_depths, down_weights
+        label = labels[side, row]
+        way, base = label, uint32(0)
         if shares:
             way = cuda.shared.array(0, number)
-            base = uint64(uint32(cuda.threadIdx.y * height))
+            base = uint32(cuda.threadIdx.y * height)
         rank = ranks[side, row]
         bottom = uint32(depth[rank])
         i = lane
         while i <= bottom:
-            way[base + uint64(i)] = number(inf)
+            way[uint32(base + i)] = number(inf)
             i = uint32(i + WARP)
         warp_barrier()
         if lane == 0:
-            way[base + uint64(bottom)] = number(0)
+            way[uint32(base + bottom)] = number(0)
         warp_barrier()
         above, start, stop = parent[rank], arcs_first[rank], arcs_stop[rank]
         left = uint32(bottom + 1)
@@ -131,12 +139,12 @@ def _make_climb_kernel(dtype: np.dtype[Any], *, shares: bool) -> Any:
             # (where the next arcs are is known before these are through)
             after = uint32(max(above, 0))
             beyond, begin, end = parent[after], arcs_first[after], arcs_stop[after]
-            here = way[base + uint64(left)]
+            here = way[uint32(base + left)]
             if here < number(inf):
                 # (all of them lead to other vertices)
                 arc = uint32(start + lane)
                 while arc < stop:
-                    place = base + uint64(uint32(depths[arc]))
+                    place = uint32(base + uint32(depths[arc]))
                     found = number(here + weights[arc])
                     if found < way[place]:
                         way[place] = found
@@ -146,7 +154,7 @@ def _make_climb_kernel(dtype: np.dtype[Any], *, shares: bool) -> Any:
         if shares:
             i = lane
             while i <= bottom:
-                labels[label + uint64(i)] = way[base + uint64(i)]
+                label[i] = way[uint32(base + i)]
                 i = uint32(i + WARP)
 
     return _climb_kernel
@@ -159,29 +167,27 @@ def _make_meet_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _meet_kernel(
-        sources, targets, rank_of, rows, parent, chain, depth, height, there, back, bound, shifts,
-        distances, climbed,
+        sources, targets, rank_of, rows, parent, chain, depth, labels, bound, shifts, distances,
+        climbed,
     ):  # fmt: skip
         """Find each trip's distance from the labels of its ends, one warp per trip.
 
-        ========= =============== ====== ====================================================
-        argument  shape           dtype  written by
-        ========= =============== ====== ====================================================
-        sources   (trips,)        int64  host
-        targets   (trips,)        int64  host
-        rank_of   (n,)            int32  host: of vertices
-        rows      (2, n)          int32  `_number_kernel`: of ranks, which label
-        parent    (n,)            int32  host: of ranks
-        chain     (n,)            int32  host: the last rank of the chain of every rank
-        depth     (n,)            int32  host: of ranks
-        height    scalar          uint32 host: entries of a label
-        there     (most * height) number `_climb_kernel`: labels of sources
-        back      (most * height) number `_climb_kernel`: labels of targets
-        bound     scalar          number host: greatest distance of interest
-        shifts    (n,) or (0,)    number host: potentials, if weights are between them
-        distances (trips,)        number here
-        climbed   (trips,)        int64  here: vertices passed
-        ========= =============== ====== ====================================================
+        ========= ================= ====== ==================================================
+        argument  shape             dtype  written by
+        ========= ================= ====== ==================================================
+        sources   (trips,)          int64  host
+        targets   (trips,)          int64  host
+        rank_of   (n,)              int32  host: of vertices
+        rows      (2, n)            int32  `_number_kernel`: of ranks, which label
+        parent    (n,)              int32  host: of ranks
+        chain     (n,)              int32  host: the last rank of the chain of every rank
+        depth     (n,)              int32  host: of ranks
+        labels    (2, most, height) number `_climb_kernel`: of sources, and of targets
+        bound     scalar            number host: greatest distance of interest
+        shifts    (n,) or (0,)      number host: potentials, if weights are between them
+        distances (trips,)          number here
+        climbed   (trips,)          int64  here: vertices passed
+        ========= ================= ====== ==================================================
         """
         trip = uint64(uint32(cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y))
         lane = uint32(cuda.threadIdx.x)
@@ -199,11 +205,10 @@ def _make_meet_kernel(dtype: np.dtype[Any]) -> Any:
         least = number(inf)
         if one >= 0 and other >= 0:
             common = uint32(depth[max(one, other)] + 1)
-            up = uint64(uint32(rows[0, start])) * uint64(height)
-            down = uint64(uint32(rows[1, end])) * uint64(height)
+            up, down = labels[0, rows[0, start]], labels[1, rows[1, end]]
             i = lane
             while i < common:
-                least = min(number(there[up + uint64(i)] + back[down + uint64(i)]), least)
+                least = min(number(up[i] + down[i]), least)
                 i = uint32(i + WARP)
         least = least_of_warp(least)
         if lane == 0:
@@ -221,8 +226,7 @@ def _make_meet_kernel(dtype: np.dtype[Any]) -> Any:
 class _Scratch(
     namedtuple(
         "_Scratch",
-        "launches stream nbytes given found passed ends distances climbed rows counts ranks "
-        "up down",
+        "launches stream nbytes given found passed ends distances climbed rows counts ranks labels",
     )
 ):
     """Scratch for a batch of trips, and its recorded launches.
@@ -239,8 +243,8 @@ class _Scratch(
         Distances, and numbers of visited vertices.
     ends, distances, climbed : device arrays
         The same there.
-    rows, counts, ranks, up, down : device arrays
-        As kernels take them; the last two are the labels of sources and of targets.
+    rows, counts, ranks, labels : device arrays
+        As kernels take them.
     """
 
 
@@ -304,8 +308,8 @@ def find_trips(
     if scratch is None:
         pinned = ((2, together), INT64), (together, dtype), (together, INT64)
         rows = ((2, n), INDEX), (2, np.uint32), ((2, labels), INDEX)
-        label = labels * height, dtype
-        arrays = [device_array(*each) for each in (*pinned, *rows, label, label)]
+        label = (2, labels, height), dtype
+        arrays = [device_array(*each) for each in (*pinned, *rows, label)]
         nbytes = sum(array.nbytes for array in arrays)
         own = (cuda.pinned_array(*each) for each in pinned)
         scratch = _Scratch(Launches(), cuda.stream(), nbytes, *own, *arrays)
@@ -342,19 +346,16 @@ def _launch_trips(stream: Any, scratch: _Scratch, climbs: _Climbs, bound: Any) -
     _number_kernel[(-(-n // THREADS), 2), THREADS, stream](*marked)
     label = tree.height * dtype.itemsize
     together = min(WARPS, SHARED // label)
-    grid, block = -(-scratch.ranks.shape[1] // (together or WARPS)), (WARP, together or WARPS)
-    climb = _make_climb_kernel(dtype, shares=together > 0)
-    kept, first = own.kept, tree["kept_first"]
-    up = first, kept.up_stop, kept.up_depths, kept.up_weights
-    down = first, kept.down_stop, climbs.depths_down, kept.down_weights
-    for side, (arcs, labels) in enumerate(((up, scratch.up), (down, scratch.down))):
-        climb[grid, block, stream, together * label](
-            scratch.ranks, scratch.counts, np.uint32(side), climbs.parent, depth, *arcs, height,
-            labels,
-        )  # fmt: skip
+    grid, block = (-(-scratch.ranks.shape[1] // (together or WARPS)), 2), (WARP, together or WARPS)
+    kept = own.kept
+    _make_climb_kernel(dtype, shares=together > 0)[grid, block, stream, together * label](
+        scratch.ranks, scratch.counts, climbs.parent, depth, tree["kept_first"], kept.up_stop,
+        kept.up_depths, kept.up_weights, kept.down_stop, climbs.depths_down, kept.down_weights,
+        height, scratch.labels,
+    )  # fmt: skip
     _make_meet_kernel(dtype)[-(-size // WARPS), (WARP, WARPS), stream](
-        sources, targets, rank_of, scratch.rows, climbs.parent, climbs.chain, depth, height,
-        scratch.up, scratch.down, bound, own.shifts, scratch.distances, scratch.climbed,
+        sources, targets, rank_of, scratch.rows, climbs.parent, climbs.chain, depth,
+        scratch.labels, bound, own.shifts, scratch.distances, scratch.climbed,
     )  # fmt: skip
     fetch(scratch.distances, scratch.found, stream)
     fetch(scratch.climbed, scratch.passed, stream)
