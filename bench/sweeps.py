@@ -205,9 +205,10 @@ class Bench:
         scratch, lanes = search.allocate(size), search.lanes(size)
         if tails is not None:
             places = cuda.device_array(n * lanes, INT32)
+        given = cuda.to_device(sources)
         batch = Batch(
             size,
-            cuda.to_device(sources),
+            given,
             None,
             None,
             largest_distance(INT32),
@@ -216,6 +217,7 @@ class Bench:
             cuda.device_array((size, COUNTERS), np.int64),
             stream,
             places,
+            given,
         )
 
         def launch(own: Any) -> None:

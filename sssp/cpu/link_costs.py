@@ -222,11 +222,7 @@ class Conical(_LinkCost):
     _conical = True
 
     def __init__(
-        self,
-        free: ArrayLike,
-        capacity: ArrayLike,
-        alpha: ArrayLike = 4.0,
-        fixed: ArrayLike = 0.0,
+        self, free: ArrayLike, capacity: ArrayLike, alpha: ArrayLike = 4.0, fixed: ArrayLike = 0.0
     ) -> None:
         self._keep(free=free, capacity=capacity, alpha=alpha, beta=0.0, fixed=fixed)
         self._require("alpha", (self.alpha > 1) & (self.alpha < np.inf), "above 1, and finite")

@@ -48,10 +48,12 @@ class Batch:
     distances : device array, shape (rows, columns)
         All `unseen` before the search, unless it `writes_all`.
     counters : device array, shape (rows, COUNTERS), int64
-        Zero before the search.
+        Zero before the search. Memory of the host, if the search `writes_all`.
     stream : stream
     tails : device array, int32, or None
         Where predecessors go, of a search that `finds_trees`; in the shape of the distances.
+    given : device array, int64
+        The sources, in memory of the host: a search that `writes_all` copies them to `sources`.
     """
 
     rows: int
@@ -64,6 +66,7 @@ class Batch:
     counters: Any
     stream: Any
     tails: Any = None
+    given: Any = None
 
     @cached_property
     def replay_key(self) -> Any:
@@ -84,7 +87,8 @@ class Search(ABC):
     rows_at_once: int | None = None
     #: batches are of a multiple of so many rows, but for the last
     together = 1
-    #: whether it writes every distance, so that nothing has to stand there before
+    #: whether it writes every distance, its counters on the host, and the sources on the device, so
+    #: that nothing is filled or copied around it: that takes longer than a small kernel
     writes_all = False
     #: whether it leaves predecessors too, which need not be found from its distances then
     finds_trees = False

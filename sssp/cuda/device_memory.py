@@ -224,6 +224,19 @@ def move(there: Any, to: Any, stream: Any) -> None:
         copy_bytes(address(to), address(there), size * to.dtype.itemsize, stream)
 
 
+def mapped_array(shape: int | tuple[int, ...], dtype: DTypeLike) -> tuple[NDArray[Any], Any]:
+    """Return pinned memory as a host array, and as a device array that kernels use in place."""
+    if SIMULATOR:
+        there = cuda.mapped_array(shape, dtype)
+        return there._ary, there
+    array, driver = cuda.pinned_array(shape, dtype), cuda.cudadrv.driver
+    # (its address is the same on the device)
+    start, context = driver.binding.CUdeviceptr(array.ctypes.data), cuda.current_context()
+    memory = driver.MemoryPointer(context, start, array.nbytes, owner=array)
+    parts = array.shape, array.strides, array.dtype
+    return array, cuda.cudadrv.devicearray.DeviceNDArray(*parts, gpu_data=memory)
+
+
 def pinned_array(
     shape: int | tuple[int, ...], dtype: DTypeLike, device: str = "cuda"
 ) -> NDArray[Any]:

@@ -30,6 +30,7 @@ from sssp.cuda.device_memory import (
     available_bytes,
     device_graph,
     fetch,
+    mapped_array,
     move,
     on_host,
     send,
@@ -114,7 +115,7 @@ class _Worker:
 
     Attributes
     ----------
-    given, asked : pinned array and device array, int64
+    given, given_there, asked : pinned array, that as a device array, and device array, int64
         Sources of a batch, targets, and which of the sources belong to which row.
     sources, targets, firsts : device arrays
         These, as views of `asked`.
@@ -146,15 +147,17 @@ class _Worker:
         # (an empty array cannot be cut)
         firsts = np.array([0, sources]) if request.nearest else np.arange(rows + 1)
         self.asked = device_array(end + firsts.size, np.int64)
-        self.given = cuda.pinned_array(self.asked.size, np.int64)
+        self.given, self.given_there = mapped_array(self.asked.size, np.int64)
         self.given[end:] = firsts
         self.firsts, self.stream = self.asked[end:], cuda.stream()
         send(self.given[end:], self.firsts, self.stream)
         nothing = device_array(0, np.int64)
         self.sources = self.asked[:sources] if sources else nothing
         self.targets = self.asked[sources:end] if sources < end else nothing
-        self.counters = device_array((rows, COUNTERS), np.int64)
-        self.counted = cuda.pinned_array((rows, COUNTERS), np.int64)
+        self.counted, self.counters = mapped_array((rows, COUNTERS), np.int64)
+        self.counted[:] = 0
+        if not search.writes_all:
+            self.counters = device_array((rows, COUNTERS), np.int64)
         leaves_tails = request.wants_tree and search.finds_trees and not run.in_place
         if search.columns is not None:  # (rows have no other columns)
             request = replace(request, targets=None)
@@ -310,8 +313,7 @@ class Rows(Setup):
                 if not self._finish(worker):
                     return None
                 advance(len(worker.rows))
-                rows = next(self._left, None)
-                if rows is not None:
+                if (rows := next(self._left, None)) is not None:
                     self._start(worker, rows)
         self.wait()
         workers, self._workers = self._workers, []
@@ -427,6 +429,7 @@ class Rows(Setup):
         batch = Batch(
             len(rows), self._first(worker.sources, rows), worker.firsts, worker.targets, self.bound,
             self.unseen, distances, self._first(worker.counters, rows), worker.stream, tails,
+            worker.given_there,
         )  # fmt: skip
         if own:
             worker.full = batch
@@ -492,15 +495,16 @@ class Rows(Setup):
 
 
 def _launch(stream: Any, worker: _Worker, search: Search, batch: Batch) -> None:
-    """Launch a batch: copy sources, search, and copy counters to the host."""
+    """Launch a batch; copy sources before and counters after it if the search does not."""
     batch = replace(batch, stream=stream)
-    if worker.sources.size:
-        send(worker.given[: worker.sources.size], worker.sources, stream)
     if not search.writes_all:
+        if worker.sources.size:
+            send(worker.given[: worker.sources.size], worker.sources, stream)
         batch.fill(batch.distances, batch.unseen)
-    batch.fill(batch.counters, 0)
+        batch.fill(batch.counters, 0)
     search.launch(batch, worker.scratch)
-    fetch(batch.counters, worker.counted[: batch.rows], stream)
+    if not search.writes_all:
+        fetch(batch.counters, worker.counted[: batch.rows], stream)
 
 
 @kernel

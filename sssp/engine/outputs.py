@@ -109,10 +109,7 @@ class Form:
 
 
 def make_form(
-    n: int,
-    request: Request,
-    dtype: np.dtype[Any],
-    empty: Callable[..., NDArray[Any]] = np.empty,
+    n: int, request: Request, dtype: np.dtype[Any], empty: Callable[..., NDArray[Any]] = np.empty
 ) -> Form:
     """Return the output form on the host for `request`, searched in `dtype` over n vertices.
 

@@ -628,12 +628,7 @@ class ShortestPaths:
         return draw_isochrones(self.graph, distances, self._sources_of(row), bands, style)
 
     def isochrone_areas(
-        self,
-        limits: ArrayLike,
-        *,
-        width: float = 60,
-        row: SupportsIndex = 0,
-        rings: bool = False,
+        self, limits: ArrayLike, *, width: float = 60, row: SupportsIndex = 0, rings: bool = False
     ) -> Any:
         """Return the areas within limits, in a `geopandas.GeoDataFrame`.
 

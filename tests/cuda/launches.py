@@ -281,7 +281,7 @@ def main(file: str, dtypes: list[str]) -> None:
     recorder = Recorder(door.kernel)
     # before any other module takes them from there
     door.kernel, door.kernel_with = recorder.kernel, recorder.kernel_with
-    cuda.device_array = zeros
+    cuda.device_array = cuda.mapped_array = zeros
     ask(recorder, dtypes)
     Path(file).write_bytes(pickle.dumps(recorder.launches))
 

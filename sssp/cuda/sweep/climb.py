@@ -147,8 +147,8 @@ def _cross_top(entered, doors, door_ways, top, between, least, thread, inf):
 
 @kernel
 def climb_kernel(
-    sources, rank_of, ranks, places, vertices, chain, leap, depth, kept_first, up_stop,
-    up_depths, up_weights, first, upper, top, between, inf, starts, stops, ways, source_ranks,
+    given, rank_of, ranks, places, vertices, chain, leap, depth, kept_first, up_stop, up_depths,
+    up_weights, first, upper, top, between, inf, sources, starts, stops, ways, source_ranks,
     counters, lanes, distances,
 ):  # fmt: skip
     """Climb from sources, one block per source; write the distances of the top vertices.
@@ -156,7 +156,7 @@ def climb_kernel(
     ============ ============== ====== =====================================================
     argument     shape          dtype  written by
     ============ ============== ====== =====================================================
-    sources      (rows,)        int64  host
+    given        (rows, ...)    int64  host: the sources, in its memory
     rank_of      (n,)           int32  host: of vertices
     ranks        (n,)           int32  host: of places
     places       (n,)           int32  host: of ranks
@@ -173,6 +173,7 @@ def climb_kernel(
     top          scalar         uint32 host: places of the top
     between      (top * top,)   number Floyd-Warshall
     inf          scalar         number host: `infinity`
+    sources      (rows,)        int64  here
     starts       (rows, height) uint32 here: arcs of the vertices on the path, from
     stops        (rows, height) uint32 here: to
     ways         (rows, height) number here: lengths of the ways up, by depth
@@ -189,7 +190,8 @@ def climb_kernel(
     door_ways = cuda.shared.array(TOP, up_weights.dtype)
     least = cuda.local.array(SHARE, up_weights.dtype)
     thread, row = uint32(cuda.threadIdx.x), uint32(cuda.blockIdx.x)
-    rank = rank_of[sources[row]]
+    source = given[row]
+    rank = rank_of[source]
     bottom = uint32(depth[rank])
     start, stop, way = starts[row], stops[row], ways[row]
     i = thread
@@ -197,7 +199,7 @@ def climb_kernel(
         way[i] = inf
         i = uint32(i + CLIMB_THREADS)
     if thread == 0:
-        source_ranks[row] = rank
+        sources[row], source_ranks[row] = source, rank
         counters[row, 0], counters[row, 1] = int64(bottom) + 1, ranks.size
         above = rank
         if uint32(places[rank]) < top:

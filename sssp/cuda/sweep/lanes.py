@@ -183,8 +183,9 @@ class LanesSearch(Search):
         }
         launch_by_name(
             climb_kernel, (batch.rows, CLIMB_THREADS, batch.stream), arrays,
-            sources=batch.sources, counters=batch.counters, top=np.uint32(self.tree.bundles.top),
-            between=self.map.between, starts=scratch.starts, stops=scratch.stops,
+            given=batch.given, sources=batch.sources, counters=batch.counters,
+            top=np.uint32(self.tree.bundles.top), between=self.map.between, starts=scratch.starts,
+            stops=scratch.stops,
         )  # fmt: skip
         self.sweep(batch, arrays, totals)
 

@@ -281,9 +281,8 @@ class OfVersions(Search):
             rows = slice(version * self.rows, (version + 1) * self.rows)
             if search.packed is not None:
                 pack_streams(batch.stream, search.packed, search.map.streams)
-            one = replace(
-                batch, rows=self.rows, sources=batch.sources[rows], counters=batch.counters[rows]
-            )
+            own = {name: getattr(batch, name)[rows] for name in ("given", "sources", "counters")}
+            one = replace(batch, rows=self.rows, **own)
             words = {"words": scratch.words[version], "here": scratch.here[version]}
             search.launch(one, scratch._replace(**words))
 

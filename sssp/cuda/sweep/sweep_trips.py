@@ -308,8 +308,7 @@ def find_trips(
     if scratch is None:
         pinned = ((2, together), INT64), (together, dtype), (together, INT64)
         rows = ((2, n), INDEX), (2, np.uint32), ((2, labels), INDEX)
-        label = (2, labels, height), dtype
-        arrays = [device_array(*each) for each in (*pinned, *rows, label)]
+        arrays = [device_array(*each) for each in (*pinned, *rows, ((2, labels, height), dtype))]
         nbytes = sum(array.nbytes for array in arrays)
         own = (cuda.pinned_array(*each) for each in pinned)
         scratch = _Scratch(Launches(), cuda.stream(), nbytes, *own, *arrays)
@@ -334,7 +333,7 @@ def find_trips(
 
 def _launch_trips(stream: Any, scratch: _Scratch, climbs: _Climbs, bound: Any) -> None:
     """Queue a batch of trips: copy their ends in, search, and copy the distances out."""
-    own, tree = climbs.map, climbs.map.tree
+    own, kept, tree = climbs.map, climbs.map.kept, climbs.map.tree
     sources, targets = scratch.ends[0], scratch.ends[1]
     rank_of, depth, height = tree["rank_of"], tree["depth"], np.uint32(tree.height)
     dtype, size, n = own.dtype, scratch.climbed.size, scratch.rows.shape[1]
@@ -347,7 +346,6 @@ def _launch_trips(stream: Any, scratch: _Scratch, climbs: _Climbs, bound: Any) -
     label = tree.height * dtype.itemsize
     together = min(WARPS, SHARED // label)
     grid, block = (-(-scratch.ranks.shape[1] // (together or WARPS)), 2), (WARP, together or WARPS)
-    kept = own.kept
     _make_climb_kernel(dtype, shares=together > 0)[grid, block, stream, together * label](
         scratch.ranks, scratch.counts, climbs.parent, depth, tree["kept_first"], kept.up_stop,
         kept.up_depths, kept.up_weights, kept.down_stop, climbs.depths_down, kept.down_weights,
