@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from sssp import methods
 from sssp.calls.choose_device import Work, place, search_work
 from sssp.engine import check_arguments, thresholds
 from sssp.engine.arc_ends import ArcEnds
@@ -22,13 +21,10 @@ from sssp.engine.threads import check_threads
 from sssp.graph.check_arrays import arc_column, as_flag
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, WeightRange, distance_dtype
-from sssp.methods import METHODS, Method, as_method, is_auto
+from sssp.methods import METHODS, Method, choose_search
 
 if TYPE_CHECKING:
     from sssp.prepared.hierarchy import Hierarchy
-
-#: what ``"auto"`` stands for on road networks
-FASTEST, WITH_NEGATIVE_WEIGHTS = methods.DeltaStepping(), methods.BellmanFord()
 
 
 def make_plan(
@@ -203,31 +199,6 @@ def _transpose(request: Request) -> Request:
     assert request.targets is not None
     out = None if request.out is None else request.out.T
     return replace(request, sources=request.targets, targets=request.sources, out=out)
-
-
-def choose_search(
-    user: Any, method: str | Method, known: dict[str, type[Method]] = METHODS
-) -> tuple[Any, Method]:
-    """Return the network to search (the expansion of a graph with turns), and the method.
-
-    That is the caller's method; for ``"auto"`` the fastest on road networks for such weights. A
-    hierarchy has methods of its own.
-    """
-    searched = user if user.turns is None else user._searched
-    own = searched._methods
-    if is_auto(method):
-        if own is not None:
-            return searched, next(iter(own.values()))()
-        return searched, WITH_NEGATIVE_WEIGHTS if searched._weight_range.least < 0 else FASTEST
-    if own is not None:
-        try:
-            return searched, as_method(method, own)
-        except ValueError as error:
-            raise ValueError(f"{error}; h.graph takes every method") from None
-    chosen = as_method(method, known)
-    if chosen.weighted or user.turns is None:
-        return searched, chosen
-    return user._counting_streets()._searched, methods.CountingStreets()
 
 
 def _estimate(

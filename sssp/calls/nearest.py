@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from sssp.calls.choose_device import place
-from sssp.calls.make_plan import choose_search, make_request
+from sssp.calls.make_plan import make_request
 from sssp.calls.shortest_paths import failure, run_plan
 from sssp.cpu.search.nearest_labels import Table, empty_table, leads_on, merge_kernel, solve
 from sssp.engine import thresholds
@@ -23,7 +23,7 @@ from sssp.engine.progress import progress_bar
 from sssp.engine.request import Request
 from sssp.graph.check_arrays import as_choice
 from sssp.kernels.dtypes import INDEX, INT64, largest_distance, unreached
-from sssp.methods import Dijkstra, Method, is_auto
+from sssp.methods import Dijkstra, Method, choose_search, is_auto
 from sssp.results.facilities import NearestFacilities
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sssp.calls.choose_device import named_devices, place, search_work, trip_work
-from sssp.calls.make_plan import choose_search, make_request
+from sssp.calls.make_plan import make_request
 from sssp.calls.shortest_paths import failure
 from sssp.cpu.search.a_star import landmark_bytes
 from sssp.cpu.tree import find_walks, untied_distance
@@ -28,7 +28,7 @@ from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.check_arrays import arc_column, as_flag
 from sssp.graph.csr import offsets, spread
 from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, largest_distance, unreached
-from sssp.methods import METHODS, TRIP_METHODS, AStar, Method, is_auto
+from sssp.methods import METHODS, TRIP_METHODS, AStar, Method, choose_search, is_auto
 from sssp.results.trip_results import Trips
 
 if TYPE_CHECKING:
