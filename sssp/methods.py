@@ -1,4 +1,4 @@
-"""The registry of methods: their options and all that the package knows about them.
+"""The registry of methods: options, solver modules by device, statistics and time estimates.
 
 A method object says what to run, never how: the solvers read its fields. ``shortest_paths``
 takes the name (``"delta-stepping"``, default options) or the object
@@ -42,7 +42,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Method:
-    """Base class of methods: a method's options are fields, all else are class variables.
+    """Base class of methods: instance fields are the options, class variables describe the method.
 
     Attributes
     ----------

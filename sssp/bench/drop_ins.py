@@ -1,4 +1,4 @@
-"""`sssp.csgraph` against the functions of SciPy that it replaces, in one run.
+"""Benchmark of `sssp.csgraph` against the functions of SciPy that it replaces.
 
 Calls of the two alternate, so that the load of the machine is the same for both.
 """

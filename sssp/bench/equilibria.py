@@ -1,4 +1,4 @@
-"""User equilibria of known test problems, timed: ours and, if installed, AequilibraE's.
+"""Benchmark of user equilibria on known test problems, compared with AequilibraE if installed.
 
 Both go by bi-conjugate Frank-Wolfe, to the same gap, on the same threads.
 """
@@ -102,7 +102,7 @@ def _ours(problem: RoadProblem, gap: float, threads: int) -> Callable[[], sssp.A
 
 
 def _aequilibrae(problem: RoadProblem, gap: float, threads: int) -> Callable[[], Any]:
-    """Return a function that solves a problem by AequilibraE 1.7, its inputs made in advance.
+    """Prepare inputs for AequilibraE 1.7; return a function that solves the problem with it.
 
     What it returns has the attributes of `sssp.Assignment` that the table shows.
     """

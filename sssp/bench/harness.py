@@ -43,7 +43,7 @@ Solve = Callable[..., Any]
 
 @dataclass(frozen=True)
 class BenchPlan:
-    """The settings of a benchmark: trials and seconds per contender, and number of threads."""
+    """The settings of a benchmark: trials and seconds per method or library, and thread count."""
 
     #: timed calls of every contender
     trials: int = 5
@@ -98,7 +98,7 @@ class BenchTable(ABC):
         """Run all measurements of this table and add them to the report."""
 
     def load(self, origin: NamedGraph, choose: Choose, places: Path | None = None) -> Workload:
-        """Load a graph, choose its sources, and record it in the report; return a `Workload`."""
+        """Load a graph, choose its sources, record it in the report; return it with the sources."""
         # first a tiny graph, which compiles the reader
         built_in, jit_seconds = origin.path is None, None
         if built_in not in self._compiled:
@@ -115,7 +115,7 @@ class BenchTable(ABC):
         return workload
 
     def make(self, name: str, make: Callable[[], Graph], choose: Choose) -> Workload:
-        """Make a graph by `make`, timed; choose its sources, record it; return a `Workload`."""
+        """Time `make`, which builds a graph; choose its sources and record both; return both."""
         load_seconds, graph = time_call(make)
         sources = choose(graph)
         labels = sources if graph.labels is None else graph.labels[sources]
@@ -303,7 +303,7 @@ class _OurEntry(_Entry):
         super().warm_up()
 
     def verify(self, rivals: Sequence[_RivalEntry]) -> None:
-        """Certify results for sampled sources; compare them with timed and rivals' results."""
+        """Certify distances from sampled sources; compare the timed run and rivals with them."""
         try:
             sources = self.workload.sources[self.workload.sample]
             result = self.solve(sources, predecessors=True, dtype=self.sampled.dtype)
@@ -386,7 +386,7 @@ class RivalAnswer:
 
 
 def read_rows(distances: Any) -> RivalAnswer:
-    """Convert rows of distances (inf where unreached) to a `RivalAnswer`."""
+    """Return distance rows (inf where unreached), with the number of reached vertices of each."""
     rows = np.asarray(distances, np.float64)
     return RivalAnswer(np.count_nonzero(np.isfinite(rows), axis=1), rows)
 

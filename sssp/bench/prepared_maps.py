@@ -1,4 +1,4 @@
-"""Prepared maps beside searches on the graph, SciPy and other libraries, in one run.
+"""Benchmark of prepared maps against searches on the graph, SciPy and other libraries.
 
 Calls of all contenders alternate, so that the load of the machine is the same for all. The first
 of each is not timed: it compiles. A contender that would take longer than the limit of a row is
@@ -291,7 +291,7 @@ class PreparedMaps(BenchTable):
                 other.answers.weigh(self.graph.weights)
 
     def _close(self, hierarchy: sssp.Hierarchy) -> None:
-        """Time one tree, on map and graph, after closing a street: another one every trial."""
+        """Time one tree after closing a random street, on the prepared map and on the graph."""
         self._step(CLOSED)
         graph, random = self.graph, self.random
         seconds: list[list[float]] = []
@@ -341,7 +341,7 @@ class PreparedMaps(BenchTable):
         line["equal"] = self._compare(question, contenders)
 
     def _compare(self, question: MapQuestion, contenders: Sequence[MapContender]) -> str:
-        """Compare all answers with the prepared map's; return if the plain graph's is equal."""
+        """Compare all answers with the prepared map's; return the verdict on the plain graph's."""
         equal = RIGHT
         for one in contenders:
             if not self._agree(contenders[0].found, one.found):
@@ -404,7 +404,7 @@ def ask_ours(network: Network, **options: Any) -> RivalMap:
 
 
 def _customize(hierarchy: sssp.Hierarchy, dtype: np.dtype[Any], device: str) -> int:
-    """Customize a version on a device; return the bytes of its customized weights."""
+    """Customize a prepared map on a device; return the bytes of its customized weights."""
     if device == "cpu":
         return count_bytes(hierarchy._layered(dtype))
     from sssp.cuda.availability import device_number, select

@@ -96,7 +96,7 @@ def list_tasks() -> Iterator[StartupTask]:
 
 
 class Startup(BenchTable):
-    """Benchmark table: seconds of whole processes; the first compiles, the others are trials."""
+    """Benchmark table: seconds from process start to first answer, with and without compiling."""
 
     steps = len(list(list_tasks()))
 

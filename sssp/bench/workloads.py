@@ -88,7 +88,7 @@ def time_without_gc(call: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def repeat(call: Callable[[], Any], runs: int, limit: float = inf) -> list[float]:
-    """Return the seconds of each of `runs` calls; of fewer (at least one) beyond `limit`."""
+    """Return the seconds of up to `runs` calls; stop once they exceed `limit` in total."""
     return alternate({None: call}, runs, limit=limit)[None]
 
 

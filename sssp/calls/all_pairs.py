@@ -1,4 +1,4 @@
-"""All pairs: `all_pairs` and `transitive_closure`."""
+"""`all_pairs`: shortest paths between all vertices; `transitive_closure`: reachability."""
 
 from __future__ import annotations
 
@@ -374,7 +374,7 @@ def _as_pattern(
 
 
 def _choose_method(graph: Graph, method: str | methods.Method, device: str) -> methods.Method:
-    """Return the caller's method; for ``"auto"`` the one measured fastest: dense, or searches.
+    """Return the caller's method; for ``"auto"``, choose a dense method or searches.
 
     OpenCL has the dense methods alone.
     """

@@ -77,7 +77,7 @@ class _Route(NamedTuple):
 
 
 class _Corridor(NamedTuple):
-    """Vertices on source-target paths within a length limit; distances and trees of both ends.
+    """Vertices on source-target paths within a length limit, with distances from both ends.
 
     Attributes
     ----------
@@ -331,7 +331,7 @@ def _walk(following: NDArray[np.int32], vertex: int) -> list[int]:
 def _routes_by_penalties(
     network: Graph | Hierarchy, corridor: _Corridor, routes: list[_Route], below: float
 ) -> Iterator[NDArray[Any]]:
-    """Yield shortest paths after raising the weights of all arcs on the routes found so far.
+    """Yield candidate routes: shortest paths after penalizing the arcs of earlier routes.
 
     Parameters
     ----------
@@ -375,7 +375,7 @@ def _routes_by_penalties(
 def _straighten(
     network: Graph | Hierarchy, way: NDArray[Any], corridor: _Corridor, below: float
 ) -> NDArray[Any] | None:
-    """Return a path with its parts shorter than `below` made shortest paths; None if given up.
+    """Replace parts of a path shorter than `below` by shortest paths; None after many rounds.
 
     The parts that get shorter by most come first. None if this does not end soon.
     """

@@ -41,7 +41,7 @@ UNBALANCED = 1e-6
 
 @dataclass(eq=False, repr=False)
 class Assignment:
-    """Flows at user equilibrium, within the gap that the call asked for.
+    """Result of a traffic assignment: flows near user equilibrium, travel times, gap reached.
 
     Not made by hand: `sssp.assign` returns it. It owns its memory and pickles.
 
@@ -174,7 +174,7 @@ class Assignment:
         return skim(version, demand, columns[version._tree_graph.arc_origin], **options)
 
     def _version(self, name: str | None) -> Graph | Hierarchy:
-        """Return the network with the weights of a user class; None names the only class."""
+        """Return the network with a user class's weights; `name` is optional for a single class."""
         if name is None and len(self._weights) == 1:
             (name,) = self._weights
         elif name not in self.by_class:
@@ -521,7 +521,7 @@ class _Users:
         return sum_products(times, point.total) + self.besides(point)
 
     def take(self, start: Any) -> _Point:
-        """Check the start flows that the user gives; return them as a `_Point`.
+        """Check the start flows given by the user; return them as a point: one flow per class.
 
         Raises
         ------

@@ -89,14 +89,14 @@ def johnson(plan: Plan[Request]) -> Answer:
 
 
 def _search(graph: Graph, request: Request, method: Method) -> Answer:
-    """Search from every source of a request; return the answer with only Johnson's statistics."""
+    """Solve a request by another method; return its answer, with the statistics of Johnson."""
     answer = run_plan(Plan(graph, request, method))
     answer.stats = {name: answer.stats[name] for name in Johnson.statistics}
     return answer
 
 
 def _add_along(graph: Graph, request: Request, trees: NDArray[np.int32]) -> NDArray[Any]:
-    """Return float distances: path sums along trees, lowered until no arc is violated."""
+    """Return float distances: sums of weights along `trees`, corrected for rounding errors."""
     dtype = request.dtype or FLOAT64
     distances = np.empty((request.rows, graph.n), dtype)
     sums = TreeSums(graph, trees, request.sources, None, dtype)

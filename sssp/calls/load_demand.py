@@ -319,7 +319,7 @@ class Loader:
 
     @cached_property
     def _swept(self) -> SweptFlows:
-        """The `SweptFlows` that load and skim by sweeps of a prepared map on the CPU."""
+        """Object that loads and skims the demand by sweeps of a prepared map on the CPU."""
         return SweptFlows(self.network._searched, self.demand, *self._limits, skips=self.skips)
 
     def load(self, version: Any) -> tuple[NDArray[np.float64], float]:
@@ -345,7 +345,7 @@ class Loader:
         return flow, left
 
     def skim(self, version: Any, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sum c arc attributes per trip: shape (c, *demand.entries.shape), inf if unreached."""
+        """Return the sums of arc attributes along every trip's shortest path; inf if unreached."""
         searched, turns = version._searched, version.turns
         if turns is not None:
             values = np.stack([turns.expansion.values_of_arcs(own) for own in values])
@@ -361,7 +361,7 @@ class Loader:
         return found
 
     def select(self, version: Any, rows: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
-        """Return each trip's volume, 0 if it uses no selected input row; and unreached volume.
+        """Return each trip's volume, 0 if it uses no selected row, and the total unreached volume.
 
         And the volume that leads nowhere.
         """
@@ -371,7 +371,7 @@ class Loader:
         return np.where(sums > 0, kept, 0.0), lost
 
     def _trees(self, searched: Any) -> Iterator[tuple[int, int, ShortestPaths]]:
-        """Yield for each block of origins: first position, end, and shortest-path trees."""
+        """Yield for every block of origins: its position range, and its shortest-path trees."""
         ends, low = self.demand.destinations, 0
         room = min(thresholds.ITERATED_BYTES, self._limits[1] // 4)
         asked = self.options | {"block_size": max(1, room // max(1, 8 * searched.n))}
@@ -382,7 +382,7 @@ class Loader:
             low += r.rows
 
     def drop_unreached(self, volumes: Any, reached: Any, first_row: int = 0) -> tuple[float, Any]:
-        """Set unreached volumes to 0 (raise unless `skips`); return their sum and all volumes."""
+        """Return the unreached volume, and `volumes` with it set to 0; raise unless `skips`."""
         lost = ~reached & (volumes > 0)
         if not lost.any():
             return 0.0, volumes
@@ -394,7 +394,7 @@ class Loader:
 
 
 def _has_free_cycle(graph: Graph) -> bool:
-    """Return whether arcs of weight 0 form a cycle that a path found by sweeps may contain.
+    """Return whether arcs of weight 0 form a cycle, ignoring arcs from or to dead ends.
 
     They send none into a dead end and back.
     """

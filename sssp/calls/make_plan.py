@@ -204,7 +204,7 @@ def _transpose(request: Request) -> Request:
 def _estimate(
     network: Graph, method: Method, request: Request, weights: WeightRange
 ) -> Work | None:
-    """Estimate the cost of a request as `Work`; None if ``"auto"`` keeps it on the CPU."""
+    """Estimate a request's cost on CPU and GPU; None if ``"auto"`` must keep it on the CPU."""
     # exponentials and powers of a GPU may differ in the last bit
     decays = request.reduction is not None and request.reduction.decay is not None
     swept_once = request.nearest and network._methods is not None

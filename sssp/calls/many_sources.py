@@ -139,7 +139,7 @@ def reduce(
 def _reduce_scenarios(
     scenarios: Scenarios[Hierarchy], plan_for: Callable[[Hierarchy], Plan[Request]], sources: Any
 ) -> NDArray[Any]:
-    """Reduce all remaining scenarios in batches; a GPU works while the next batch is made."""
+    """Return one number per source for every remaining scenario, computed in batches."""
     values, single, under_way = [], False, None
     for versions in scenarios.batches():
         plan = plan_for(versions[0])
@@ -163,7 +163,7 @@ def _reduce_scenarios(
 
 
 def _reduce_together(plan: Plan[Request], versions: list[Hierarchy]) -> Any:
-    """Return a generator that reduces several versions at once; None if no GPU can do that."""
+    """Return a generator that reduces several versions of a map at once on a GPU, or None."""
     request = plan.request
     # (what a rule has sent to a GPU falls back to the CPU one by one)
     if kind_of(request.device) != "cuda" or request.devices or request.by_rule:

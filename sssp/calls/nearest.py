@@ -164,7 +164,7 @@ def nearest(
 
 
 def _search_once(plan: Plan[Request], k: int) -> tuple[Table, dict[str, int]]:
-    """Search once from all facilities; return each vertex's k nearest, and counters."""
+    """Search once from all facilities; return each vertex's k nearest, and statistics."""
     graph = plan.network._tree_graph
     for dtype in weights_of(graph, plan.method).working_dtypes(plan.request.dtype):
         found = solve(graph, plan.request, k, dtype)
@@ -174,7 +174,7 @@ def _search_once(plan: Plan[Request], k: int) -> tuple[Table, dict[str, int]]:
 
 
 def _search_from_each(plan: Plan[Request], k: int) -> tuple[Table, dict[str, int]]:
-    """Search from each facility; return each vertex's k nearest facilities, and counters."""
+    """Search from each facility; return each vertex's k nearest facilities, and statistics."""
     graph, request = plan.network._tree_graph.without_closed_arcs(), plan.request
     weights, limit = weights_of(graph, plan.method), request.limit
     dtype: np.dtype[Any] = weights.working_dtypes(request.dtype)[-1]

@@ -1,4 +1,4 @@
-"""`pairs`: trips from one vertex to another; `times_by_departure`: at each hour."""
+"""`pairs`: shortest paths of trips; `times_by_departure`: trip lengths by hour of departure."""
 
 from __future__ import annotations
 

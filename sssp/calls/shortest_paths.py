@@ -1,4 +1,4 @@
-"""`shortest_paths`: from one source or many."""
+"""`shortest_paths`: distances and paths from one source or many."""
 
 from __future__ import annotations
 

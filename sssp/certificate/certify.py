@@ -148,7 +148,7 @@ def certify_trees(g: Graph, result: ShortestPaths, rtol: float | None) -> None:
 
 
 class CheckedRow(NamedTuple):
-    """A row to certify: sources; distances, predecessors, origins by vertex or by target.
+    """One result row to certify: its sources, distances, predecessors and nearest sources.
 
     Predecessors and origin are empty where there are none.
 
@@ -324,7 +324,7 @@ class Certifier:
         return bool(code == reference.DROPPED)
 
     def _unreached_row(self, row: CheckedRow, limit: float | None) -> tuple[CheckedRow, Array, Any]:
-        """Return `row`, no vertex reached, int64 or float; weights in its dtype; its limit."""
+        """Return a copy of `row` with no vertex reached, weights in its dtype, and its limit."""
         number = _arithmetic(row.distances.dtype)
         nothing = np.full(self.graph.n, unreached(np.dtype(number)), number)
         distances, weights = self.operands(nothing)

@@ -1,4 +1,4 @@
-"""Serial reference searches, and trees with the documented rule for ties, to compare with.
+"""Serial reference searches and shortest-path trees, to compare results with.
 
 They share nothing with the solvers, so that a fault of one is not a fault of both.
 """

@@ -306,7 +306,7 @@ def certify_facilities(g: Graph, result: NearestFacilities, rtol: float | None) 
 def _compare_labels(
     certifier: Certifier, result: NearestFacilities, facilities: Vertices, end: Vertices
 ) -> Labels:
-    """Find nearest-facility labels on an expansion; raise unless the result has the same.
+    """Compute the nearest facilities on an expansion; raise if `result` has different ones.
 
     Their order, and choices within the tolerance, may differ.
 

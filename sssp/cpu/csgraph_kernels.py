@@ -101,7 +101,7 @@ def rounds_kernel(indptr, indices, weights, sources, everywhere, bound, distance
 
 @njit
 def dense_kernel(given, dense):
-    """Copy a dense matrix, also in place; entries that mean no arc become infinity."""
+    """Copy matrix entries, infinity for those that mean no arc; `dense` may be `given`."""
     for i in range(given.size):
         weight = given[i]
         dense[i] = weight if NOTHING < abs(weight) < np.inf else np.inf
@@ -109,7 +109,7 @@ def dense_kernel(given, dense):
 
 @njit
 def matrix_extremes_kernel(matrix):
-    """Return min and max of finite entries and 0; if none is NaN or -inf; if all are integers.
+    """Return min and max of entries and 0, without inf; if all are valid; if all are integers.
 
     Minus infinity does not count as a number.
     """

@@ -1,4 +1,4 @@
-"""Brandes' dependencies: how many shortest paths from a source pass each vertex, one row at a time.
+"""Brandes' dependencies for betweenness centrality, from one row of distances at a time.
 
 Brandes (2001), "A faster algorithm for betweenness centrality": shortest paths are counted from
 the source outward, and dependencies added up backward, along the tight arcs. Brandes takes the

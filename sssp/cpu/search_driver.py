@@ -131,7 +131,7 @@ class _ScratchPool:
 def solve_rows(
     graph: Graph, request: Request, method: Method, dtype: Number, search: Search
 ) -> Answer | None:
-    """Answer `request`, one search per row, in one dtype; None if a distance may be too long.
+    """Answer `request`, one search per row; None if a distance may be too long for `dtype`.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def ranges_of(rows: int, step: int) -> Iterator[range]:
 
 @njit
 def _arrive_kernel(vertex_of, n, distances, unseen, reached, count):
-    """Write the least distance of a vertex's copies to its arrival; return the reached count.
+    """Set the distance of each user vertex to the least over its copies (graph with turns).
 
     ========= =========== ====== ==================================
     argument  shape       dtype  written by
@@ -222,7 +222,7 @@ class Rows:
         """Take back a worker's scratch, which must be in its initial state again."""
 
     def solve(self, rows: range, scratch: Any) -> None:
-        """Solve some rows, and pass them to the output form."""
+        """Solve some rows of the request, and add them to the answer."""
         raise NotImplementedError
 
     def end(self, rows: range, error: Exception | None = None) -> None:
@@ -315,7 +315,7 @@ class Rows:
 
 
 class SingleRows(Rows):
-    """Rows found one by one, each with its tree if the request wants trees.
+    """Base class of runs that solve one row at a time, with its tree if requested.
 
     Attributes
     ----------
@@ -366,7 +366,7 @@ class SingleRows(Rows):
     def finish(
         self, rows: range, distances: NDArray[Any], reached: NDArray[np.int32], scratch: Scratch
     ) -> None:
-        """Find the tree or paths of a searched row if requested; pass it to the output form."""
+        """Find the tree or paths of a searched row if requested; add the row to the answer."""
         request, sources = self.request, self.sources_of(rows.start)
         found = HostRows(rows, request.targets_of(rows.start), distances, [reached])
         if request.width is not None and request.reduction is not None:
@@ -385,7 +385,7 @@ class SingleRows(Rows):
             reset(scratch.predecessors[0], reached, -1)
 
     def _find_tree(self, found: HostRows, sources: NDArray[np.int64], scratch: Scratch) -> None:
-        """Find the origins, and the predecessors (all, or on target paths), of a searched row."""
+        """Compute the requested predecessors and nearest sources of a searched row."""
         distances, reached = found.distances[0], found.reached_vertices[0]
         final = self.bound
         targets = found.targets
@@ -415,14 +415,14 @@ class SingleRows(Rows):
 
     @cached_property
     def _untied(self) -> float:
-        """The distance up to which paths to targets can be found without the tree; -1: none."""
+        """Greatest distance up to which paths can be traced back from targets; -1 if never."""
         if self.request.nearest or self.request.fewest_arcs:
             return -1.0
         return untied_distance(self.graph, self.dtype)
 
 
 class _SearchedRows(SingleRows):
-    """Rows found one by one by a search kernel."""
+    """Run of a search kernel, one row at a time."""
 
     def __init__(
         self, graph: Graph, request: Request, method: Method, dtype: Number, search: Search
@@ -443,7 +443,7 @@ class _SearchedRows(SingleRows):
         return OverflowTest(self.request, self.graph.n, self.graph._weight_range, self.dtype)
 
     def solve(self, rows: range, scratch: Scratch) -> None:
-        """Search from the sources of one row, and pass the row to the output form."""
+        """Search from the sources of one row, and add the row to the answer."""
         place = self.form.place(rows)
         distances = scratch.distances if place is None else place
         if place is not None:
@@ -486,7 +486,7 @@ class _SearchedRows(SingleRows):
 
 
 class _PathRows(_SearchedRows):
-    """Rows with paths to targets on a small graph: several rows are searched in one call.
+    """Run that finds paths to targets on a small graph, several rows per call of `solve`.
 
     What a row takes in Python is much beside its search, and threads wait for each other in it.
     """
@@ -502,7 +502,7 @@ class _PathRows(_SearchedRows):
         self.worker_bytes += self.together * row_bytes
 
     def solve(self, rows: range, scratch: Scratch) -> None:
-        """Search some rows, find the paths to their targets, and pass all to the output form."""
+        """Search some rows, find the paths to their targets, and add both to the answer."""
         distances = np.full((len(rows), self.graph.n), self.unseen, self.dtype)
         for row, own in zip(rows, distances, strict=True):
             if self.search_row(row, own, scratch) is None:

@@ -1,4 +1,4 @@
-"""Finished rows in host memory, and their conversion for output forms."""
+"""Solved rows of a request (distances, trees, paths) in host memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MANY = 16
 
 @njit
 def reached_kernel(distances, unseen, vertices):
-    """Write the reached vertices of a row, ascending, to `vertices`, which has their number."""
+    """Fill `vertices`, whose size is the reached count, with the reached vertices, ascending."""
     place = 0
     for vertex in range(distances.size):
         if place == vertices.size:
@@ -75,7 +75,7 @@ def _reduce_kernel(distances, unseen, weights, vertices, greatest, halves):
 
 @dataclass
 class HostRows:
-    """Finished rows in host memory.
+    """Solved rows of a request in host memory: distances, with predecessors or paths.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class HostRows:
     places: NDArray[np.int64] | None = None
 
     def drop_unreached(self, is_target: NDArray[np.bool_]) -> None:
-        """Drop the unreached targets of a block of one row, if the row reaches few vertices."""
+        """Drop the unreached targets of a single row; do nothing if it reaches many vertices."""
         assert self.targets is not None
         if self._are_few(0):
             (reached,) = self.reached_vertices
@@ -165,7 +165,7 @@ class HostRows:
         return Entries(counts, _join(rows), None, _join(tails))
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
-        """Return the result of a reduction step for each row, as `FinishedRows` defines it."""
+        """Return one result per row for a reduction step: a count, maximum or sum."""
         return np.array([self._reduce_row(i, step) for i in range(len(self.rows))])
 
     def _reduce_row(self, i: int, step: Step) -> Any:

@@ -69,7 +69,7 @@ def grow(array):
 def _smallest_tails_kernel(
     indptr, indices, weights, distances, reached, final, origin, predecessors, arrivals
 ):
-    """Write final vertices' smallest tight tails; return True if a tie may form a cycle.
+    """Set predecessors to the smallest tight tails; return True if a tie may form a cycle.
 
     Heads below `arrivals` from which nothing leads on cannot be on a cycle.
     """
@@ -184,7 +184,7 @@ def untied_distance(graph: Graph, dtype: Number) -> float:
 
 @njit
 def _cut_kernel(predecessors, vertices, tails):
-    """List vertices with a predecessor, ascending, and their predecessors; reset these to -1."""
+    """List vertices on paths, ascending, and their predecessors; reset `predecessors` to -1."""
     if vertices.size * MANY <= predecessors.size:
         vertices.sort()
     else:

@@ -52,7 +52,7 @@ def add_at(sums, places, values):
 
 @njit_uncounted
 def _arc_into(indptr, tails, head, tail):
-    """Return the position of arc (`tail`, `head`) among arcs sorted by head; any if absent.
+    """Return the position of arc (`tail`, `head`) among arcs sorted by head; arbitrary if absent.
 
     Most vertices have few: those are looked at side by side, what lies beyond them as well, so
     that no branch depends on where it is found.
@@ -318,7 +318,7 @@ def check_arc_values(graph: Graph, shape: tuple[int, ...]) -> None:
 
 
 def flow_on_input(graph: Graph, loads: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Return the flow on every input row, summed from loads of arcs (whole, or 32-bit halves).
+    """Return the flow on every row of the user's arc table, summed from flows on arcs.
 
     Raises
     ------
@@ -335,7 +335,7 @@ def flow_on_input(graph: Graph, loads: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 class TreeSums:
-    """Sums over arcs and loads of arcs along a result's trees, by blocks of rows; thread-safe.
+    """Sums of arc values, and flows on arcs, along a result's trees, by blocks of rows.
 
     Parameters
     ----------
@@ -370,7 +370,7 @@ class TreeSums:
         self._spare = Spare(lambda: tuple(np.empty(graph.n + 1, part) for part in dtypes))
 
     def blocks(self, least: int = 0) -> Iterator[range]:
-        """Divide the rows into blocks: each of at least `least` stored vertices plus columns."""
+        """Yield consecutive ranges of rows, each with enough entries to be worth a kernel call."""
         rows = np.arange(self.rows + 1)
         sparse = is_sparse(self.predecessors)
         stored = self.predecessors.indptr if sparse else rows * self.graph.n
@@ -387,7 +387,7 @@ class TreeSums:
         return seal(_lengthen(pick(values, self._order)))
 
     def by_tail(self, loads: NDArray[Any]) -> NDArray[Any]:
-        """Return the arc loads that `load` summed by head, in the graph's order of arcs."""
+        """Return arc loads of `load`, reordered from order by head to the graph's arc order."""
         ordered = np.empty(self.graph.m, loads.dtype)
         ordered[self._order] = loads
         return ordered
@@ -451,7 +451,7 @@ class TreeSums:
 
 
 def _lengthen(of_arcs: NDArray[Any]) -> NDArray[Any]:
-    """Append padding (equal to no tail) to an array of arcs: `_arc_into` may read beyond it."""
+    """Append padding to an array of arcs, so that `_arc_into` can read beyond its end."""
     return np.concatenate((of_arcs, np.full(BEYOND, -2, of_arcs.dtype)))
 
 

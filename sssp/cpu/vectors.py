@@ -135,7 +135,7 @@ def minimum(context: Any, vector: Any, other: Any) -> tuple[Any, Any]:
 
 @intrinsic
 def choose(context: Any, vector: Any, other: Any, same: Any, different: Any) -> tuple[Any, Any]:
-    """Where lanes are equal, take `if_same`: ``choose(vector, other, if_same, if_different)``."""
+    """Return, lane by lane, `same` where `vector` equals `other`, and `different` elsewhere."""
     chosen = same if isinstance(same, Vector) else different
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Drop-in replacements of `scipy.sparse.csgraph`: `dijkstra` and the others, faster.
+"""Faster drop-in replacements of the shortest-path functions of `scipy.sparse.csgraph`.
 
 ::
 

@@ -31,7 +31,7 @@ from sssp.methods import BellmanFord, FloydWarshall
 
 
 class _CountRequest(MatrixRequest):
-    """Request on a float matrix of integers w: ``w * (n + 1) + 1``, so fewest arcs break ties."""
+    """Request with weights ``w * (n + 1) + 1``: of equally short paths, fewest arcs win."""
 
     @property
     def positive(self) -> bool:
@@ -85,7 +85,7 @@ def validate_dense(csgraph: Any, directed: bool, unweighted: bool, overwrite: bo
 
 
 def close_matrix(matrix: NDArray[Any], predecessors: bool, device: str) -> SearchResult | None:
-    """Overwrite a matrix with its distances by Floyd-Warshall; None if SciPy is to decide.
+    """Overwrite a matrix with its all-pairs distances; return None to leave it to SciPy.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def close_matrix(matrix: NDArray[Any], predecessors: bool, device: str) -> Searc
 
 
 def find_cycle(matrix: NDArray[Any]) -> list[int]:
-    """Return a negative cycle's vertices in a matrix of `validate_dense`; empty if none found."""
+    """Return the vertices of a negative cycle in a dense weight matrix; empty if none is found."""
     if not matrix_extremes_kernel(seal(matrix).reshape(-1))[2]:
         return []
     graph = MatrixGraph.of(matrix, zero_is_arc=True)

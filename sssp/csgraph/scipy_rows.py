@@ -222,7 +222,7 @@ def search_rows(
     negative: Method = ROUNDS,
     nearest: bool = False,
 ) -> SearchResult | None:
-    """Search from every source, or once from all together; return the arrays as SciPy has them.
+    """Search from each source, or from all at once for the nearest; return SciPy's arrays.
 
     Parameters
     ----------

@@ -112,7 +112,7 @@ class DeviceArray:
         return DeviceArray(flat, self.shape, self.number, self._stream, self.pitch)
 
     def for_kernels(self) -> Any:
-        """Return the array as a Numba array: C-contiguous, or transposed if it has a pitch."""
+        """Return the array as a Numba array, in its shape and memory order."""
         return self._shaped(self.flat)
 
     def _shaped(self, flat: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`Batch`, the input of a search on a GPU, and `Search`, its interface.
+"""Input of a search on a GPU (a batch of rows), and the interface of such searches.
 
 How many rows a batch has is decided by `Setup` in `sssp.cuda.search_driver`.
 """
@@ -32,7 +32,7 @@ def row_bytes(arrays: RowArrays) -> int:
 
 @dataclass
 class Batch:
-    """Rows of a request that are solved side by side on the device.
+    """Rows of a request that one search solves together on the device, with their arrays.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Batch:
 
     @cached_property
     def replay_key(self) -> Any:
-        """Replay key of all fields but the stream, since any stream may replay a recording."""
+        """Key of all fields but the stream; launches with equal keys can share a recording."""
         return key_of_fields(replace(self, stream=None))
 
     def fill(self, array: Any, value: Any) -> None:
@@ -108,7 +108,7 @@ class Search(ABC):
 
     @property
     def ready(self) -> Any:
-        """Event to wait for: another stream prepares the search's input; None if it is ready."""
+        """CUDA event to wait for until the search's input is prepared; None if it is ready."""
         return None
 
     def part(self, rows: range) -> Search:
@@ -132,7 +132,7 @@ class Search(ABC):
 
     @property
     def kind(self) -> Any:
-        """Key of reusable scratch: what it depends on besides search class and number of rows."""
+        """Key of the scratch: with search class and number of rows, tells what can be reused."""
         return self.row_arrays
 
     def allocate(self, rows: int) -> tuple[Any, ...]:
@@ -148,5 +148,5 @@ class Search(ABC):
         """
 
     def complete(self, rows: Any, scratch: tuple[Any, ...]) -> Any:
-        """Return a finished batch as `sssp.cuda.solved_rows.DeviceRows`, for output forms."""
+        """Return the results of a finished batch, from which the answer is built."""
         return rows

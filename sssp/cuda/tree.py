@@ -423,7 +423,7 @@ class Tree:
         return bool(on_host(tolerances, batch.stream)[: batch.rows].any())
 
     def predecessors(self, origin: Any | None, place: Any | None, fewest_arcs: bool = False) -> Any:
-        """Return an array of all rows' predecessors, (rows, n): `place` if given, or scratch.
+        """Compute all rows' predecessors, shape (rows, n), into `place` or scratch; return them.
 
         Parameters
         ----------

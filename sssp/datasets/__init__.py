@@ -352,7 +352,7 @@ def _download(file: str, folder: Path, progress: bool) -> Path:
 
 
 def available() -> dict[str, Path]:
-    """Return a dict, by name, of the paths of the `REFERENCE` graphs that `find` finds."""
+    """Return the paths of the `REFERENCE` graphs on this machine, as a dict by name."""
     return {name: path for name in REFERENCE if (path := find(name)) is not None}
 
 

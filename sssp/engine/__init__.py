@@ -1,1 +1,1 @@
-"""The contract between calls and solvers: a checked request, and the output forms of its answer."""
+"""The interface between calls and solvers: checked requests, and the output of answers."""

@@ -113,7 +113,7 @@ def as_vertices(value: Any, graph: Graph, what: str) -> tuple[NDArray[np.int64],
 def as_starts(
     user: Any, sources: Any, arcs: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None, bool]:
-    """Check source vertices or arcs; return start vertices, arcs, and whether one was given.
+    """Check source vertices or arcs; return start vertices, arcs, and whether it was a single one.
 
     Parameters
     ----------

@@ -142,7 +142,7 @@ def ordered_sums_of_lanes(
     weights: NDArray[np.float64] | None,
     decay: Decay | None,
 ) -> NDArray[np.float64]:
-    """Return the result of `ordered_sums` for several rows stored as lanes, rounded alike.
+    """Return the same sums as `ordered_sums`, with the same rounding, for rows stored as lanes.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ NO_MATRIX = (
 def check_memory(
     parts: Mapping[str, int], limit: int, device: str, advice: str, room: int = NO_LIMIT
 ) -> None:
-    """Raise DeviceError if a call needs more memory than its limit or than there is.
+    """Raise DeviceError if a call needs more bytes than its memory limit or the free memory.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Conversion of distances between dtypes on the host, sentinels included."""
+"""Conversion of integer distances between dtypes on the host; unreached stays unreached."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def convert_into(values: NDArray[Any], out: NDArray[Any]) -> None:
 
 
 def bytes_of_entry(dtype: np.dtype[Any], asked: np.dtype[Any] | None) -> int:
-    """Return the bytes of a distance in a dtype, plus those of its int32 copy if one is made."""
+    """Return the bytes per distance, plus those of an int32 copy if int64 may be narrowed."""
     return dtype.itemsize + (INT32.itemsize if (dtype == INT64 and asked != INT64) else 0)
 
 
 def narrow(values: NDArray[Any], asked: np.dtype[Any] | None) -> NDArray[Any]:
-    """Convert integers to the dtype that the call asks for; by default to int32 if all fit.
+    """Convert integer distances to the requested dtype; if None, to int32 if all fit.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Output forms (dense, sparse, trips, reduced): build the answer from solved rows of any device.
+"""Output forms: collect the rows of a search into a dense, sparse, trips or reduced answer.
 
 Solvers hand over rows, one or several at a time. They lie where they were solved, on the host or
 on a GPU, and give away only what a form asks of them: columns, the reached vertices, the paths to
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Entries(NamedTuple):
-    """Listed vertices of finished rows, row by row, with their distances and predecessors.
+    """Vertices listed for each row of an answer, with their distances and predecessors.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class FinishedRows(Protocol):
         """The paths from each row's source to its own targets, for trips; else None."""
 
     def copy_distances(self, out: NDArray[Any]) -> None:
-        """Copy distances to `out`: to all vertices, (rows, n), or to the targets, (rows, t)."""
+        """Copy the distances to all vertices, or to the targets if there are any, into `out`."""
 
     def copy_predecessors(self, out: NDArray[np.int32]) -> None:
         """Copy the predecessors of all vertices to `out`, shape (rows, n)."""
@@ -74,11 +74,11 @@ class FinishedRows(Protocol):
         """Return the vertices on the paths to the targets with their predecessors."""
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
-        """Return a reduction step's result for each row, in the form that `Rule.finish` takes."""
+        """Return the sum or maximum that a reduction step defines, for each row."""
 
 
 class Form:
-    """Base class of output forms: takes finished rows, from any thread and in any order.
+    """Base class of output forms, which collect the rows of a search into an answer.
 
     Attributes
     ----------
@@ -92,11 +92,11 @@ class Form:
     nbytes = reserved_bytes = 0
 
     def place(self, rows: range) -> NDArray[Any] | None:
-        """Return memory where a search may write whole rows of distances; None if there is none."""
+        """Return the array into which a search may write its rows of distances, or None."""
         return None
 
     def tree_place(self, rows: range) -> NDArray[np.int32] | None:
-        """Return memory where a search may write rows of predecessors; None if there is none."""
+        """Return the array into which a search may write its rows of predecessors, or None."""
         return None
 
     def take(self, found: FinishedRows) -> None:
@@ -104,14 +104,14 @@ class Form:
         raise NotImplementedError
 
     def answer(self) -> Answer:
-        """Return the `Answer`, after `take` has stored all rows."""
+        """Return the collected results as an `Answer`, once `take` has received all rows."""
         raise NotImplementedError
 
 
 def make_form(
     n: int, request: Request, dtype: np.dtype[Any], empty: Callable[..., NDArray[Any]] = np.empty
 ) -> Form:
-    """Return the output form on the host for `request`, searched in `dtype` over n vertices.
+    """Return the object that collects the rows for the output type that the request asks for.
 
     ``empty(shape, dtype)`` allocates its matrices.
     """
@@ -162,13 +162,13 @@ class DenseForm(Form):
         return self._predecessors[rows.start : rows.stop]
 
     def part(self, rows: range) -> NDArray[Any] | None:
-        """Return a view of rows of the matrix; None if its dtype or layout is not the search's."""
+        """Return a view of rows of the matrix; None if a search cannot write into it."""
         part = self._rows(rows)
         fits = part.dtype == self.dtype and part.flags.c_contiguous and part.flags.aligned
         return part if fits else None
 
     def place(self, rows: range) -> NDArray[Any] | None:
-        """Return a view of rows of the matrix where a search can write whole rows, else None."""
+        """Return a view of rows where a search can write distances to all n vertices, or None."""
         is_whole = self.request.targets is None and self._columns == self.n
         return self.part(rows) if is_whole else None
 
@@ -177,7 +177,7 @@ class DenseForm(Form):
         return None if self.request.targets is not None else self._tree_rows(rows)
 
     def take(self, found: FinishedRows) -> None:
-        """Copy distances and predecessors of rows to the matrices, unless written in place."""
+        """Store the distances, and predecessors if requested, of finished rows."""
         found.copy_distances(self._rows(found.rows))
         if self._paths is not None:
             held = {"the distances": self.nbytes, "the searches": self.reserved_bytes}
@@ -187,7 +187,7 @@ class DenseForm(Form):
         self._origin = found.origin
 
     def answer(self) -> Answer:
-        """Return distances (in the call's dtype or the narrowest), predecessors and origins."""
+        """Return the distances in the requested dtype, the predecessors and the nearest sources."""
         none = range(0)
         distances = self._distances if self._distances is not None else self._rows(none)
         if self.request.out is None:
@@ -325,7 +325,7 @@ class TripsForm(Form):
             self._walks.keep(found.rows, found.walks, held)
 
     def answer(self) -> Answer:
-        """Return distances (in the call's dtype, or the narrowest) and paths of all trips."""
+        """Return the distances in the requested dtype, and the paths if requested, of all trips."""
         distances = narrow(self._distances, self.request.dtype)
         if not self.request.predecessors:
             return Answer(distances)

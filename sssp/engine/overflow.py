@@ -1,4 +1,4 @@
-"""Detect, after a search, that a sum did not fit its dtype: an exact test.
+"""An exact test, after a search, whether a distance exceeded what its dtype can hold.
 
 Searches drop what is longer than their bound, and say so. Where that bound is only what the
 dtype can hold, a dropped candidate matters if its head is wanted and no other way led there: if a
@@ -23,7 +23,7 @@ ONE = np.uint64(1)
 
 @njit
 def _has_missed_vertex_kernel(indptr, indices, weights, distances, reached, unseen, limit):
-    """Return whether an arc leads from a reached vertex to an unreached one, within the limit.
+    """Return whether some arc gives an unreached vertex a distance of at most `limit`.
 
     ``limit`` has the type in which sums are taken: int64, which none of them leaves, or float64.
     """
@@ -39,7 +39,7 @@ def _has_missed_vertex_kernel(indptr, indices, weights, distances, reached, unse
 
 @lru_cache
 def wide_limit(limit: int | float | None, kind: str) -> Any:
-    """Return a limit as int64 or float64, the type in which the overflow test adds."""
+    """Return the distance limit as int64 or float64; without one, the greatest of the type."""
     if kind == "f":
         return FLOAT64.type(infinity(FLOAT64) if limit is None else limit)
     beyond = np.iinfo(INT64).max
@@ -47,7 +47,7 @@ def wide_limit(limit: int | float | None, kind: str) -> Any:
 
 
 class OverflowTest:
-    """A test of whether rows lack a vertex only because its distance overflows the dtype.
+    """A test whether a vertex is unreached only because its distance overflows the dtype.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class OverflowTest:
             self.dropped_silently = float(weights.greatest) * max(n - 1, 0) > float(largest)
 
     def concerns(self, dropped: Any) -> Any:
-        """Return whether a row has to be tested, given whether its search dropped a candidate.
+        """Return whether a row needs the test, given whether its search dropped a path as too long.
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class OverflowTest:
         reached: NDArray[np.integer[Any]],
         row: int = 0,
     ) -> bool:
-        """Return whether a wanted vertex may be unreached only because the dtype is too narrow.
+        """Return whether the row may lack a needed distance only because it overflows the dtype.
 
         Over negative arcs every vertex may lie on the way to a wanted one. O(arcs of the reached
         vertices) time.

@@ -241,7 +241,7 @@ def _stack(parts: list[Any]) -> Any:
 
 
 def overflow_error(network: Network, request: Resources) -> DistanceOverflowError:
-    """Return the `DistanceOverflowError` for a plan that returned no answer."""
+    """Return the exception that says that a distance exceeds the widest usable dtype."""
     dtype = network._weight_range.working_dtypes(getattr(request, "dtype", None))[-1]
     other = ", or weights in a larger unit" if dtype == np.float64 else f" (or {ROUNDED})"
     return DistanceOverflowError(
@@ -251,7 +251,7 @@ def overflow_error(network: Network, request: Resources) -> DistanceOverflowErro
 
 
 def with_fixed_dtype(plan: Plan[Request]) -> Plan[Request]:
-    """Return the plan with the dtype of distances fixed, so that it is the same in all parts.
+    """Return the plan with one distance dtype set, so that all parts of a split plan use it.
 
     The caller's; else int32 if a bound on every distance fits, else int64.
     """

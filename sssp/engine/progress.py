@@ -21,7 +21,7 @@ DELAY = 2.0
 
 
 def check_progress(progress: Any) -> bool | None:
-    """Check that `progress` is True, False or None (on terminals and notebooks); return it.
+    """Check that the argument `progress` is True, False or None, and return it.
 
     Raises
     ------
@@ -100,6 +100,6 @@ def _kind_that_works() -> Any:
 
 
 def _in_notebook() -> bool:
-    """Return whether an IPython kernel runs this process; importing ipykernel is not enough."""
+    """Return whether this process runs code for an IPython kernel, as in a Jupyter notebook."""
     get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
     return get_shell is not None and hasattr(get_shell(), "kernel")

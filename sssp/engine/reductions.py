@@ -74,7 +74,7 @@ GREATEST = Step("distance", "max")
 
 
 class Block(NamedTuple):
-    """Sources, targets, size and dtype of a block of rows that a rule finishes together.
+    """A block of rows that a reduction computes together: sources, targets, size and dtype.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ def _take_greatest(block: Block, greatest: Array) -> Array:
 
 
 def _join(what: str, block: Block, totals: Array) -> Array:
-    """Combine 32-bit halves of integer sums; raise `DistanceOverflowError` beyond int64."""
+    """Compute integer sums from their 32-bit halves; raise if one exceeds int64."""
     return totals if totals.ndim == 2 else join_parts([totals[..., 0], totals[..., 1]], what)
 
 
@@ -149,7 +149,7 @@ def _find_closeness(block: Block, totals: Array, counts: Array) -> Array:
 
 
 def _numbers(totals: Array, counts: Array) -> tuple[Array, Array]:
-    """Return sums and counts to divide, as Python integers where float64 would round a sum.
+    """Return sums and counts for a division, as Python integers where float64 would round them.
 
     As NumPy divides them: integers of both kinds to floats, rounded once.
     """
@@ -197,7 +197,7 @@ class Reduction:
 
     @property
     def rule(self) -> Rule:
-        """The `Rule` that `what` names: steps, and the function that combines their results."""
+        """The definition (steps and final function) of the reduction with this name."""
         return REDUCTIONS[self.what]
 
     @property
@@ -210,7 +210,7 @@ class Reduction:
 
     @cached_property
     def key(self) -> Any:
-        """A cache key of the reduction; None with vertex weights or a caller's function."""
+        """A cache key of the reduction; None if it has vertex weights or a user-defined decay."""
         decay = self.decay or Decay(ONE)
         if self.vertex_weights is not None or decay.kind == FUNCTION:
             return None

@@ -150,7 +150,7 @@ class Request(Resources):
             self.wants_tree = self.predecessors and self.target_offsets is None
 
     def kind(self) -> Any:
-        """Return a cache key of all fields; of an array only the size counts."""
+        """Return a cache key: the sizes of all array fields, and the values of all other fields."""
         named = vars(self)
         if self.reduction is not None:
             named = named | {"reduction": self.reduction.key}
@@ -159,7 +159,7 @@ class Request(Resources):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the request's arrays on the host; 0 for trips (`reserved_bytes` has theirs)."""
+        """Bytes that the arrays of the request take on the host; 0 for a request of trips."""
         if self.target_offsets is not None:
             return 0
         nbytes: int = self.reserved_bytes + self.sources.nbytes
@@ -194,7 +194,7 @@ class Request(Resources):
         return self.targets[self.target_offsets[row] : self.target_offsets[row + 1]]
 
     def bound(self, dtype: np.dtype[Any]) -> Any:
-        """Return the greatest distance of interest, as a number that `dtype` arithmetic holds."""
+        """Return the distance limit as a `dtype` number, or the greatest distance it can hold."""
         largest = largest_distance(dtype)
         if self.limit is None or self.limit >= largest.item():
             return largest

@@ -1,4 +1,4 @@
-"""Series of calls: within one a device keeps all its memory, between single calls little."""
+"""Reuse of device memory: all is kept during a series of calls, little of it afterwards."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def in_series() -> bool:
 
 
 def trim_after_series(keeper: Keeper) -> None:
-    """Register a keeper: ``keeper.trim()`` is called after every series while it exists."""
+    """Register an object with reusable device memory, to be trimmed after each series of calls."""
     with _lock:
         _keepers.add(keeper)
 

@@ -1,4 +1,4 @@
-"""The number of threads of a call: given, or the cores that the process may use.
+"""The number of threads of a call: set by the user, or by default the usable cores.
 
 A container's share of the CPU is a quota: so much time in every period, on however many cores it
 likes. A process with more threads uses that time up early in every period and stands still for the
@@ -83,7 +83,7 @@ def default_threads() -> int:
 
 @cache
 def _bound(threads: int) -> int:
-    """Limit the threads that the environment asks for to the available ones, with a warning."""
+    """Limit a number of threads read from the environment to a maximum, with a warning."""
     most = max(MOST, MOST_A_CORE * usable_cores())
     if threads > most:
         logging.getLogger("sssp").warning(

@@ -79,7 +79,7 @@ def lend_pool(threads: int) -> Iterator[Pool]:
 
 
 class Spare(Generic[T]):
-    """A store of scratch to lend to one worker each; it makes more when all scratch is lent.
+    """A store of scratch memory, lent to one worker at a time and allocated on demand.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class Spare(Generic[T]):
 
     @contextmanager
     def lend(self) -> Iterator[T]:
-        """Lend scratch in a ``with`` block; after an exception it is not lent again."""
+        """Lend scratch memory to a worker in a ``with`` block."""
         try:  # (another thread may take the last one)
             scratch = self._free.pop()
         except IndexError:
@@ -140,6 +140,6 @@ def ordered_map(work: Callable[[T], R], pieces: Iterable[T], threads: int) -> It
 
 
 def do_all(work: Callable[[T], object], pieces: Iterable[T], threads: int) -> None:
-    """Call ``work(piece)`` for every piece in several threads, as `ordered_map`."""
+    """Call ``work(piece)`` for every piece in several threads; discard the results."""
     for _ in ordered_map(work, pieces, threads):
         pass

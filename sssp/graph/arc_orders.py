@@ -1,4 +1,4 @@
-"""Arcs as solvers need them: unsigned, sorted by weight or by head; a typical weight."""
+"""Arc arrays for solvers: with unsigned indices, sorted by weight, or sorted by head."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def typical_weight(graph: Graph) -> float:
 
 
 def unsigned_arcs(graph: Graph, dtype: np.dtype[Any]) -> UnsignedArcs:
-    """Return ``indptr``, ``indices`` and weights in a dtype, as CPU kernels take them.
+    """Return the CSR arrays of a graph with unsigned indices, and its weights in `dtype`.
 
     Unsigned, because Numba tests every signed index for a wrap-around from the end.
     """
@@ -111,7 +111,7 @@ def unsigned_arcs(graph: Graph, dtype: np.dtype[Any]) -> UnsignedArcs:
 
 
 def arcs_without_arrivals(graph: Graph, expansion: Expansion, dtype: np.dtype[Any]) -> UnsignedArcs:
-    """Return `unsigned_arcs` of the expansion of a graph with turns, without arcs into arrivals.
+    """Return the CSR arrays of a turn expansion without the arcs to trip ends (arrivals).
 
     These are a quarter of the arcs where every turn costs something, and all weigh 0.
     """

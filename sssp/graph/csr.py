@@ -41,7 +41,7 @@ def _positions_kernel(indptr, indices, tails, heads, positions):
 
 @njit
 def _stable_sort_kernel(keys, order, starts, reordered):
-    """Write `order`, stably sorted by ``keys[order]``, to `reordered`; `starts`: n + 1 zeros."""
+    """Sort the items in `order` by their key, stably, and write them to `reordered`."""
     for i in range(order.size):
         starts[keys[order[i]] + 1] += 1
     for key in range(1, starts.size):
@@ -61,7 +61,7 @@ def _pick_kernel(values, places, chosen):
 
 @njit
 def _lightest_rows_kernel(row_arc, twins, values, lightest):
-    """Write each arc's lightest input row, the first in a tie; `lightest` is -1 on entry.
+    """Write for each arc the input row with the least weight, the first in a tie.
 
     With `twins` a row is that of both arcs of an undirected edge.
     """
@@ -140,7 +140,7 @@ def build_csr(n: int, tails: Array, heads: Array, weights: Array) -> tuple[Array
 def reduce_arcs(
     n: int, tails: Array, heads: Array, weights: Array, *, directed: bool
 ) -> dict[str, Any]:
-    """Drop non-negative self-loops, double undirected arcs, sort, and merge parallel ones.
+    """Build CSR arrays of arcs without parallel arcs and without non-negative self-loops.
 
     Parameters are those of `build_csr`, and whether each arc stands for one direction only.
 
@@ -253,7 +253,7 @@ def seal(array: Array) -> Array:
 
 
 def lightest_rows(arcs: Array, values: Array, m: int, twins: Array | None) -> tuple[Array, Array]:
-    """Return each arc's lightest input row, as `build_csr` chooses it, and the row's weight.
+    """Return for each arc the input row with the least weight, and this weight.
 
     Parameters
     ----------
@@ -303,7 +303,7 @@ def rows_are_own(row_arc: Array, arc_origin: Array) -> bool:
 
 
 def freeze(array: Array) -> Array:
-    """Return an array over the same memory that is permanently read-only, its ``base`` too.
+    """Return an array over the same memory that cannot be made writable again.
 
     NumPy lets an array be made writable whenever the array that owns its memory could be; one over
     a read-only `memoryview` stays so. (Which no array of dates can be: graphs hold none.)

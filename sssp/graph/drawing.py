@@ -300,7 +300,7 @@ class Map:
         return streets[:, self.in_view(streets)]
 
     def widths(self, lines: int) -> tuple[float, float]:
-        """Return line widths in points for `lines` lines: thin, and bold where colours matter.
+        """Return two line widths in points for `lines` lines: a thin one and a bold one.
 
         Both are that of the style, if it says one.
         """
@@ -312,7 +312,7 @@ class Map:
         return thin, min(max(BOLDNESS * thin, LEAST_BOLD_WIDTH), MOST_WIDTH)
 
     def draw(self, streets: Array, colors: Any, widths: Any, grades: Array | None = None) -> None:
-        """Draw lines between vertices, coloured by grade or alike, on top of earlier lines.
+        """Draw straight lines between vertices, in one colour or coloured by grade.
 
         Parameters
         ----------
@@ -381,7 +381,7 @@ class Map:
 
 
 def street_arcs(graph: Any) -> tuple[Array, Array]:
-    """Return the open arcs to draw, one of each opposite pair, and their reverse arcs.
+    """Return the open arcs to draw, only one of two opposite arcs, and their reverse arcs.
 
     Returns
     -------
@@ -552,7 +552,7 @@ def check_limits(limits: ArrayLike, limit: float | None) -> Array:
 
 
 def _find_lines(drawn: Map, distances: Array) -> tuple[Array, Array]:
-    """Return the visible streets, and for each the distance of its farther end."""
+    """Return the visible arcs as lines, and the distance to the farther end of each."""
     streets = drawn.streets_in_view()
     # (what stands for unreached is the greatest number)
     return streets, np.maximum(*distances[streets])
@@ -565,7 +565,7 @@ def _mark_sources(drawn: Map, sources: Array) -> None:
 
 
 def flows_on_arcs(graph: Any, flow: ArrayLike) -> Array:
-    """Convert flows on input rows to flows on arcs; an undirected row counts for one arc.
+    """Convert flows per input row to flows per arc; check that they are finite and not negative.
 
     Raises
     ------

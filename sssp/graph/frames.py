@@ -1,4 +1,4 @@
-"""Conversion between data frames of edges and nodes and columns of arcs and vertices.
+"""Conversion from data frames (edges, nodes) to arrays (arcs, vertices), and back.
 
 Own ids become vertices on the way in and labels on the way out. pandas is imported only where a
 frame of its is there, or asked for.
@@ -409,7 +409,7 @@ def _refuse(chosen: Any, show: Callable[[int], str] | None, where: str, complain
 
 
 def excerpt(chosen: Any, what: str, show: Callable[[int], str]) -> str:
-    """Return a text: how many of all rows `chosen` marks True, and the first of these rows."""
+    """Return a text that counts the rows marked True in `chosen` and shows the first few."""
     places = np.flatnonzero(chosen)
     shown = ", ".join(map(show, places[:_EXAMPLES].tolist()))
     more = ", ..." if places.size > _EXAMPLES else ""

@@ -526,7 +526,7 @@ class Graph:
 
     @property
     def row_arc(self) -> Array:
-        """Position of the kept arc of each input row: ndarray of int, shape (input_arcs,).
+        """Position of the arc of each input row, -1 for none: ndarray of int, shape (input_arcs,).
 
         The arc in the direction of the row; if parallel rows were reduced to one arc, all of
         them have its position. -1 where a row is not an arc of this graph: a self-loop that was
@@ -603,7 +603,7 @@ class Graph:
 
     @property
     def _searched(self) -> Graph:
-        """The graph that searches use: itself, or with turns its expansion."""
+        """The graph that searches run on: this one, or its turn expansion if it has turns."""
         turns = self.turns
         if turns is None:
             return self
@@ -619,18 +619,18 @@ class Graph:
         return self._cached("searched", build)
 
     def _searched_ends(self, begins: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Map departures of the expansion to the arrivals of the same original vertices."""
+        """Map expansion vertices where trips begin to those where trips to the same vertex end."""
         assert self.turns is not None
         expansion = self.turns.expansion
         return expansion.end[expansion.vertex_of[begins]]
 
     def _first_vertices(self, count: int) -> Array:
-        """Return the vertices 0 to `count` - 1, as one array that all versions share."""
+        """Return the array 0, 1, ..., `count` - 1, shared by all graphs with the same arcs."""
         return self._shared(f"first {count}", lambda: csr.freeze(np.arange(count)))
 
     @property
     def _least_inner_weight(self) -> int | float:
-        """The least weight of an open arc, except arcs into arrivals, which lie on no cycle."""
+        """The least open weight; in a turn expansion, arcs into dead-end vertices are left out."""
         if not self._arrivals:
             return self.least_weight
 
@@ -886,7 +886,7 @@ class Graph:
         return self._cached("open part", build)
 
     def _keep_arcs(self, stays: Array, **changes: Any) -> Graph:
-        """Return a graph of the arcs where a mask is True and of their turns; set some fields."""
+        """Return a graph of the arcs where the mask `stays` is True, with their turns."""
         before = np.zeros(self.m + 1, csr.row_dtype(self.m))
         np.cumsum(stays, out=before[1:])
         fields = {name: getattr(self, name)[stays] for name in ("indices", "weights", "arc_origin")}
@@ -1127,7 +1127,7 @@ class Graph:
         return self._change_at(places, np.full(places.size, closed_weight(dtype), dtype))
 
     def _change_at(self, places: Array, values: Array) -> Graph:
-        """Return the graph with other weights of the same dtype at some positions."""
+        """Return the graph with new weights for the arcs at the given positions."""
         change = Change.of(self, places, values)
         places, values = change.places, change.values
         whole = change.from_base()
@@ -1262,7 +1262,7 @@ class Graph:
         return made._reweight(self.weights, turns=turns)
 
     def _counting_streets(self) -> Graph:
-        """Return the graph with weight 1 on open arcs and no turn costs; prohibitions stay."""
+        """Return the graph with weight 1 on open arcs and no turn costs; forbidden turns stay."""
         turns = self.turns
         assert turns is not None
 
@@ -1317,7 +1317,7 @@ class Graph:
         return Graph._from_csr(structure=self._structure, **fields)
 
     def _fields(self, **changes: Any) -> dict[str, Any]:
-        """Return the arguments of `_from_csr` for this graph, with some replaced."""
+        """Return the arguments that make a copy of this graph, with `changes` applied."""
         own = {name: getattr(self, name) for name in FIELDS if name not in changes}
         own |= {"arrivals": self._arrivals, "row_arc": self._row_arc, "labels": self._labels}
         # (dictionaries pickle)

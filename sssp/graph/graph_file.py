@@ -87,7 +87,7 @@ def pack(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
 
 
 def unpack(path: Pathname, meta: dict[str, Any], arrays: dict[str, Array]) -> dict[str, Any]:
-    """Check metadata and arrays as of `pack`; return the graph's fields. `path`: for messages.
+    """Check the metadata and arrays of a ``.sssp`` file; return the fields of its graph.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def unpack(path: Pathname, meta: dict[str, Any], arrays: dict[str, Array]) -> di
 
 
 def _unpack_input(path: Pathname, arrays: dict[str, Array]) -> dict[str, Array]:
-    """Return a file's input columns by name; texts become Python strings, equal ones shared."""
+    """Return the columns of the original input that the file stores, by name."""
     columns = {}
     for key in filter(lambda key: key.startswith(_INPUT), arrays):
         name, column = key.removeprefix(_INPUT), arrays[key]
@@ -147,7 +147,7 @@ def _unpack_input(path: Pathname, arrays: dict[str, Array]) -> dict[str, Array]:
 
 
 def _fault(fields: dict[str, Any]) -> str | None:
-    """Return a text on the first invalid array or value among a graph's fields; None if valid."""
+    """Return a message about the first invalid array or value of a graph, None if all is valid."""
     indptr, indices, weights, arc_origin, row_arc = (fields[name] for name in _ALL_ARRAYS)
     rows, directed = fields["input_arcs"], fields["directed"]
     n, m = indptr.size - 1, indices.size

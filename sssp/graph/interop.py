@@ -1,4 +1,4 @@
-"""Conversion between graphs of SciPy and NetworkX and columns of arcs."""
+"""Conversion between arrays of arcs and the graphs of SciPy and NetworkX."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def nodes_of(G: nx.Graph[Any]) -> list[Any]:
 
 
 def read_edges(G: nx.Graph[Any], vertex_of: dict[Any, int]) -> tuple[Array, Array, Iterator[Any]]:
-    """Return tails, heads and attributes of all edges, node by node, parallel ones one by one.
+    """Return tails, heads and attribute dictionaries of all edges of a NetworkX graph.
 
     An undirected edge stands at both of its nodes.
     """

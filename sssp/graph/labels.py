@@ -77,7 +77,7 @@ def as_labels(labels: Any, n: int) -> Labels:
 
 
 def lookup_of(labels: Labels, n: int) -> Lookup:
-    """Return the object that finds vertices by label, or by number if there are no labels."""
+    """Return a lookup object that maps labels to vertices; without labels it takes numbers."""
     if labels is None:
         return _IntegerLookup(
             range(n), f"no vertex {{}} in a graph of {n} vertices, counted from 0"
@@ -122,7 +122,7 @@ def label_hint(graph: Any, value: Any) -> str:
 
 
 def no_vertex(value: Any, graph: Any, what: str = "") -> VertexError:
-    """Return the error for a number that is no vertex; `what` goes before it in the message."""
+    """Return the exception for a number that is no vertex; its message begins with `what`."""
     if graph.n == 0:
         return VertexError(f"{what}{value} is not a vertex: the graph has none")
     none = " (-1 of nearest_vertex says that none is near)" if value == -1 else ""
@@ -196,7 +196,7 @@ def _as_integers(labels: ArrayLike) -> NDArray[np.int64]:
 
 
 class _IntegerLookup:
-    """Lookup from integer labels to vertices, by subtraction (consecutive) or binary search."""
+    """Lookup from integer labels to vertices: by offset if consecutive, else by binary search."""
 
     def __init__(self, labels: range | Array, complaint: str) -> None:
         self._labels, self._complaint = labels, complaint

@@ -21,7 +21,7 @@ BLOCK = 1 << 20
 
 
 def as_matrix(values: Any) -> NDArray[Any]:
-    """Check that a dense matrix is square and numeric; neither check nor copy its entries.
+    """Check that a dense matrix is square and numeric, and return it as an array.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def _blocks(matrix: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
 
 
 def mark_arcs(rows: NDArray[Any], zero_is_arc: bool) -> NDArray[np.bool_]:
-    """Return a mask of the entries in some rows of a matrix that are arcs or loops."""
+    """Return a mask of the matrix entries that stand for arcs, self-loops included."""
     arcs = np.ones(rows.shape, np.bool_) if zero_is_arc else rows != 0
     if rows.dtype.kind == "f":
         arcs &= rows < np.inf

@@ -51,7 +51,7 @@ class Box(NamedTuple):
 
 
 class Sphere:
-    """Vertices on the unit sphere in a KD-tree: nearest by chord is nearest by great circle.
+    """A KD-tree of vertices on the unit sphere, to find the nearest vertex of a point.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Sphere:
         return vertices.reshape(lon.shape), metres.reshape(lon.shape)
 
     def warn_if_far(self, lon: Array, lat: Array, stacklevel: int) -> None:
-        """Warn if all points are far outside the graph, say with lon and lat swapped."""
+        """Warn if all points are far outside the graph, as when lon and lat are swapped."""
         margin = max(self.box.extent, FAR)
         if lon.size == 0 or self.box.holds(lon, lat, margin).any():
             return

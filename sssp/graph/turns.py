@@ -83,7 +83,7 @@ class Expansion:
         return self.end.size
 
     def are_steps(self, vertices: Array) -> NDArray[np.bool_]:
-        """Return a mask of path vertices: False at arrivals, as they repeat their crossing."""
+        """Return a mask of the vertices on a path, False where one only repeats its crossing."""
         stays = vertices >= self.n
         stays[~stays] = ~self.split[vertices[~stays]]
         return stays
@@ -94,7 +94,7 @@ class Expansion:
 
     @property
     def priced(self) -> NDArray[np.int32]:
-        """List the expansion arcs that represent no user arc, or begin with a turn with a cost."""
+        """The expansion arcs whose weight is not just that of an arc of the original graph."""
 
         def build() -> NDArray[np.int32]:
             return np.flatnonzero((self.arc_of < 0) | (self.turn_of >= 0)).astype(INDEX)
@@ -117,7 +117,7 @@ class Expansion:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Turns:
-    """The turns of a graph, parsed by `Graph.with_turns`; the attribute `turns` of a graph.
+    """Costs and prohibitions of turns of a graph, as `Graph.with_turns` makes them.
 
     Attributes
     ----------
@@ -204,7 +204,7 @@ class Turns:
         raise DistanceOverflowError("a weight and the cost of a turn do not fit int64 together")
 
     def refuse_lighter(self, weights: Array) -> None:
-        """Raise ValueError if an arc is below `lightest`, as dropped U-turn costs then matter."""
+        """Raise ValueError if an arc weighs less than the minimum that `lightest` set for it."""
         arc = check_arrays.first_true(weights[: self.lightest.size] < self.lightest)
         if arc is not None:
             raise ValueError(
@@ -232,7 +232,7 @@ class Turns:
         return replace(self, costs=costs, floor=floor)
 
     def with_row_costs(self, values: Any, weights: Array) -> Turns:
-        """Return turns with new costs per turn-table row; raise if cost + weight overflows."""
+        """Return the turns with a new cost for each row of the table of turns."""
         column = as_costs(values, "row", self.costs.dtype.kind == "i")
         if column.size != self.rows:
             raise ValueError(
@@ -379,7 +379,7 @@ class Naming(NamedTuple):
         return "input row" if self.by_row else "arc"
 
     def both_ways(self, names: Array) -> Array:
-        """Return each name's arc, and the reverse arc if one input row stands for both; else -1."""
+        """Return each input row's arc and reverse arc (-1: none); a position is itself the arc."""
         graph, none = self.graph, np.full(names.size, -1)
         if not (self.by_row and graph.m):
             return np.stack((none if self.by_row else names, none))
@@ -563,7 +563,7 @@ def _arc_names(naming: Naming, names: Any, what: str) -> Array:
 
 
 def _find_arcs(naming: Naming, before: Array, after: Array) -> tuple[Array, Array, Array]:
-    """Return each row's arcs before and after its turn (0 if absent), and a mask: both exist."""
+    """Return the arcs before and after each table row's turn, and a mask of rows with both arcs."""
     a, b, graph = naming.both_ways(before), naming.both_ways(after), naming.graph
     met = (a[0] >= 0) & (b[0] >= 0)
     into, out, found = np.zeros_like(before), np.zeros_like(after), np.zeros(before.size, INDEX)
@@ -609,7 +609,7 @@ def _read_ways(naming: Naming, ways: Sequence[Any] | None) -> tuple[tuple[int, .
 
 
 def _usual_costs(naming: Naming, cost: Any, u_turns: float | None) -> tuple[Array, Array]:
-    """Return each pair of consecutive arcs' key, ascending, and its default turn cost."""
+    """Return sorted keys of all pairs of consecutive arcs, and each pair's default turn cost."""
     dtype = INT64 if naming.integral else FLOAT64
     if cost is None and u_turns is None:
         return NOTHING, np.empty(0, dtype)
@@ -775,7 +775,7 @@ def _weigh_kernel(weights, costs, arc_of, turn_of, priced, closed_turn, closed, 
 
 @njit
 def _group_kernel(state_at, states, turn_at, out, to, turn):
-    """Group each vertex's states by equal turns that are not free; return groups and counts.
+    """Group the automaton states at each vertex by equal lists of transitions that are not free.
 
     Returns
     -------

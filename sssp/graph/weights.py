@@ -254,7 +254,7 @@ class Change(NamedTuple):
         return weights
 
     def from_base(self) -> Change:
-        """Return this change combined with earlier ones, relative to the graph changed first."""
+        """Merge this change with its graph's earlier change into one change of the base graph."""
         before = self.graph._change
         if before is None or before.values.dtype != self.values.dtype:
             return self

@@ -214,7 +214,7 @@ def _check(path: Path, status: os.stat_result) -> None:
 
 @functools.cache
 def _note_use(folder: Path) -> None:
-    """Update the time of this host's mark file in a folder, once a process, to show its use."""
+    """Update the modification time of this host's usage file in a folder, once per process."""
     with contextlib.suppress(OSError), open(folder / _mark(), "ab", opener=_open_for_us):
         os.utime(folder / _mark())  # (a folder may be read-only)
 
@@ -226,7 +226,7 @@ def _mark() -> str:
 
 @functools.cache
 def _delete_stale() -> None:
-    """Delete code of other sources or removed packages, unless another host used it lately.
+    """Delete cached code of other source versions and of removed installations of the package.
 
     Once a process; what another host has used lately stays.
     """

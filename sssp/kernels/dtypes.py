@@ -51,7 +51,7 @@ def largest_distance(dtype: Number) -> Any:
 
 @cache
 def safe_length(dtype: Number) -> float:
-    """Return a length below which every path fits `dtype`, in any order of summation.
+    """Return the bound below which path lengths fit `dtype`, in whatever order weights are added.
 
     `infinity` of integers; half of the greatest float, for sums on the way may be rounded up.
     """

@@ -1,4 +1,4 @@
-"""Locks that are unlocked in a forked child process, and caches of derived objects under them."""
+"""Locks that are free in a forked child process, and a thread-safe cache of computed objects."""
 
 from __future__ import annotations
 

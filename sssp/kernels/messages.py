@@ -1,4 +1,4 @@
-"""Messages about compilation: that it takes long, or cannot be kept."""
+"""Messages to the user: that compilation takes long, and warnings that are logged once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def on_terminal() -> bool:
 
 
 class Compiling:
-    """Message, once per process, on a terminal or in a notebook, that compilation takes long."""
+    """A timer that tells the user, once per process, that compilation takes long."""
 
     _timer: threading.Timer | None = None
     _depth = 0
@@ -67,7 +67,7 @@ COMPILING = Compiling()
 
 
 def warn_once(text: str, *details: object) -> None:
-    """Log a warning, once a process for each text, with the details of the first time."""
+    """Log a warning with its format arguments; each text is logged at most once per process."""
     if text not in _warned:
         _warned.add(text)
         logger.warning(text, *details)

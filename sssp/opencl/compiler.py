@@ -197,7 +197,7 @@ class DeviceQueue:
         cl.enqueue_fill_buffer(self._queue, buffer, np.array(value, dtype), 0, buffer.size)
 
     def copy(self, target: Any, source: Any, **options: Any) -> None:
-        """Copy between buffer and array after queued work; queue a copy between buffers.
+        """Copy between a device buffer and a host array (blocking), or between buffers (queued).
 
         With options, those of `pyopencl.enqueue_copy`, a rectangle.
         """

@@ -146,7 +146,7 @@ def _replace_kernel(vertex, gone, x, y, spare, vertices, heads, following):
 
 @njit_uncounted
 def _neighbours_kernel(v, vertices, heads, following):
-    """Return up to three neighbours of a vertex, padded with `NONE`; all `NONE` next to a hub."""
+    """Return a vertex's neighbours, up to three, or only `NONE` if one of them has high degree."""
     a = b = c = NONE
     record = vertices[v, START]
     while record != NONE:

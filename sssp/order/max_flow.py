@@ -1,4 +1,4 @@
-"""Small separators by maximum flow: the second step of an order.
+"""Small separators by maximum flow: the second step of computing an elimination order.
 
 `sssp.order.nested_dissection` tells the algorithm and its sources.
 """
@@ -29,7 +29,7 @@ CLEARLY = 1 + 1e-9
 
 
 class FlowScratch(NamedTuple):
-    """Scratch of a task for flows in pieces of up to n vertices and m arcs, uint32.
+    """Work arrays (uint32) for maximum flows in a subgraph of up to n vertices and m arcs.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class FlowScratch(NamedTuple):
 
 
 def new_scratch(n: int, m: int) -> FlowScratch:
-    """Return scratch for flows in pieces of up to n vertices and m arcs."""
+    """Return work arrays for maximum flows in a subgraph of up to n vertices and m arcs."""
     shapes = (n, n + 1, (n, FLOW_COLUMNS), m, 2 * n + 2)
     return FlowScratch(*(np.empty(shape, VERTEX) for shape in shapes))
 
@@ -115,7 +115,7 @@ def landmarks_kernel(starts, heads, hops, queue, stop):
 
 @njit
 def components_kernel(starts, heads, part, queue, stop):
-    """Divide an unconnected piece: each component joins the side with fewer vertices so far."""
+    """Divide an unconnected subgraph: assign each component to the currently smaller side."""
     n = starts.size - 1
     part[:n] = BETWEEN
     lead = 0  # of the near side over the far side, in vertices
@@ -189,7 +189,7 @@ def _terminals_kernel(n, hops, direction, count, place, keys):
 
 @njit
 def _band_kernel(starts, heads, place, queue, flow, arcs, stop):
-    """Number the band (vertices from sinks to sources, both borders too) by hops to the sinks.
+    """Number the vertices from the sinks to the sources (the band), breadth-first from the sinks.
 
     Arcs within a border are left out. Return how many vertices the band has, and how many of them
     are sinks, which come first.
@@ -250,7 +250,7 @@ def _band_kernel(starts, heads, place, queue, flow, arcs, stop):
 
 @njit_uncounted
 def _path_kernel(source, turn, flow, arcs, stack):
-    """Search an augmenting path depth-first; return its number of states (half vertices) or 0.
+    """Find an augmenting path depth-first, on split vertices; return its number of states or 0.
 
     One unit of flow may pass a vertex. As usual that is a capacity of an arc: the vertex is split
     in two, *in* (2 v) and *out* (2 v + 1), with an arc of capacity 1 between (vertex splitting).
@@ -338,7 +338,7 @@ def _augment_kernel(size, flow, stack):
 
 @njit
 def _flow_kernel(n, size, flow, arcs, stack, best, stop):
-    """Find a maximum flow; return its value (`NONE`: cut too bad) and its number of rounds.
+    """Compute a maximum flow; return value and rounds, value `NONE` if the cut cannot be the best.
 
     That round has found no path, and marks all that the sources still reach. The value is `NONE`
     if the score of the cut would be worse than ``best[0]``.
@@ -405,7 +405,7 @@ def _from_sinks_kernel(size, turn, flow, arcs, stack):
 
 @njit_uncounted
 def _side_by_sources(flow, row, turn):
-    """Return where a band vertex lies (near, far, between), by the cut nearest to the sources."""
+    """Return a vertex's side (near, far, separator) of the minimum cut nearest to the sources."""
     if flow[row, OUT] == turn:
         return NEAR
     return BETWEEN if flow[row, IN] == turn or flow[row, KIND] == SOURCE else FAR
@@ -413,7 +413,7 @@ def _side_by_sources(flow, row, turn):
 
 @njit_uncounted
 def _side_by_sinks(flow, row, turn):
-    """Return where a band vertex lies (near, far, between), by the cut nearest to the sinks."""
+    """Return a vertex's side (near, far, separator) of the minimum cut nearest to the sinks."""
     out = flow[row, OUT] == turn
     if flow[row, IN] == turn or (out and flow[row, BEFORE] == NONE):
         return FAR
@@ -422,7 +422,7 @@ def _side_by_sinks(flow, row, turn):
 
 @njit
 def cut_kernel(starts, heads, hops, direction, share, best, scratch, part, stop):
-    """Find the better extreme minimum cut in a direction; return its size / smaller side size.
+    """Find the more balanced of two minimum cuts, nearest to sources or sinks; return its score.
 
     That is its vertices for every vertex of the smaller side; less is better. If there is none as
     good as ``best[0]``, infinity; ``best[0]`` falls to it.

@@ -108,7 +108,7 @@ class Core(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """The pieces of a dissection; even depths use row 0 of each array, odd depths row 1.
+    """The subgraphs of a dissection, in arrays with one row for even and one for odd depths.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class Pieces(NamedTuple):
     names: NDArray[np.uint32]
 
     def views(self, first: int, last: int, row: int) -> tuple[NDArray[Any], ...]:
-        """Return views of a piece's arc offsets, all heads at its depth, and its core vertices."""
+        """Return views of a piece's arc offsets, its row of arc heads, and its core vertices."""
         return self.starts[row, first : last + 1], self.heads[row], self.names[row, first:last]
 
 
@@ -197,7 +197,7 @@ def _spread_kernel(names, order):
 
 @njit_uncounted
 def _count_ones(word):
-    """Count the set bits of a word, in a form that LLVM turns into one instruction."""
+    """Count the set bits of a 64-bit word."""
     word = word - ((word >> ONE) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + (
         (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
@@ -208,7 +208,7 @@ def _count_ones(word):
 
 @njit
 def _neighbours_kernel(core, starts, heads, names):
-    """Return a bit matrix: row v marks the core neighbours of vertex v of a piece.
+    """Return the adjacency of a piece as a bit matrix: row v marks v's neighbours in the core.
 
     Bits of the piece come first; neighbours in separators have the others, in the order in which
     they are met, by a hash table.
@@ -304,7 +304,7 @@ def _minimum_degree_kernel(core, starts, heads, names, order):
 
 @njit
 def _dissect_kernel(core, pieces, first, last, row, widest, hops, scratch, part, order, stop):
-    """Order a piece by recursive dissection; return 0, 0, or sizes if a separator is too wide.
+    """Order the vertices of a piece by recursive dissection; give up if a separator is too large.
 
     Return the numbers of vertices of a piece and of its separator, if that is too wide; else 0, 0.
 
@@ -444,7 +444,7 @@ class _Elimination:
         self.advance(count)
 
     def _dissect(self, first: int, last: int, row: int) -> Routine:
-        """Order the vertices of a piece: a small one in one task, else its parts in parallel."""
+        """Order the vertices of a piece: in one task if small, else by splitting it in two."""
         n = last - first
         if n <= GRAIN:
 

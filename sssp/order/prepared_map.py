@@ -51,7 +51,7 @@ def solve_by_sweeps(
     method: Method,
     dtype: np.dtype[Any],
 ) -> Answer | None:
-    """Answer a request by sweeps, or by graph search for float trees or sums beyond int64."""
+    """Answer a request by sweeps; trees of float sums and sums beyond int64 by graph search."""
     if dtype.kind == "f" and (request.outward or request.predecessors or request.wants_tree):
         return search_graph(prepared, request, method, dtype)
     if not fits(prepared, request, dtype):
@@ -73,7 +73,7 @@ def search_graph(
 
 
 def ends_of_trips(prepared: PreparedMap, asked: Graph) -> NDArray[np.bool_]:
-    """Return masks of the ranks that are arrivals, and of those that are departures.
+    """Return two masks over ranks: vertices where trips only end, and where they only begin.
 
     No arc leads on from the ones, and none into the others. `asked` is the graph with turns.
     """
@@ -89,7 +89,7 @@ def ends_of_trips(prepared: PreparedMap, asked: Graph) -> NDArray[np.bool_]:
 
 
 def weigh_targets(request: Request) -> Request:
-    """Return the request with vertex weights of its targets alone, in the targets' order."""
+    """Return the request with its vertex weights restricted to its targets, in their order."""
     reduction, targets = request.reduction, request.targets
     if reduction is None or reduction.vertex_weights is None or targets is None:
         return request

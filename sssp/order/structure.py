@@ -127,7 +127,7 @@ class Tasks(NamedTuple):
             return bool(ready) or not left
 
         def process(scratch: Any) -> None:
-            """Run one ready task after another, until none of the phase is left to take."""
+            """Run ready tasks, as one of several threads, until no task of the phase is left."""
             nonlocal left
             try:
                 while True:
@@ -280,7 +280,7 @@ class Structure(NamedTuple):
         return self.shared.get_or_build("height", lambda: int(self.depth.max(initial=-1)) + 1)
 
     def threads_for(self, threads: int) -> int:
-        """Return the number of threads that pay off for a pass over all triangles."""
+        """Return how many threads to use for a pass over all triangles: 1 if they are few."""
         return threads if self.triangles > thresholds.CUSTOMIZED_ALONE else 1
 
     def frozen(self) -> Structure:
@@ -414,7 +414,7 @@ def _depth_kernel(parent, depth, chain):
 
 @njit
 def sort_runs(values):
-    """Sort an array in place by Shell sort (1959); for short ones, or of few sorted runs."""
+    """Sort an array in place by Shell sort (1959), fast for short or partly sorted arrays."""
     gap = np.int64(1)
     while 9 * gap < values.size:
         gap = 3 * gap + 1
@@ -557,7 +557,7 @@ def slots_of(structure: Structure, graph: Graph) -> NDArray[np.uint32]:
 
 
 class Ancestors(NamedTuple):
-    """Given ranks with all their ancestors in the elimination tree; independent of weights.
+    """A set of ranks with all their ancestors in the elimination tree, and each rank's index in it.
 
     Attributes
     ----------

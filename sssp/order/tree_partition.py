@@ -80,7 +80,7 @@ class Bundles(NamedTuple):
 
 @njit
 def _tier_kernel(parent, first, limit, number, tiers, left):
-    """Fill a tier with maximal subtrees left that fit a bundle; return its vertex count.
+    """Assign the largest remaining subtrees that fit a bundle to a tier; return its vertex count.
 
     Arguments
     ---------
@@ -106,7 +106,7 @@ def _tier_kernel(parent, first, limit, number, tiers, left):
 
 @njit
 def _bundle_kernel(parent, first, upper, limit, number, tiers, bundles, rows, seen, start):
-    """Put a tier's subtrees, by rank, into numbered bundles, each with as many as fit.
+    """Pack the subtrees of a tier, in order of rank, into bundles of limited size.
 
     Arguments
     ---------

@@ -159,7 +159,7 @@ class Hierarchy:
 
     @property
     def _is_on_device(self) -> bool:
-        """Whether a GPU holds the partition that the versions of this map share."""
+        """Whether a GPU holds data of the structure that all versions of this map share."""
         return any(key.startswith("cuda:") for key in list(self._structure.shared))
 
     @property
@@ -564,7 +564,7 @@ def _with_weights(graph: Graph, w: Any, rows: Any = None, ahead: Any = None) -> 
 
 
 def _is_usual(weights: WeightRange) -> bool:
-    """Return whether no weight is negative, and none exceeds the greatest distance."""
+    """Return whether all weights are non-negative and at most the largest 64-bit distance."""
     most = largest_distance(FLOAT64 if weights.dtype.kind == "f" else INT64)
     return weights.least >= 0 and weights.greatest <= most.item()
 

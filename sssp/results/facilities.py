@@ -68,7 +68,7 @@ class NearestFacilities:
         return np.greater_equal(self.index, 0)
 
     def distance(self, vertex: SupportsIndex, rank: SupportsIndex = 0) -> int | float:
-        """Distance of vertex and facility `rank` (0: nearest), a Python number or `math.inf`.
+        """Distance between a vertex and its facility of a given rank, as a number or `math.inf`.
 
         Parameters
         ----------

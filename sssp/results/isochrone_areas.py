@@ -50,7 +50,7 @@ LEAST_WIDTH, MOST_WIDTH = 1, 100_000
 
 @njit
 def _lower_kernel(lines, widths, first_column, first_row, squares):
-    """Lower a tile's squared distances, in line widths, to those from the nearest given line.
+    """Update a tile's squared distances to the nearest line (in line widths) with given lines.
 
     Points of two tiles get the same numbers in both, to the bit.
 
@@ -94,7 +94,7 @@ def _part_inside(inside, outside):
 
 @njit
 def _contour_kernel(levels, first, stride, sides, places):
-    """Trace the contour of negative levels, counterclockwise; return its number of pieces.
+    """Find the boundary pieces of the area where levels are negative; return their number.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ class Streets(NamedTuple):
         return cls(coordinates, ends, begins[sides], starts[sides], entered)
 
     def reached(self, limit: float) -> Array:
-        """Return the share of each street that is reached from either end: float64, shape (2, k).
+        """Return the fraction of each street reached from each of its ends: float64, shape (2, k).
 
         An arc is cut where the limit falls on it, and where those from both ends meet.
         """
@@ -298,7 +298,7 @@ class Lines(NamedTuple):
 def draw_areas(
     streets: Streets, parts: Array, marks: Array, dots: Array, width: float, *, apart: bool = False
 ) -> dict[int, Any]:
-    """Return the area around each mark's parts of streets, as a `shapely.MultiPolygon` in degrees.
+    """Return for each mark (area number) the `shapely.MultiPolygon` around its parts of streets.
 
     Boundaries are drawn on a grid around the lines, tile by tile, from the lines near a tile.
 
@@ -378,7 +378,7 @@ def draw_areas(
 
 
 def _nest(lines: Lines, marks: Array, corner: tuple[int, int]) -> Iterator[tuple[int, Array]]:
-    """Yield each mark and its levels on a tile's grid: negative near lines of marks up to it."""
+    """Yield for each mark a grid of levels, negative in the area of this and smaller marks."""
     squares = np.full((TILE + 1, TILE + 1), REACH**2)
     cuts = [0, *np.searchsorted(lines.marks, marks, "right").tolist()]
     for mark, start, end in zip(marks.tolist(), cuts[:-1], cuts[1:], strict=True):
@@ -387,7 +387,7 @@ def _nest(lines: Lines, marks: Array, corner: tuple[int, int]) -> Iterator[tuple
 
 
 def _divide(lines: Lines, _: Array, corner: tuple[int, int]) -> Iterator[tuple[int, Array]]:
-    """Yield each mark and a tile's levels: negative near its lines where no others are nearer."""
+    """Yield for each mark a grid of levels, negative near its lines where they are the nearest."""
     marks = np.unique(lines.marks)
     distances = np.full((marks.size, TILE + 1, TILE + 1), REACH**2)
     for mark, squares in zip(marks, distances, strict=True):

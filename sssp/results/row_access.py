@@ -96,7 +96,7 @@ def add_up(loads: NDArray[Any], places: NDArray[np.int32], size: int) -> NDArray
 
 
 def onto_arcs(graph: Graph, loads: NDArray[Any]) -> NDArray[Any]:
-    """Return the loads of the user's arcs, given those of the arcs that are searched."""
+    """Convert loads of the searched arcs (with turns, of the expansion) to loads of graph arcs."""
     return loads if graph.turns is None else add_up(loads, graph.turns.expansion.arc_of, graph.m)
 
 

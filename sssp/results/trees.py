@@ -375,14 +375,14 @@ class ShortestPaths:
         return join_parts(loads, "volumes on a turn")[turns.row_turn]
 
     def _loads(self, volumes: ArrayLike) -> list[NDArray[Any]]:
-        """Load volumes onto tree arcs; return arc loads, large integers as two 32-bit halves."""
+        """Return the arc loads of volumes on the trees, as 32-bit halves if sums may overflow."""
         flows = as_numbers(volumes, "volumes")
         self._check_volumes_shape(flows.shape)
         self._require_predecessors()
         return self._load_arcs(flows.reshape(self.rows, self._width))
 
     def _load_arcs(self, flows: NDArray[Any]) -> list[NDArray[Any]]:
-        """Load (rows, columns) flows onto tree arcs; return arc loads, or their 32-bit halves."""
+        """Return arc loads for flows (rows, columns), as 32-bit halves if sums may overflow."""
         wide = may_wrap(flows, flows.size)
         trees = self._tree_sums(flows.dtype)
         m = trees.graph.m
@@ -415,7 +415,7 @@ class ShortestPaths:
         return np.where(self.reached, self.distances, FLOAT64.type(np.inf))
 
     def to_dataframe(self, *, wide: bool = False) -> Any:
-        """Return the distances as a `pandas.DataFrame`, in labels if the graph has some.
+        """Return the distances as a `pandas.DataFrame`, with vertex labels if the graph has them.
 
         Parameters
         ----------
@@ -630,7 +630,7 @@ class ShortestPaths:
     def isochrone_areas(
         self, limits: ArrayLike, *, width: float = 60, row: SupportsIndex = 0, rings: bool = False
     ) -> Any:
-        """Return the areas within limits, in a `geopandas.GeoDataFrame`.
+        """Return the areas within given distances of the source, in a `geopandas.GeoDataFrame`.
 
         An area is all points within a width of the reached parts of streets: a street is cut
         where the limit falls on it.
@@ -848,7 +848,7 @@ class ShortestPaths:
             raise ValueError("this needs predecessors: call shortest_paths(predecessors=True)")
 
     def _trees_there(self) -> Any:
-        """Return the `TreeSumsThere` that sums values along the trees on their device."""
+        """Return an object that sums arc values along the trees, on the device that holds them."""
         self._require_trees()
         from sssp.cuda.tree_sums import TreeSumsThere
 
@@ -865,7 +865,7 @@ class ShortestPaths:
         return self.graph.n if self.targets is None else int(self.targets.size)
 
     def _tree_sums(self, dtype: np.dtype[Any], ends: NDArray[np.int64] | None = None) -> TreeSums:
-        """Return the `TreeSums` for sums along the trees, to the targets or to given `ends`."""
+        """Return an object that sums along the trees to the targets, or to given `ends`."""
         trees, ends = self.predecessors, self.targets if ends is None else ends
         if not is_sparse(trees):
             trees = trees.reshape(self.rows, self.graph.n)

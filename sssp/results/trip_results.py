@@ -295,7 +295,7 @@ class Trips:
     def _loads(
         self, volumes: ArrayLike, steps_of: Callable[[Walks], NDArray[np.int64]], size: int
     ) -> list[NDArray[Any]]:
-        """Return the loads of arcs or turns along paths; large integers as two 32-bit halves."""
+        """Return the loads of arcs or turns on paths, as 32-bit halves if sums may overflow."""
         flows = as_numbers(volumes, "volumes")
         if flows.shape != (len(self),):
             raise ValueError(

@@ -95,7 +95,7 @@ def _some_of(known: Sequence[str], text: str) -> list[str]:
 
 
 def _steps(methods: Sequence[Method], device: str, dtypes: Sequence[str]) -> Iterator[Step]:
-    """Yield functions whose calls compile all kernels of `methods`; on the CPU also of graphs."""
+    """Yield functions whose calls compile all kernels of `methods` for a device and dtypes."""
     import numpy as np
 
     def matrix(dtype: np.dtype[Any], size: int) -> NDArray[Any]:
@@ -133,7 +133,7 @@ def _steps(methods: Sequence[Method], device: str, dtypes: Sequence[str]) -> Ite
 
 
 def _sweep(g: sssp.Graph, device: str, dtype: np.dtype[Any]) -> None:
-    """Compile all kernels of prepared maps by making queries, also with negative weights."""
+    """Compile the kernels of sweeps over a hierarchy, by running queries of every kind."""
     import numpy as np
 
     h = sssp.prepare(g)
@@ -176,7 +176,7 @@ def _sweep(g: sssp.Graph, device: str, dtype: np.dtype[Any]) -> None:
 
 
 def _searches(g: sssp.Graph, method: Method, device: str, dtype: np.dtype[Any]) -> Iterator[Step]:
-    """Yield functions that compile the kernels of a search method and of all output forms."""
+    """Yield functions whose calls compile the kernels of a search method for all query kinds."""
     import numpy as np
 
     ask = partial(sssp.shortest_paths, g, method=method, device=device, dtype=dtype)
@@ -210,7 +210,7 @@ def _use_trees(ask: Callable[..., sssp.ShortestPaths], sources: NDArray[np.int64
 
 
 def _use_graph(g: sssp.Graph) -> None:
-    """Compile, by calling them, the kernels that read files and those of graphs and results."""
+    """Run file reading, graph operations and result methods once, to compile their kernels."""
     with tempfile.TemporaryDirectory() as folder:
         graph, places = Path(folder, "small.gr"), Path(folder, "small.co")
         graph.write_text("p sp 2 2\na 1 2 3\na 2 1 3\n", encoding="ascii")

@@ -1,4 +1,4 @@
-"""Print the facts of a graph file, or the devices that calls may name.
+"""Print the properties of a graph file, or list the devices (CPU, GPUs) of this machine.
 
 Of a graph: size, weights, degrees, components, labels, coordinates. Of devices also why one cannot
 be used.

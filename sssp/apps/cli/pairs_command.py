@@ -1,4 +1,4 @@
-"""Find the paths of trips, each with its own two ends.
+"""Find the shortest path of each trip (source and target) in a table.
 
 A CSV or Parquet file has columns source and target (or origin and destination), with labels of
 vertices, or source_lon, source_lat, target_lon and target_lat, in degrees, all in any case; a
@@ -107,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
 def _prepare(
     network: sssp.Graph | sssp.Hierarchy, table: FileTable, options: argparse.Namespace
 ) -> sssp.Graph | sssp.Hierarchy:
-    """Return the network, prepared if ``--prepare`` is given or, by default, for many trips."""
+    """Return the network; if ``--prepare`` or the number of trips asks for it, its hierarchy."""
     if options.prepare is False or not isinstance(network, sssp.Graph):
         return network
     if options.prepare:

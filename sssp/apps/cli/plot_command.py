@@ -1,4 +1,4 @@
-r"""Draw a network, distances, paths or bands.
+r"""Draw a network, distances, paths or isochrone bands.
 
 Without a source the network is drawn, with one it is coloured by distance; from several sources by
 that to the nearest. --target draws the shortest path there on top; --limits colours bands instead.

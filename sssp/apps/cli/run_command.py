@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _reduction(text: str) -> str:
-    """Return `text` if it names a reduction without vertex weights; refuse any other text."""
+    """Return the name of a reduction (sum, mean...); refuse one that needs vertex weights."""
     from sssp.engine.reductions import REDUCTIONS  # (no NumPy for the help)
 
     names = [name for name, rule in REDUCTIONS.items() if not rule.weighs]

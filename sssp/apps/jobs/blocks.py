@@ -129,7 +129,7 @@ class JobRequest:
     def answer(
         self, plan: Plan[Request], buffers: Buffers
     ) -> tuple[dict[str, Array], sssp.ShortestPaths | None, str]:
-        """Run a plan; return rows by field name, the `ShortestPaths` or None, and the device."""
+        """Run a plan; return rows by field name, the search result (None if reduced), device."""
         if self.what is not None:
             answer = run_plan(plan)
             return {self.what: answer.distances}, None, answer.device
@@ -285,7 +285,7 @@ class Inputs:
     buffers: Buffers = field(default_factory=Buffers)
 
     def solve(self, blocks: Sequence[int], device: Any, threads: int | None) -> list[Solved]:
-        """Run the searches of some blocks in one call; return each block's results, as views."""
+        """Run the searches of several blocks in one call; return the results of each block."""
         begun = perf_counter()
         searches = [self.layout.searches_of(block) for block in blocks]
         starts = np.concatenate([self.starts[own.start : own.stop] for own in searches])

@@ -479,7 +479,7 @@ class _Job:
     def _run_blocks(
         self, inputs: blocks.Inputs, runner: Runner, done: NDArray[np.bool_]
     ) -> Iterator[list[Done]]:
-        """Compute blocks not yet `done`, yield their entries; workers read inputs from a file."""
+        """Compute the blocks not marked in `done`; yield manifest entries of finished blocks."""
         if runner.in_process:
             yield from runner.run(inputs, np.flatnonzero(~done).tolist())
             return
@@ -551,7 +551,7 @@ class _Job:
         return {name: labels[own] for name, own in vertices.items()}
 
     def _refuse_full_disk(self, report: Report) -> None:
-        """Raise `JobError` if the table does not fit on the disk; compressed tables pass."""
+        """Raise `JobError` if the table does not fit on the disk (not for compressed tables)."""
         folder = next(parent for parent in self.table.absolute().parents if parent.exists())
         free = shutil.disk_usage(folder).free
         needed = report.nbytes * (report.blocks - report.done_before) // max(1, report.blocks)
@@ -578,7 +578,7 @@ def _explain_full_disk(report: Report) -> Iterator[None]:
 
 
 def _measure(inputs: blocks.Inputs, report: Report, runner: Runner) -> None:
-    """Time a block (or group of blocks) here; set `report.estimate`, the seconds still needed.
+    """Time the first searches in this process; set `report.estimate` to the job's seconds left.
 
     Twice, for kernels are compiled the first time; unless that is lost in what it takes.
     """

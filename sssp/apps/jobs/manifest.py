@@ -95,7 +95,7 @@ class Manifest:
         self.job: dict[str, Any] | None = self._read_job()[0]
 
     def _read_job(self) -> tuple[dict[str, Any] | None, Names]:
-        """Return the recorded job (None if no block is recorded) and its file name patterns."""
+        """Read the manifest; return its job (None if it has no block) and file name patterns."""
         try:
             with self.path.open("rb") as stream:
                 line = stream.readline()
@@ -154,7 +154,7 @@ class Manifest:
 
     @contextmanager
     def open(self, job: dict[str, Any]) -> Iterator[None]:
-        """Lock the manifest for this process, open it for `add`; record the job if it is new.
+        """Lock the manifest and open it for appending, while the context is open; record a new job.
 
         A last line that is cut off is dropped, and of a job without a block on record everything.
 
@@ -203,7 +203,7 @@ class Manifest:
                 _open.discard(stream)
 
     def add(self, blocks: Iterable[tuple[int | None, list[Piece]]]) -> None:
-        """Append a line per finished block or `FRAME` (labels, metadata); flush to disk once."""
+        """Append a record of each block's files (`FRAME`: labels and metadata); flush to disk."""
         self._append(*({"block": block, "files": pieces} for block, pieces in blocks))
 
     def _append(self, *entries: Any) -> None:
@@ -254,7 +254,7 @@ class Manifest:
         )
 
     def finish(self) -> None:
-        """Remove unfinished files, and inputs, from the folder of the job."""
+        """Remove temporary folders of jobs: unfinished table files and the inputs for workers."""
         for path in self.folder.iterdir():
             with suppress(OSError):
                 if re.fullmatch(UNFINISHED.format(TOKEN), path.name) and all(
@@ -265,7 +265,7 @@ class Manifest:
                     shutil.rmtree(path.rename(gone))
 
     def find_done(self, blocks: int) -> tuple[bool, NDArray[np.bool_]]:
-        """Return whether frame (labels, metadata) and each block are complete, by file sizes.
+        """Return whether the table's metadata exists, and a mask of blocks whose files all exist.
 
         Of what has a file that is gone it is said that it is not there.
 
@@ -316,7 +316,7 @@ class Manifest:
         return total
 
     def _files(self, blocks: int) -> dict[int | None, list[Piece]]:
-        """Return files of the frame (labels, metadata) and of each block, as last recorded."""
+        """Return the recorded files by block number, and labels and metadata under key `FRAME`."""
         found: dict[int | None, list[Piece]] = {}
         with self.path.open("rb") as stream:
             stream.readline()
@@ -336,7 +336,7 @@ class Manifest:
         return found
 
     def _is_there(self, block: int | None, piece: Piece, *, read: bool) -> bool:
-        """Return whether a file exists; raise if its size (`read`: also its checksum) differs."""
+        """Return whether a recorded file exists; raise if its size or (`read`) checksum differs."""
         path = self.table / piece.name
         try:
             size = path.stat().st_size

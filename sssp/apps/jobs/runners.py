@@ -157,7 +157,7 @@ class ExecutorRunner(Runner):
         ]
 
     def _submit(self, inputs: Inputs | Ticket, group: list[int]) -> Any:
-        """Submit a group of blocks; return a future of its `Done`, or of a set of futures."""
+        """Submit a group of blocks to the executor; return the future of that call."""
         return self.on.submit(do_block, inputs, *group, self.measured_on, self.threads)
 
 
@@ -219,7 +219,7 @@ class LocalRunner(ExecutorRunner):
 def do_block_on_dask(
     inputs: Inputs | Ticket, block: int, device: Any, threads: int | None
 ) -> Done | tuple[str, str]:
-    """Compute a block on this Dask worker; if it lacks the device, return address and reason."""
+    """Compute a block; return its entry or, if the device is missing, worker address and reason."""
     try:
         return do_block(inputs, block, device, threads)
     except DeviceError as error:
@@ -240,7 +240,7 @@ class DaskRunner(Runner):
         return max(1, sum(self._able().values()))
 
     def _able(self) -> dict[str, int]:
-        """Return, by address, the threads of all Dask workers not known to lack the device."""
+        """Return the thread count of each Dask worker, by address, that may have the device."""
         threads: dict[str, int] = self.on.nthreads()
         return {name: count for name, count in threads.items() if name not in self._without}
 

@@ -125,7 +125,7 @@ class Layout:
 
 
 def block_size_of(searches: int, search_bytes: int, *, on_gpu: bool) -> int:
-    """Return how many searches form a block: limited by memory, and by a least block count.
+    """Return the number of searches in a block; memory and a least number of blocks limit it.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ class ZarrStore:
     def prepare(
         self, labels: Mapping[str, Array], attributes: Mapping[str, Any], temporary: Path
     ) -> dict[Path, Piece]:
-        """Write metadata and labels to temporary files; return a `Piece` for each file path.
+        """Write metadata and labels to temporary files; return name, size, checksum per file.
 
         Parameters
         ----------
@@ -357,7 +357,7 @@ class ZarrStore:
         return pieces
 
     def _chunk_shape(self, field: Field) -> tuple[int, int]:
-        """Return a chunk's (searches, entries per search): a block, or an equal part of it.
+        """Return the shape of a chunk: number of searches, and number of entries of each search.
 
         An array has them as rows and columns, or by columns the other way round.
         """
@@ -401,7 +401,7 @@ class ZarrStore:
 
 
 def names_of_files(table: Path, job: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return the patterns of a table's file paths: a regular expression per folder and name.
+    """Return regular expressions that match a table's file paths, one per path component.
 
     Parameters
     ----------
@@ -495,7 +495,7 @@ class ParquetParts:
         return {made: self._write(made, 0, nothing, temporary)}
 
     def write(self, block: int, values: Mapping[str, Array], temporary: Path) -> list[Piece]:
-        """Write a block as a Parquet file; return its `Piece`. Arguments as `ZarrStore.write`."""
+        """Write a block as a Parquet file; return a list with its name, size and checksum."""
         return [self._write(self.path / _name_part(block), block, values, temporary)]
 
     def _write(self, path: Path, block: int, values: Mapping[str, Array], temporary: Path) -> Piece:
@@ -543,7 +543,7 @@ class ParquetParts:
         yield columns
 
     def _names(self, field: Field) -> list[str]:
-        """Return a field's column names: one per target or, of reduced rows, one per value."""
+        """Return a field's column names in a wide file: one per target or value of a reduction."""
         if self.targets is None:
             if field.width is None:
                 return [field.column]

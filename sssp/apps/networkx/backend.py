@@ -66,7 +66,7 @@ def _all_trees(row: SearchRow) -> tuple[dict[Any, list[Any]], Lengths]:
 
 
 def _refuse_negative_loops(row: SearchRow) -> None:
-    """Raise if any self-loop is negative, even an unreached one; ignore searches by hops."""
+    """Raise NetworkX's error if a self-loop weighs less than 0, unless the search counts arcs."""
     graph = row.G.graph
     if row.kind.method != HOPS and (graph.weights[graph.indices == graph.tails] < 0).any():
         raise nx.NetworkXUnbounded("Negative cycle detected.")
@@ -133,7 +133,7 @@ def _make_function(name: str, algorithm: str) -> Callable[..., Any]:
 def _search(
     name: str, G: ConvertedGraph, kind: SearchKind, ends: Arguments, form: Form, given: Arguments
 ) -> Any:
-    """Answer a NetworkX function: search from sources, to a target, both, or from all nodes.
+    """Search from `ends` (all nodes if empty), and return what the NetworkX function returns.
 
     Where a node is missing, or not reached, NetworkX's function raises its error, of the arguments
     that are given.
@@ -172,7 +172,7 @@ def predecessor(
     cutoff: float | None = None,
     return_seen: bool | None = None,
 ) -> Any:
-    """Return all predecessors on shortest paths by hops, of every node or of the target."""
+    """Return each node's (or the target's) predecessors on all paths with the fewest arcs."""
 
     def form(row: SearchRow) -> tuple[Any, Any]:
         return row.all_predecessors(), row.lengths() if return_seen else {}
@@ -258,7 +258,7 @@ def floyd_warshall_numpy(
 
 
 def _matrix(G: ConvertedGraph, weight: Any, *, tree: bool) -> ShortestPaths:
-    """Solve all pairs; at a negative cycle raise NetworkX's error or `NotImplementedError`."""
+    """Compute distances (and predecessors) of all pairs; raise an error at a negative cycle."""
     try:
         return searches.find_matrix(G, weight, tree=tree)
     except nx.NetworkXUnbounded as error:
@@ -268,7 +268,7 @@ def _matrix(G: ConvertedGraph, weight: Any, *, tree: bool) -> ShortestPaths:
 
 
 def _distances(G: ConvertedGraph, weight: Any, found: ShortestPaths) -> Any:
-    """Return the distance matrix; as floats if NetworkX takes 1.0 as weight of all edges."""
+    """Return the matrix of distances; as floats if missing weights make NetworkX return floats."""
     defaulted = "all" if weight is None else G.defaulted
     if defaulted == "some" and not FLOYD_WARSHALL_KNOWS_CYCLES:
         raise NotImplementedError("some weights are missing, for which NetworkX takes 1.0, not 1")
@@ -337,7 +337,7 @@ def diameter(G: ConvertedGraph, e: None = None, usebounds: bool = False, weight:
 
 
 def radius(G: ConvertedGraph, e: None = None, usebounds: bool = False, weight: Any = None) -> Any:
-    """Return the least eccentricity; `e` and `usebounds` as for `diameter`."""
+    """Return the least eccentricity (`can_run` declines calls with `e` or `usebounds`)."""
     return min(eccentricity(G, weight=weight).values())
 
 
@@ -345,7 +345,7 @@ def radius(G: ConvertedGraph, e: None = None, usebounds: bool = False, weight: A
 
 
 def _ask_networkx(name: str, G: ConvertedGraph, nodes: Iterable[Any], /, **arguments: Any) -> Any:
-    """Call NetworkX's own function on an edgeless graph of those `nodes` that `G` has.
+    """Call NetworkX's own function on `nodes` without edges; return its result or raise its error.
 
     Parameters
     ----------

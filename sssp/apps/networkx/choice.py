@@ -58,7 +58,7 @@ def _why_not(parameter: str, value: Any, G: Any) -> str:
 
 
 def can_run(name: str, args: Collection[Any], kwargs: Mapping[str, Any]) -> bool | str:
-    """Return True if the backend can run a call, else the reason or False. O(1).
+    """Return True if the backend can run a call, else why not (False: NetworkX too old). O(1).
 
     The weights are seen in the conversion, which may refuse them.
     """

@@ -16,7 +16,7 @@ from sssp.kernels.dtypes import largest_distance
 
 
 class _Default(int):
-    """The type of the 1 that stands for a missing weight, to distinguish it from a given 1."""
+    """The type of the default weight 1 of edges without a weight, to tell it from a given 1."""
 
 
 _MISSING = _Default(1)

@@ -51,7 +51,7 @@ BY_WEIGHTS = SearchKind("auto")
 def kind_of(
     algorithm: str, G: ConvertedGraph, weight: Any = None, cutoff: float | None = None
 ) -> SearchKind:
-    """Return the search kind for ``"dijkstra"``, ``"bellman-ford"`` or `HOPS`.
+    """Return the search method and cutoff for a NetworkX algorithm (`HOPS`: count arcs).
 
     Raises
     ------
@@ -167,7 +167,7 @@ class Paths(Mapping[Any, list[Any]]):
 
 
 class PathsTo(Paths):
-    """Shortest paths from all nodes to one target: the source of a backward search."""
+    """A read-only mapping from each node to its shortest path to one target."""
 
     _step = 1
 
@@ -222,7 +222,7 @@ class SearchRow:
         return sum(np.sort(self.distances[self.reached]).tolist())
 
     def farthest(self) -> Any:
-        """Return the greatest distance of a reached node; 0 as an int, even among floats."""
+        """Return the greatest distance of any reached node; if it is zero, the integer 0."""
         return self.distances[self.reached].max().item() or 0
 
     def lengths(self) -> dict[Any, Any]:
@@ -282,7 +282,7 @@ def _call(search: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
 def _search(
     G: ConvertedGraph, kind: SearchKind, sources: Sequence[int], *, nearest: bool, **options: Any
 ) -> Any:
-    """Search from each source; with `nearest`, once for distances from the nearest source."""
+    """Compute distances from each source or, with `nearest`, from the nearest of all sources."""
     network = G.backwards if kind.backwards else G.graph
     options |= {"method": kind.method, "limit": kind.limit}
     starts = sources[0] if nearest and len(sources) == 1 else sources
@@ -355,7 +355,7 @@ def find_between(
 
 
 def find_matrix(G: ConvertedGraph, weight: Any, *, tree: bool) -> sssp.ShortestPaths:
-    """Solve all pairs as one matrix, by the method that is fastest for the graph."""
+    """Compute the distances of all pairs as a matrix and, with `tree`, the predecessors."""
     method = HOPS if weight is None else "auto"  # (no edge has such an attribute)
     found: sssp.ShortestPaths = _call(sssp.all_pairs, G.graph, method=method, predecessors=tree)
     return found

@@ -1,4 +1,4 @@
-"""Requests to the map, checked, and their answers: distances in 16 bits, routes, certificates."""
+"""Checked requests of the map page and their answers: distances, routes, areas, certificates."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ LABEL = 60
 
 
 class MapAnswer(NamedTuple):
-    """Distances or nearest sources of all vertices, in 16 bits, with the scale to decode.
+    """The distance or nearest source of each vertex as a 16-bit code, with the scale to decode.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ class Answers:
     # -- answers -------------------------------------------------------------------------------
 
     def distances(self, question: MapRequest) -> MapAnswer:
-        """Return each vertex's distance from its nearest source, or that source's list index."""
+        """Return the distance of each vertex from its nearest source, or which source that is."""
         start = perf_counter()
         result = self._search(self._version(question), question)
         facts = {

@@ -1,4 +1,4 @@
-"""A result in a browser: served by a local server, or as one file without a server."""
+"""A page that shows a search result in a browser: from a local server, or as one file."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def make_server(
     result: tuple[dict[str, Any], NDArray[np.uint16]] | None = None,
     **shown: Any,
 ) -> PageServer:
-    """Return a page server for a network with coordinates; it listens, answering nothing yet.
+    """Return a page server for a network; its socket listens, but no request is answered yet.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The server behind the page: one process, on this machine alone unless told otherwise.
+"""The HTTP server behind the map page: one process, by default for this machine only.
 
 ======================= ============================================= =====================
 path                    body                                          answer
@@ -144,7 +144,7 @@ class PageServer(ThreadingHTTPServer):
             self.places.release()
 
     def warm_up(self) -> None:
-        """Answer a request of each kind to load kernels: the first now, others in a thread.
+        """Load kernels by answering one request of each kind: the first now, others in a thread.
 
         Kernels are loaded, and a device that does not work is told of, before anyone clicks.
         """
@@ -351,7 +351,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(Status.INTERNAL_SERVER_ERROR, "the map has no answer; see its log")
 
     def _check_head(self) -> None:
-        """Refuse a request head that is ambiguous, or names a foreign host or a foreign page."""
+        """Refuse a request head that is invalid, or names an unknown host or another website."""
         twice = [n for n in ("Host", "Content-Length") if len(self.headers.get_all(n, [])) > 1]
         if twice or not self.path.startswith("/"):
             self.close_connection = True

@@ -99,7 +99,7 @@ class StreetMap:
         ]
 
     def arrays(self, flows: Array | None = None) -> dict[str, Array]:
-        """Return the arrays positions, streets, classes; with flows on arcs, street flows too."""
+        """Return the page's arrays: vertex positions, streets, street classes, and any flows."""
         sent = {"positions": self.positions, "streets": self.streets}
         sent["classes"] = self.arc_class[self.arcs[:, 0]]
         if flows is not None:

@@ -102,7 +102,7 @@ class NamedGraph:
 
     @property
     def is_table(self) -> bool:
-        """Whether the graph is read from a table file with one row (or map line) per arc."""
+        """Whether the file is a table (or map layer) with a row per arc, not a graph file."""
         return self.path is not None and self.path.suffix.lower() in ARC_TABLES
 
     def load(self, coordinates: Path | None = None) -> sssp.Graph:
@@ -127,7 +127,7 @@ class NamedGraph:
         return sssp.read_graph(self.path, coordinates=coordinates)
 
     def load_network(self, coordinates: Path | None = None) -> sssp.Graph | sssp.Hierarchy:
-        """Read or make the graph, or the prepared map if the file holds one; raises as `load`."""
+        """Read or generate the graph; if the file holds a prepared map, return that hierarchy."""
         if self.path is None or self.roads or self.is_table:
             return self.load(coordinates)
         from sssp.prepared.hierarchy_file import read_network
@@ -229,7 +229,7 @@ def one_method(text: str, known: Mapping[str, type[Method]] = METHODS) -> Method
 
 
 def read_number(text: str, *kinds: type[Any]) -> Any:
-    """Parse a text as the first of the number types `kinds` that fits; None if none fits."""
+    """Parse a number as the first type in `kinds` that accepts the text; None if none does."""
     for kind in kinds:
         with suppress(ValueError):
             return kind(plain_digits(text))
@@ -523,12 +523,12 @@ class _StoreOnce(argparse.Action):
 
 
 def _comma_hint(option: argparse.Action) -> str:
-    """Return the hint to write comma-separated values without blanks, '' for other options."""
+    """Return a hint to omit blanks in comma-separated values, or '' for any other option."""
     name, form = option.option_strings[-1], str(option.metavar)
     return f"; {name} takes {form} in one piece, without blanks" if "," in form else ""
 
 
 def parse(parser: Parser, arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Parse the arguments; `command_line` of the result is the program and its arguments."""
+    """Parse the arguments; store the command line itself as `command_line` in the result."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     return parser.parse_args(given, argparse.Namespace(command_line=[*parser.prog.split(), *given]))

@@ -143,7 +143,7 @@ def add_output(
     default: Path = NOWHERE,
     required: bool = False,
 ) -> None:
-    """Declare ``--output``, ``--format``, ``--safe-csv``; `formats[0]` is stdout's default."""
+    """Declare ``--output``, ``--format`` and, if CSV is a format, ``--safe-csv``."""
     endings = _either(formats)
     parser.set_defaults(formats=formats)
     text = (

@@ -1,4 +1,4 @@
-"""Tables in files: read columns from CSV or Parquet, write them block by block; GeoJSON lines.
+"""Table files: read columns from CSV or Parquet, write blocks of rows, write GeoJSON lines.
 
 GeoJSON (RFC 7946) is what every GIS opens; it is written without one.
 """
@@ -69,7 +69,7 @@ class FileTable:
     lines: Sequence[int]
 
     def find(self, *names: str) -> str | None:
-        """Return the file's heading for the first of `names` found, in any spelling; or None."""
+        """Return the heading of the first column called by one of `names` or a synonym, or None."""
         known = {heading.strip().lower(): heading for heading in self.columns}
         for name in names:
             # source_lon is origin_longitude, too

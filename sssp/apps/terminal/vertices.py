@@ -1,4 +1,4 @@
-"""Vertices as users name them: by labels, by points on the map, or by files of either."""
+"""Vertices as users name them: by labels, by coordinates, or by files of labels or points."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Point(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """Chosen vertices, with notes on the vertex found for each point.
+    """Vertices that the user chose, with messages about the vertices found for given points.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ def find_vertices(
 def find_ends(
     g: sssp.Graph, options: argparse.Namespace
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None, list[str]]:
-    """Return a command's sources and targets (None if it names none), and notes on points."""
+    """Return a command's sources and targets (each None if absent), and messages about points."""
     ends: list[NDArray[np.int64] | None] = [None, None]
     notes: list[str] = []
     for place, role in enumerate(("source", "target")):
@@ -157,7 +157,7 @@ def find_in_table(
     farthest: float,
     before: str = "",
 ) -> Chosen:
-    """Return the vertices that a table lists: by its first label column, else by its points.
+    """Return the vertices that a table lists by labels or, without labels, by coordinates.
 
     Points lie at most `farthest` metres from theirs; `before` stands before the names of their
     columns.

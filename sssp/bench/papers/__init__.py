@@ -1,1 +1,1 @@
-"""The kernels and serial programs behind published figures, for ``--table``."""
+"""Baselines rebuilt from papers, and benchmark tables with the papers' figures."""

@@ -1,4 +1,4 @@
-"""All pairs by plain loops, as papers measure against; for comparison only.
+"""Dense CPU baselines of papers (all pairs, transitive closure), for comparison only.
 
 Floyd-Warshall with a pass over the matrix for every vertex; in blocks of 32; repeated squaring
 and boolean squaring by tiles (Xiao et al. 2023 and 2021). One thread is their serial version,
@@ -42,7 +42,7 @@ def _plain_kernel(matrix, barrier, thread, threads):
 
 @njit
 def _update_tile(target, source, row, column, middle, side):
-    """Relax tile C of `target`: ``C = min(C, A (+) B)``, tiles A, B of `source`; k outermost."""
+    """Relax a tile of `target` by the min-plus product of two tiles of `source`; k outermost."""
     number = target.dtype.type
     n = target.shape[0]
     left, right = column * side, min(n, (column + 1) * side)

@@ -69,7 +69,7 @@ def _step_kernel(matrix, n, k, flags):
 
 @inline
 def _beside(block, first):
-    """Return the start row or column of tile `block`, counted without the tile at `first`."""
+    """Return where tile number `block` starts if the diagonal tile at `first` is not counted."""
     begin = uint32(block * SIDE)
     return uint32(begin + SIDE) if begin >= first else begin
 

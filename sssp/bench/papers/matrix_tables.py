@@ -1,4 +1,4 @@
-"""Tables of dense methods: published figures, and ours beside them.
+"""Benchmark tables of dense methods: published figures, and our own measurements.
 
 All pairs by repeated squaring: Xiao et al., "All-source pair shortest path parallel algorithm
 based on GPU acceleration" (2023). Blocked Floyd-Warshall in three kernels, b = 32. Transitive
@@ -158,7 +158,7 @@ DENSE_TABLES: dict[str, Spec] = {
 
 
 def make_blocks_spec(side: int) -> Spec:
-    """Return the `Spec` of a line of table "blocks": squaring by tiles of one side, several n."""
+    """Return the `Spec` of table "blocks" for one tile side: repeated squaring, several sizes."""
     method = baselines.BaselineSquaring(side)
     return Spec(
         "Xiao et al. 2023: repeated squaring by the side of its tiles, n = 5,000",
@@ -284,7 +284,7 @@ class _Series:
         return row
 
     def show(self, row: Measurement) -> Cell:
-        """Return a row's milliseconds; of a skipped row, the largest measured n and its time."""
+        """Return a row's table cell: its time; if skipped, the largest measured n and its time."""
         shown = self.largest if row.skipped and not self.refusal else row
         if shown is None or shown.skipped:
             return None

@@ -1,4 +1,4 @@
-"""Tables of searches from one source: the figures of a thesis, and ours beside them.
+"""Benchmark tables of one-source searches: published results of a thesis, and our measurements.
 
 "Research on GPU-based optimisation of the SSSP algorithm" (2022), measured on an RTX 2080 and a
 Xeon 8255C: figure 5-1 (Dijkstra) and table 5-2 (Bellman-Ford).
@@ -125,7 +125,7 @@ class Thesis(BenchTable):
     def _measure(
         self, harness: Harness, workload: Workload, headings: tuple[str, ...]
     ) -> tuple[dict[str, Cell], list[Measurement]]:
-        """Measure a workload; return the cells common to both tables, and the measured rows."""
+        """Measure a workload; return table cells (graph, sizes, times, verified) and all rows."""
         rows = harness.measure(workload)
         self.report.rows += rows
         graph = workload.graph

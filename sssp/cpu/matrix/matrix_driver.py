@@ -60,7 +60,7 @@ def _settle_kernel(values, above, missing):
 
 @njit
 def _tight_tails_kernel(distances, weights, first, tails, row, end):
-    """For each distance, write the least tail of its tight arcs, in a block from `first` on.
+    """Find predecessors of matrix rows: least tails of tight arcs out of a block of vertices.
 
     From the last to the first, so that the smallest stays. ``weights`` are rows of the initial
     matrix, with no arc on the diagonal, and none is 0 or less: a sum that wraps, from a tail

@@ -111,7 +111,7 @@ def _search(
     indptr, indices, weights, sources, targets, bound, distances, reached, counters,
     scale, links, heads, tails, firsts, ends, lowered, candidates,
 ):  # fmt: skip
-    """Run delta-stepping with given scratch, which `delta_stepping_kernel` allocates.
+    """Run delta-stepping from the sources of one row, in scratch arrays given by the caller.
 
     ``heads`` is full of `NONE`. The arrays after it hold a chunk: ``tails`` uint32, ``firsts`` and
     ``ends`` uint64, shape (STRIPS,), its strips; ``lowered`` uint32 and ``candidates`` number,

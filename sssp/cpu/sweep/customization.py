@@ -77,7 +77,7 @@ class PackedArcs(NamedTuple):
 
 @dataclass(eq=False)
 class Whole:
-    """All weights of a full customization, which partial ones change in place and restore.
+    """All weights of a full customization, which partial customizations change and restore.
 
     Attributes
     ----------
@@ -544,7 +544,7 @@ class Customization:
         self.structure.tasks.run(find, self.threads, self._scratch, together)
 
     def _keep_basic(self, low: int, high: int) -> None:
-        """Copy the final basic weights above some ranks to `basic`, while they are in cache."""
+        """Copy the final basic weights of the arcs above ranks low..high-1 to `basic`."""
         arcs = slice(2 * int(self.first[low]), 2 * int(self.first[high]))
         self.basic[arcs] = self.weights[arcs]
 

@@ -145,7 +145,7 @@ class SweptFlows:
         return [part] if self.is_small else [range(i, i + 1) for i in part]
 
     def _block(self, part: range) -> Block:
-        """Return the block of some groups of lanes, cached if volumes are cached too."""
+        """Return the sources and targets of some groups of lanes, as kernel input."""
         known = self._blocks.get(part)
         if known is not None:
             return known
@@ -335,7 +335,7 @@ class _Weighed:
         self._packed: _Packed | None = None
 
     def pack(self, block: Block) -> _Packed:
-        """Return the packed arcs that a block needs; packed once if all blocks need the same."""
+        """Return the packed arcs that a block uses; cached if every block sweeps all targets."""
         if self._packed is not None and self.is_table:
             return self._packed
         s, sides = self.structure, []

@@ -42,7 +42,7 @@ def slots_kernel(ancestors, first, upper, depth, down, packed_first, ends, slots
 
 @njit
 def lanes_kernel(volumes, rows, positions, lanes):
-    """Copy the volumes of `rows` to lanes, one lane per row, columns at their given positions."""
+    """Copy `rows` of a volume table to lanes: one lane per row, columns moved to `positions`."""
     for column in range(positions.size):
         own = lanes[positions[column]]
         for lane in range(rows.size):
@@ -63,7 +63,7 @@ def lanes_kernel(volumes, rows, positions, lanes):
 
 @njit
 def _climb_kernel(sources, ups, inf, scratch):
-    """Search upward from every source of a group; record its climb and the arcs of the climb.
+    """Search upward from each source of a group; record ranks, distances, arcs of its climb.
 
     Opens the rows of the block that are on a climb, like `climb_lanes_kernel`.
     """
@@ -97,7 +97,7 @@ def _climb_kernel(sources, ups, inf, scratch):
 
 @njit
 def _keep_reached(target, more, at, inf, lost, which, kept):
-    """Return the volumes to a target, 0 in lanes that do not reach it; add those to `lost`.
+    """Return a target's volumes by lane, 0 if unreached; add unreached volumes to `lost`.
 
     `kept`, shape (LANES,), is scratch.
     """

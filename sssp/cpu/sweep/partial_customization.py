@@ -87,7 +87,7 @@ def _queue_rank(rank, number, structure, both, scratch, waiting, log):
 
 @njit
 def _swap(ranks, count, begins, held, first, both):
-    """Exchange the weights above the first `count` of `ranks` with the saved ones in `held`."""
+    """Exchange the weights of arcs above the first `count` ranks with those saved in `held`."""
     basic, perfect = both
     for note in range(count):
         rank, place = np.int64(ranks[note]), begins[note]
@@ -205,7 +205,7 @@ def _basic_pass(arcs, slots, structure, graph, inf, both, scratch, waiting, log,
 
 @njit
 def _make_perfect(v, structure, both, counts):
-    """Compute the perfect weights above a rank from its basic ones, as the full pass does."""
+    """Compute the perfect weights of the arcs above a rank from their basic weights."""
     _, first, upper, _, _, _ = structure
     basic, perfect = both
     start, end = first[v], first[v + 1]
@@ -225,7 +225,7 @@ def _make_perfect(v, structure, both, counts):
 
 @njit
 def _affects_triangle(one, other, arc, place, before, perfect):
-    """Return whether a changed third side gave, or now gives, a leg of a triangle its weight.
+    """Return whether the old or new weight of a triangle's upper side may set that of a leg.
 
     These lead up from one rank, to the lower and to the upper end of the arc.
     """
@@ -298,7 +298,7 @@ def _perfect_pass(structure, both, scratch, waiting, log, most, exact):
 
 @njit
 def _is_much_above(slots, first, parent, states, most):
-    """Return whether the ranks of given arcs, with all ancestors, have over `most` weights."""
+    """Return whether over `most` weights are on arcs above given arcs' ranks and ancestors."""
     held = 0
     for is_clearing in range(2):
         for slot in slots:

@@ -45,7 +45,7 @@ class Selection(NamedTuple):
 
 
 def ancestors_of(structure: Structure, ranks: NDArray[np.int32]) -> Ancestors:
-    """Return the `Ancestors` of given ranks; the results of the last two calls are cached.
+    """Return given ranks with all their ancestors; the last two results are cached.
 
     Versions of a map, which share its structure, are mostly asked for the same vertices.
     """

@@ -105,7 +105,7 @@ def _solve(prepared: PreparedMap, request: Request, method: Method, dtype: Numbe
 
 
 def _searches_backward(graph: Graph, request: Request, farthest: Any) -> bool:
-    """Return whether to find paths backward from targets: few targets, no ties up to `farthest`."""
+    """Return whether tracing paths back from the targets is possible and worthwhile."""
     if request.targets is None or request.nearest or request.fewest_arcs:
         return False
     sources = 1 if request.target_offsets is None else max(1, request.rows)
@@ -114,7 +114,7 @@ def _searches_backward(graph: Graph, request: Request, farthest: Any) -> bool:
 
 
 class _SweptRows(SingleRows):
-    """Rows swept one by one: trees, nearest sources, and requests of a row or two."""
+    """Run that solves each row by its own sweep, with trees or nearest sources if requested."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class _SweptRows(SingleRows):
         self.goes_back, self.back = backward, arcs_by_head(graph, dtype) if backward else None
 
     def solve(self, rows: range, scratch: Scratch) -> None:
-        """Find the distances of one row by climb and sweep; pass it to the output form."""
+        """Find the distances of one row by climb and sweep, and add the row to the answer."""
         up, down, structure = self.metric.up, self.metric.down, self.structure
         climbed, visited, known = scratch.extra
         place = self.form.place(rows)
@@ -181,7 +181,7 @@ class _SweptRows(SingleRows):
 
 
 class _TripRows(_SweptRows):
-    """Trips with their paths, several sources in one kernel call."""
+    """Run that finds trips with their paths, for several sources in one kernel call."""
 
     def blocks(self, threads: int) -> Iterator[range]:
         """Yield ranges of sources, one range for each kernel call."""
@@ -189,7 +189,7 @@ class _TripRows(_SweptRows):
         return ranges_of(self.request.rows, step)
 
     def solve(self, rows: range, scratch: Scratch) -> None:
-        """Find distances and paths of trips from some sources; pass them to the output form."""
+        """Find distances and paths of the trips from some sources; add them to the answer."""
         request, structure = self.request, self.structure
         assert request.target_offsets is not None
         assert request.targets is not None
@@ -218,7 +218,7 @@ def _climb_scratch(dtype: Number, backward: bool) -> Allocate:
 
 
 class _LaneRows(Rows):
-    """Rows swept side by side (one lane each): distances without trees.
+    """Run that sweeps many rows together, one lane per row: distances without trees.
 
     Attributes
     ----------
@@ -344,7 +344,7 @@ class _LaneRows(Rows):
         return climbed, np.zeros(self.places, np.uint8), block
 
     def solve(self, rows: range, scratch: tuple[NDArray[Any], ...]) -> None:
-        """Sweep some rows, and pass them to the output form or copy them to the answer."""
+        """Sweep some rows, and add them to the answer."""
         start, block = self.sweep(rows, *scratch), scratch[-1]
         if self.answer is None:
             self.form.take(SweptLanes(rows, block, start, self.bound, self.columns))
@@ -381,7 +381,7 @@ class _LaneRows(Rows):
 
 
 class _LanePaths(_LaneRows):
-    """Rows with predecessors on paths to targets: each group of lanes sweeps all vertices."""
+    """Run that finds paths to targets from many sources, one group of lanes per sweep."""
 
     def __init__(
         self, prepared: PreparedMap, request: Request, method: Method, dtype: Number
@@ -398,7 +398,7 @@ class _LanePaths(_LaneRows):
         return self._select_all(prepared), self.request.targets
 
     def solve(self, rows: range, scratch: tuple[NDArray[Any], ...]) -> None:
-        """Sweep some rows, find the paths to their targets; pass both to the output form."""
+        """Sweep some rows, find the paths to their targets, and add both to the answer."""
         self.sweep(rows, *scratch)
         lanes = scratch[-1], len(rows), np.full(self.graph.n, -1, INDEX)
         branches = find_branches(self.open_graph, self.columns, *lanes)
@@ -468,7 +468,7 @@ def _reduce_kernel(block, start, places, bound, least, counts, greatest, upper, 
 
 @njit
 def _weigh_kernel(block, start, places, bound, weights, upper, lower):
-    """Sum the vertex weights of each lane's reached vertices: upper and lower 32 bits apart.
+    """Sum the weights of each lane's reached vertices, upper and lower 32 bits separately.
 
     Shapes: weights (places, c), sums (c, lanes).
     """
@@ -486,7 +486,7 @@ def _weigh_kernel(block, start, places, bound, weights, upper, lower):
 
 @dataclass
 class SweptLanes:
-    """Solved rows as lanes side by side; interface of `sssp.engine.outputs.FinishedRows`.
+    """Solved rows of a request in lanes: a block of distances with one column per row.
 
     Parameters
     ----------
@@ -529,7 +529,7 @@ class SweptLanes:
             convert_into(found, out)
 
     def copy_predecessors(self, out: NDArray[np.int32]) -> None:
-        """Raise AssertionError: rows with trees are never swept side by side."""
+        """Raise AssertionError: rows with trees are never swept in lanes."""
         raise AssertionError
 
     def paths(self) -> Entries:
@@ -561,7 +561,7 @@ class SweptLanes:
 
     @cached_property
     def _numbers(self) -> dict[tuple[str, str], NDArray[Any]]:
-        """Return count, maximum and integer sum of each row's reached distances; one pass."""
+        """Return count, maximum and integer sum of the reached distances of each row."""
         dtype, lanes = self.block.dtype, len(self.rows)
         floats, least = dtype.kind == "f", least_number(dtype)
         counts, greatest = np.zeros(lanes, dtype), np.full(lanes, least, dtype)

@@ -264,7 +264,7 @@ def clear_marks_kernel(sources, parent, places, is_open):
 
 @njit
 def _sweep_lanes_kernel(first, ends, weights, order, is_open, block, stride, groups, inf):
-    """Sweep consecutive ranks for groups of lanes; `first` has where each rank's arcs begin."""
+    """Sweep consecutive ranks, highest first, for groups of lanes of a distance block."""
     rank = np.uint64(order.size)
     end = np.uint64(first[rank])
     while rank > ZERO:
@@ -283,7 +283,7 @@ def _sweep_lanes_kernel(first, ends, weights, order, is_open, block, stride, gro
 
 @njit
 def sweep_lanes_kernel(arcs, order, is_open, block, stride, groups, inf):
-    """Sweep many sources side by side, `LANES` of them at a time.
+    """Sweep all selected ranks for many sources, one lane per source.
 
     Arguments
     ---------

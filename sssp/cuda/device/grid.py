@@ -30,7 +30,7 @@ class Worker(namedtuple("Worker", "row thread threads block blocks")):
 
 
 def worker_of(*, together: bool) -> Any:
-    """Return a device function that gives the calling thread as a `Worker`.
+    """Return a device function that gives a thread's position among those on its row.
 
     It takes the row of the whole grid, or, if every block has a row of its own, anything.
     """
@@ -87,7 +87,7 @@ class Slots(namedtuple("Slots", "now after before")):
 
 @inline
 def slots_of(step, first):
-    """Return the `Slots` of a step, from its number and the first of the three positions."""
+    """Return the three rotating positions (read, fill, clear) that a step uses."""
     return Slots(
         uint32(first + step % SLOTS),
         uint32(first + (step + 1) % SLOTS),
@@ -97,5 +97,5 @@ def slots_of(step, first):
 
 @inline
 def rotate(slots):
-    """Return the `Slots` of the next step: each position takes on its next role."""
+    """Return the positions of the next step: read the filled one, fill the cleared one."""
     return Slots(slots.after, slots.before, slots.now)

@@ -175,7 +175,7 @@ class Weights:
 
 
 class Work(NamedTuple):
-    """The input and the working memory of a customization of several maps.
+    """Arc weights and working memory for one customization of several versions of a map.
 
     Attributes
     ----------
@@ -195,7 +195,7 @@ class Work(NamedTuple):
 
 
 class Findings:
-    """Status words of the last customization of some maps, copied to the host when it ends.
+    """Status of the last customization of some maps (overflow, connectivity), on the host.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ class Findings:
                 self.done.synchronize()
 
     def read(self, own: int) -> tuple[bool, bool]:
-        """Wait; return whether sums fit the dtype, and whether all vertices reach each other.
+        """Wait; return whether a map's sums fit the dtype, and whether it is strongly connected.
 
         Kernels measure the longest ways only where some weight is above `most`. If none is, all
         sums fit: a path has less than `height` arcs up and less than `height` down, so it is
@@ -315,7 +315,7 @@ class DeviceMap:
         return own
 
     def settle(self) -> DeviceMap:
-        """Wait for the customization, set `fits` and `joined`, and return this map."""
+        """Wait for the customization; set `fits` (no overflow) and `joined` (connected)."""
         if self.fits is None:
             self.fits, self.joined = self.findings.read(self._own)
             self.base.joined = self.joined
@@ -425,7 +425,7 @@ class DeviceMaps:
             findings.done.record(stream)
 
     def _basic_stages(self) -> list[tuple[str, Callable[[Work, Any], None]]]:
-        """Return the launches of the basic pass below the top, in order, with their names."""
+        """Return the kernel launches of the basic pass below the top as (name, function) pairs."""
         levels = list(pairwise(self.tree.bundles.levels.tolist()))
         return [
             ("first weights", self._first_weights),
@@ -440,7 +440,7 @@ class DeviceMaps:
         ]
 
     def stages(self) -> list[tuple[str, Callable[[Work, Any], None]]]:
-        """Return the launches of a customization in order, with their names."""
+        """Return the kernel launches of a customization in order, as (name, function) pairs."""
         tiers, levels = range(self.tree.tiers), list(pairwise(self.tree.bundles.levels.tolist()))
         return [
             *self._basic_stages(),
@@ -451,7 +451,7 @@ class DeviceMaps:
         ]
 
     def _launch(self, make: Any, configuration: Any, work: Work, **numbers: int) -> None:
-        """Launch a kernel with arguments by name, for versions in `work`; integers as uint32."""
+        """Launch a kernel for the versions in `work`; find its arguments by parameter name."""
         arrays = self.arrays | work.memory.arrays | work._asdict()
         words = {name: np.uint32(number) for name, number in numbers.items()}
         launch_by_name(make(self.dtype), configuration, arrays, **words)
@@ -471,7 +471,7 @@ class DeviceMaps:
         self._launch(basic_pass.make_basic_level_kernel, level, work, first_place=low)
 
     def _close_top(self, work: Work, stream: Any) -> None:
-        """Close the top: copy weights to its matrix, run Floyd-Warshall, copy distances back."""
+        """Compute all distances within the top by Floyd-Warshall, and write them to its arcs."""
         top = self.tree.bundles.top
         if not top:
             return
@@ -524,7 +524,7 @@ def customize(stream: Any, maps: DeviceMaps, work: Work) -> None:
 
 
 def _pass_basic(stream: Any, maps: DeviceMaps, work: Work) -> None:
-    """Launch only the basic pass, through the top depth by depth, without its dense matrix."""
+    """Launch the basic pass alone; process the top level by level, not as a dense matrix."""
     for _, stage in maps._basic_stages():
         stage(work, stream)
     for low, high in [*pairwise(maps.tree.top_levels)][::-1]:
@@ -587,7 +587,7 @@ _taking = threading.Lock()
 
 
 def _take_idle(idle: deque[DeviceMaps], kind: tuple[Any, ...]) -> DeviceMaps | None:
-    """Take idle map memory of the same dtype, map count and shift flag; None if there is none."""
+    """Take map memory of the given kind (dtype, map count, shifted) from `idle`, or None."""
     with _taking:
         for _ in range(len(idle)):
             maps = idle.popleft()
@@ -620,7 +620,7 @@ def device_map(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> Dev
 
 
 class Ahead:
-    """Customization queued for weights on a device before the host has made their version.
+    """Customization to device weights, queued before the host has built the version.
 
     Parameters
     ----------
@@ -647,7 +647,7 @@ class Ahead:
             self._weights, self._queued = weights, loan.maps.maps[0].with_loan(loan)
 
     def adopt(self, version: PreparedMap) -> None:
-        """Make the queued customization that of `version`, if it has exactly these weights.
+        """Use the queued customization for `version`, if `version` has exactly its weights.
 
         Not if some are negative, or if distances are sure to leave int32.
         """
@@ -662,7 +662,7 @@ class Ahead:
 
 
 def find_idle_memory(structure: Structure, slots: NDArray[np.uint32]) -> Ahead | None:
-    """Return an `Ahead` on a GPU with idle memory of a deleted version; None if none has any."""
+    """Find a GPU with idle memory of a deleted version; return an `Ahead` for it, or None."""
     for name, tree in list(structure.shared.items()):
         idle = list(tree.made.get("idle maps", ())) if isinstance(tree, DeviceTree) else []
         if any(_kind_of(maps) == (INT32, 1, False) for maps in idle):
@@ -742,7 +742,7 @@ def _weights_of(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> Ar
 def basic_weights(
     prepared: PreparedMap, dtype: np.dtype[Any], number: int
 ) -> Iterator[tuple[DeviceMaps, Work]]:
-    """Run only the basic pass for a non-negative version; lend its weights in partition order.
+    """Run only the basic pass on non-negative weights; yield memory that holds the result.
 
     The device is current; launches on the maps' stream find them there.
     """

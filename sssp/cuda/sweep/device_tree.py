@@ -1,4 +1,4 @@
-"""The partition of an elimination tree on a GPU, shared by all versions of a map."""
+"""An elimination tree cut into bundles, in GPU memory; shared by all versions of a map."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PAIR_THREADS = 2 if SIMULATOR else 32
 
 
 class DeviceTree(Arrays):
-    """The partition of an elimination tree on one device, shared by all versions of a map.
+    """An elimination tree cut into bundles, in GPU memory; shared by all versions of a map.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ class DeviceTree(Arrays):
     def _find_steps(
         self, depths: NDArray[np.int32], owners: NDArray[np.int32]
     ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Divide each bundle's members into steps of one depth; return where steps begin.
+        """Group each bundle's members by depth (steps); return step starts and members' steps.
 
         Return the first place of each, and the step of every place in its bundle.
         """

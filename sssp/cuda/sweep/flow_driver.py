@@ -308,7 +308,7 @@ def _load_batch(stream: Any, scratch: _Scratch) -> None:
 
 
 def _join_small(levels: list[tuple[int, int, int]]) -> list[tuple[int, int, bool]]:
-    """Return levels from the deepest up; adjacent small levels are joined, and flagged small."""
+    """Merge adjacent small levels; return (low, high, is small) from the deepest level up."""
     runs: list[tuple[int, int, bool]] = []
     for low, high, _ in reversed(levels):
         is_small = high - low <= MOST_IN_TURN

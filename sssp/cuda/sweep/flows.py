@@ -291,7 +291,7 @@ def descent_kernel(
 def gather_kernel(
     first_spot, in_turn, ranks, depth, first, head_spots, lanes, choices, flow, down_flow, on_slot
 ):
-    """Pass each vertex's flow, at one depth, to its last arc's tail or to its origin's climb.
+    """Pass flow at vertices of one depth back along the last arcs of its paths, or to climbs.
 
     Or of some depths, from the last vertex on: lanes do not wait for each other.
 

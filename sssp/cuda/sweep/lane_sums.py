@@ -30,7 +30,7 @@ def add_up(totals, lane, reached, total, greatest):
 
 @kernel
 def fold_kernel(places, lanes, bound, distances, values, totals):
-    """Reduce lanes to count, sum, maximum over listed vertices; a block takes some of both.
+    """Reduce each lane's distances at listed vertices to their count, sum and maximum.
 
     ========= ================= ====== ==================================================
     argument  shape             dtype  written by

@@ -1,4 +1,4 @@
-"""Rows swept side by side on a GPU (lanes): their memory, and the launches that fill them.
+"""Distances from many sources swept together on a GPU (lanes): their memory and launches.
 
 What becomes of them then is written in `sssp.cuda.sweep.sweep_outputs`.
 """
@@ -52,7 +52,7 @@ class Scratch(
         defaults=(None, None, None),
     )
 ):
-    """Scratch of a sweep in lanes, used by one batch of rows after the other.
+    """Device memory for a sweep of several lanes, reused by one batch of rows after another.
 
     Attributes
     ----------
@@ -138,11 +138,11 @@ class LanesSearch(Search):
 
     @property
     def kind(self) -> Any:
-        """Key of the scratch: all that it depends on, besides search class and number of rows."""
+        """Cache key of the scratch memory, besides search class and number of rows."""
         return self.size, self.few, self.finds_trees, self.direct, self.pitch
 
     def allocate(self, rows: int) -> Any:
-        """Return `Scratch` for the lanes of `rows` rows."""
+        """Return device memory (`Scratch`) to sweep `rows` rows."""
         lanes = self.lanes(rows)
         height = max(1, self.tree.height)
         return Scratch(
@@ -161,7 +161,7 @@ class LanesSearch(Search):
 
     @cached_property
     def replay_key(self) -> Any:
-        """Replay key: all fields that launches depend on; none may change after its first use."""
+        """Key of recorded launches: all fields that they depend on; these must not change later."""
         return key_of_fields(self)
 
     def launch(self, batch: Batch, scratch: Any) -> None:

@@ -185,7 +185,7 @@ class Bundle(namedtuple("Bundle", "first members begin arcs thread threads")):
 
 
 class Held(namedtuple("Held", "numbers basic ways words signed at room")):
-    """A bundle's memory: arc weights before and after the pass, words, and array offsets.
+    """A bundle's working memory in the perfect pass: old and new weights, and other arrays.
 
     Attributes
     ----------
@@ -318,7 +318,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def bring(bundle, held, weights):
-        """Load members' arc weights into shared memory twice: one copy kept, one to be lowered."""
+        """Load members' arc weights to shared memory twice: an unchanged copy, one to lower."""
         i = bundle.thread
         while i < bundle.arcs:
             arc = uint32(bundle.begin + i)
@@ -463,7 +463,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         perfect, lengths, found, up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
         stream_first, stream_stop, stream, spare,
     ):  # fmt: skip
-        """Relax and pack bundles' arcs in the perfect pass; threads per bundle and version.
+        """Relax the arcs of a tier's bundles in the perfect pass; pack those that are kept.
 
         ============== ========== ======= =====================================================
         argument       shape      dtype   written by
@@ -658,7 +658,7 @@ def make_lengths_level_kernel(dtype: np.dtype[Any]) -> Any:
     def _lengths_level_kernel(
         first_place, most, ranks, arcs_first, heads, weights, perfect, lengths, found
     ):
-        """Find longest path lengths over kept arcs, if needed; a block per vertex and version.
+        """Find longest path lengths over kept arcs, unless weights are too small to overflow.
 
         =========== ========== ======= ===============================================
         argument    shape      dtype   written by

@@ -247,7 +247,7 @@ def _selection_positions_kernel(
     start, bounded, targets, rank_of, places, ranks, own_places, own_boundary, own_ranks, names,
     columns,
 ):  # fmt: skip
-    """Write places in a selection: of boundary vertices, targets and vertices above bundles.
+    """Write the positions that boundary vertices and targets have within a selection.
 
     ============ ======= ====== ==============================================================
     argument     shape   dtype  written by
@@ -369,7 +369,7 @@ def make_pack_kernel(dtype: np.dtype[Any]) -> Any:
 
 
 class Arrays:
-    """Device arrays by name, with an identity for replay keys."""
+    """Device arrays by name, with a unique key for recorded launches that use them."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, Any] = {}
@@ -381,7 +381,7 @@ class Arrays:
         return self.arrays[name]
 
     def launch(self, kernel: Any, configuration: Any, /, **others: Any) -> None:
-        """Launch a kernel with its arguments by name: these arrays, and others."""
+        """Launch a kernel; pass these arrays and `others` as arguments, by parameter name."""
         launch_by_name(kernel, configuration, self.arrays, **others)
 
 
@@ -602,7 +602,7 @@ class SelectedStreams:
             self._version += 1
 
     def of(self, selection: Selection, *, packed: bool = True) -> Packed:
-        """Return a selection's `Packed` streams; without `packed`, only memory for the streams."""
+        """Return a selection's arc streams; pack outdated ones, unless `packed` is False."""
         with self._lock:
             found = self._packed(selection)
             if packed and found.version != self._version:

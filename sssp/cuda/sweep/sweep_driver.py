@@ -195,7 +195,7 @@ def _set_up(
     whole: bool,
     kind: Any,
 ) -> Setup:
-    """Return the `Setup` of a request's sweeps; other requests reuse it unless `kind` is None."""
+    """Prepare the sweeps of a request; return a `Setup` that requests of the same kind reuse."""
     graph = hierarchy.graph.without_closed_arcs() if request.predecessors else hierarchy.graph
     there, dtype, trees = device_graph(graph, device_number(request.device)), on_device.dtype, None
     if request.predecessors and graph._least_inner_weight > 0:
@@ -263,7 +263,7 @@ def _search_for(
 
 
 def _ends_at_targets(request: Request) -> bool:
-    """Return whether the rows of a request have only the columns of the targets."""
+    """Return whether a request's rows hold only the targets' distances, not all vertices'."""
     if request.targets is None or request.predecessors:
         return False
     # (a row has one column at least, and of no targets that holds anything)
@@ -325,11 +325,11 @@ def _is_whole(on_device: DeviceMap, hierarchy: PreparedMap, request: Request) ->
 
 
 def _are_joined(on_device: DeviceMap, hierarchy: PreparedMap, asked: Graph) -> bool:
-    """Return whether every vertex of a graph with turns reaches every other, in the expansion."""
+    """Return whether every vertex of a graph with turn costs reaches every other."""
     structure = hierarchy._structure
 
     def find_ends() -> dict[str, Any] | None:
-        """Return flags of trip ends by rank; None if one has a lower neighbour not its child."""
+        """Return flags of trip ends by rank; None if an upward arc from a non-child ends at one."""
         sinks, departures = ends_of_trips(hierarchy, asked)
         lower = np.repeat(np.arange(sinks.size), np.diff(structure.first))
         above = sinks[structure.upper]

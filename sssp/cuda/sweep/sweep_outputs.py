@@ -1,4 +1,4 @@
-"""The outputs of rows swept side by side on a GPU: as rows, as lanes, or reduced."""
+"""Outputs of sweeps in lanes on a GPU: distances as rows, as lanes, or reduced."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class Folded(LanesSearch):
         fetch(words, scratch.here, batch.stream)
 
     def complete(self, rows: DeviceRows, scratch: Any) -> DeviceRows:
-        """Return the counts, sums and maxima as `FoldedRows`, for output forms."""
+        """Return the finished batch as `FoldedRows`: count, sum and maximum of each row."""
         return FoldedRows(**vars(rows), words=scratch.here)
 
 
@@ -191,7 +191,7 @@ class Summed(LanesSearch):
 
     @property
     def kind(self) -> Any:
-        """Key of the scratch: all that it depends on, besides search class and number of rows."""
+        """Cache key of the scratch memory, besides search class and number of rows."""
         return *super().kind, self.adds.columns, self.adds.size
 
     def allocate(self, rows: int) -> Any:
@@ -208,7 +208,7 @@ class Summed(LanesSearch):
         fetch(memory.totals, scratch.here, batch.stream)
 
     def complete(self, rows: DeviceRows, scratch: Any) -> DeviceRows:
-        """Return the sums as `SummedRows`, for output forms."""
+        """Return the finished batch as `SummedRows`: the float sums of each row."""
         return SummedRows(**vars(rows), totals=scratch.here)
 
 
@@ -249,7 +249,7 @@ class OfVersions(Search):
 
     @cached_property
     def replay_key(self) -> Any:
-        """Replay key of all arguments that the launches depend on."""
+        """Key of recorded launches: all fields that they depend on."""
         return key_of_fields(self)
 
     @property
@@ -260,7 +260,7 @@ class OfVersions(Search):
 
     @property
     def kind(self) -> Any:
-        """Key of the scratch: all that it depends on, besides search class and number of rows."""
+        """Cache key of the scratch memory, besides search class and number of rows."""
         return type(self.searches[0]), self.searches[0].kind, self.rows
 
     def part(self, rows: range) -> OfVersions:
@@ -287,6 +287,6 @@ class OfVersions(Search):
             search.launch(one, scratch._replace(**words))
 
     def complete(self, rows: DeviceRows, scratch: Any) -> DeviceRows:
-        """Return the results of all versions, in the form that output forms read."""
+        """Return the finished batch with the reduced results of all versions."""
         numbers = np.concatenate(scratch.here[:, :, : self.rows], axis=1)
         return self.searches[0].complete(rows, scratch._replace(here=numbers))

@@ -162,7 +162,7 @@ def level_kernel(
 
 @inline
 def bundle_of(number, bundle_first, boundary_first):
-    """Return the `Bundle` with a given number."""
+    """Return where a bundle's members and boundary begin, and their sizes (a `Bundle`)."""
     first, stop = uint32(bundle_first[number]), uint32(bundle_first[uint32(number + 1)])
     begin = uint32(boundary_first[number])
     bounded = uint32(uint32(boundary_first[uint32(number + 1)]) - begin)

@@ -1,4 +1,4 @@
-"""The memory of a bundle, and the walk over its triangles, for both passes of a customization.
+"""Memory of a bundle, and the walk over its triangles, in the basic and the perfect pass.
 
 `sssp.cuda.sweep.customization` explains the words; `basic_pass` and `perfect_pass` have the
 kernels.
@@ -64,7 +64,7 @@ def make_length_of(dtype: np.dtype[Any]) -> Any:
 
 @inline
 def note(found, word, length):
-    """Raise a word of `found` to the bits of a length, by an atomic maximum."""
+    """Raise a status word to a length, if that is greater (atomic maximum of float bits)."""
     if int32(length_bits(length)) > found[word]:
         cuda.atomic.max(found, word, int32(length_bits(length)))
 
@@ -145,7 +145,7 @@ class Room(NamedTuple):
         return threads, SIDE_BY_SIDE if threads == WARP else 1
 
     def numbers(self, *, packs: bool) -> int:
-        """Return how many weights a bundle stores: up, down, in the perfect pass old ones too."""
+        """Return how many weights a bundle stores; in the perfect pass also the old ones."""
         return 2 * (self.ways + (self.arcs if packs else 0))
 
     def shared_bytes(self, dtype: np.dtype[Any], *, packs: bool, outside: bool) -> int:

@@ -22,7 +22,7 @@ from sssp.opencl.compiler import DeviceQueue, open_queue
 
 
 class Strip(NamedTuple):
-    """Size of the part of a bit matrix's square (a product) that one work-group computes.
+    """Tile sizes: the part of a boolean matrix product that one work-group computes.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ TABLES = 32 << 10
 
 
 class Squares:
-    """A boolean matrix on a device, as bits padded to whole strips, for repeated squaring.
+    """A boolean matrix on a device, packed into bits and padded, that can be squared repeatedly.
 
     Parameters
     ----------
