@@ -57,7 +57,7 @@ class Staging:
 
     @contextmanager
     def lease(self, device: int) -> Iterator[tuple[Any, NDArray[np.uint8]]]:
-        """Lease a stream and a buffer of the current device."""
+        """Lease a stream with its pinned host buffer, for copies of the current device."""
         with self._lock:
             idle = self._idle.setdefault(device, [])
             lane = idle.pop() if idle else None
@@ -268,7 +268,7 @@ def pinned_array(
 
 
 def available_bytes(memory_limit: int, held: int = 0) -> int:
-    """Return the bytes of the current device that a call may still allocate.
+    """Return how many bytes a call may still allocate on the current device.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def available_bytes(memory_limit: int, held: int = 0) -> int:
 
 
 def free_bytes() -> int:
-    """Return the bytes of the current device that are free, or idle in its pool."""
+    """Return how many bytes of the current device are free, or idle in its memory pool."""
     if SIMULATOR:
         return 1 << 30
     context = cuda.current_context()

@@ -1,4 +1,4 @@
-"""Answers that stay on the device; all other output forms are in `sssp.engine.outputs`."""
+"""The output of a request as device arrays; for host output see `sssp.engine.outputs`."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class DeviceForm:
         return self._part(self.flat_tree, self.tree_shape[1], rows)
 
     def _part(self, flat: Any, columns: int, rows: range) -> Any:
-        """Return a view of some rows; for lanes, the flat memory from the first row on."""
+        """Return a view of some rows of a matrix: 2-d, or flat if rows are interleaved (lanes)."""
         if flat is None:
             return None
         whole = len(rows) == self.shape[0]  # (to cut an array takes longer than to launch a kernel)
@@ -156,13 +156,13 @@ class DeviceForm:
         return flat[rows.start * columns : rows.stop * columns].reshape(len(rows), columns)
 
     def take(self, found: DeviceRows) -> None:
-        """Copy a batch's target columns to the matrix; its other results are already in place."""
+        """Store a batch's nearest sources, if any; copy its distances to targets, if any."""
         self._origin = found.on_device_origin
         if found.targeted and self.shape[1]:
             gather(found.batch, self.place(found.rows))
 
     def answer(self) -> Answer:
-        """Return the matrices as an `Answer`, in the call's dtype or the narrowest that fits."""
+        """Return an `Answer` with device arrays: distances, predecessors, nearest sources."""
 
         def wrap(flat: Any, shape: tuple[int, ...], pitch: int | None = None) -> DeviceArray | None:
             return None if flat is None else DeviceArray(flat, shape, self.number, stream, pitch)

@@ -35,7 +35,7 @@ LEAST, GREATEST, CLOSED, ODD, DIFFER, WORDS = 0, 1, 2, 3, 4, 5
 def _make_stored_kernel(
     given: np.dtype[Any], kept: np.dtype[Any], before: np.dtype[Any] | None, mirrored: bool
 ) -> Any:
-    """Return the kernel that converts weights to a dtype that a graph stores.
+    """Return the kernel that checks weights and converts them to a dtype that a graph stores.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def _make_stored_kernel(
 
     @inline
     def read(arc, weights, weights_before):
-        """Return an arc's new weight in the widest dtype; the sentinel if it stays closed."""
+        """Return an arc's new weight as int64 or float64; a sentinel if the arc stays closed."""
         # (a zero more, and there is no -0.0)
         weight = number(number(weights[arc]) + zero)
         if keeps and weight == was_closed and weights_before[arc] == was_closed:
@@ -68,7 +68,7 @@ def _make_stored_kernel(
 
     @kernel
     def _stored_kernel(weights, weights_before, twins, stored, found):
-        """Convert weights to the stored dtype; find open arcs' range, closed arcs and errors.
+        """Convert weights to the stored dtype; find their range, count closed arcs and errors.
 
         ============== ======== ============= =======================================
         argument       shape    dtype         written by
@@ -117,7 +117,7 @@ def _make_stored_kernel(
 
 
 def _widest(given: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the widest dtype in which a graph stores weights of a dtype: int64 or float64."""
+    """Return float64 for float weights, else int64: the widest dtypes that a graph stores."""
     return FLOAT64 if given.kind == "f" else INT64
 
 

@@ -129,7 +129,7 @@ def event() -> Any:
 
 
 def after(handle: int, streams: Sequence[Any]) -> None:
-    """Make streams wait for the work queued so far on the caller's stream."""
+    """Make each of `streams` wait for the work already queued on the caller's stream."""
     if SIMULATOR:  # runs everything at once
         return
     queued = event()

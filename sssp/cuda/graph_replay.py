@@ -50,7 +50,7 @@ def key_of_fields(record: Any) -> Any:
 
 
 class Launches:
-    """Launch cache of one owner: the second of equal calls is recorded, later ones replayed.
+    """Launch cache of one owner object: records a repeated call as a CUDA graph, then replays it.
 
     A launch from Python takes as long as several kernels run. When too many are remembered, all are
     forgotten: addresses of answers, and limits, may never come again.

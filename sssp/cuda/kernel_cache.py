@@ -38,7 +38,7 @@ class DeviceCodeCache(CodeCache):
         return cuda.get_current_device().compute_capability, _toolkit()
 
     def is_portable(self, code: Any) -> bool:
-        """Return True if another process can use the code: it fits any launch configuration."""
+        """Return True if the code fits any launch configuration, so other processes can use it."""
         return not code.launch_config_sensitive
 
     def load_overload(self, signature: Any, context: Any) -> Any:

@@ -304,7 +304,7 @@ def device_array(shape: int | tuple[int, ...], dtype: DTypeLike) -> Any:
 
 
 def idle_bytes(number: int) -> int:
-    """Return the bytes of a device that are idle in its pool: as good as free."""
+    """Return how many bytes of a device are idle in its memory pool, free for reuse."""
     pool = _pools.get(number)
     return 0 if pool is None else pool.idle_bytes
 

@@ -35,7 +35,7 @@ LOW_HALF = 0xFFFFFFFF
 
 @cache
 def _make_kernels(step: str, combine: str, integral: bool, targeted: bool) -> tuple[Any, Any]:
-    """Return a reduction's two kernels: one folds vertices by block, one the blocks of a row.
+    """Return the kernels that reduce rows: to one result per thread block, then per row.
 
     Parameters
     ----------

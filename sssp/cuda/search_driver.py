@@ -179,7 +179,7 @@ class _Worker:
 
 
 class Setup:
-    """Parameters shared by calls of one kind: the search, its memory sizes, and a memory key.
+    """Data shared by calls of one kind (same search and array sizes): search, memory sizes, key.
 
     Such calls differ only in what stands in their arrays, in `out` and in the stream.
 
@@ -243,7 +243,7 @@ class Setup:
             rows.wait()
 
     def test(self, request: Request) -> OverflowTest:
-        """Return the `OverflowTest` for the distances of a request."""
+        """Return a test for vertices that are unreached only because their distance overflows."""
         return OverflowTest(request, self.graph.n, self.graph._weight_range, self.dtype)
 
     def key_of(self, request: Request, size: int) -> Any:
@@ -259,7 +259,7 @@ class Setup:
 
 
 class Rows(Setup):
-    """Solver of all rows of one request: a copy of the setup, with request and output form.
+    """Solver of one request: launches the search for all rows in batches, collects the output.
 
     Whoever starts it has to finish it or to wait, for else its memory may go under its kernels.
     """
@@ -333,7 +333,7 @@ class Rows(Setup):
                 worker.stream.synchronize()
 
     def _take_workers(self) -> list[_Worker]:
-        """Set the batch size that fits in memory; return one or two workers, kept or new."""
+        """Set the batch size that fits in memory; return one or two workers, reused or new."""
         request, search, row = self.request, self.search, self.worker_bytes
         held, limit, size = self.on_device.nbytes, request.memory_limit, self.most_rows
         fixed = self.fixed_bytes + search.fixed_bytes
@@ -381,7 +381,7 @@ class Rows(Setup):
             worker.sent = targets if targets is known else None
 
     def _start(self, worker: _Worker, rows: range) -> None:
-        """Launch the search for some rows in a worker; queue copies of its results if possible."""
+        """Launch a worker's search for some rows and, in simple cases, copies of its results."""
         sources = self.request.sources
         if not self.request.nearest:
             sources = sources[rows.start : rows.stop]
@@ -414,7 +414,7 @@ class Rows(Setup):
                 move(batch.tails, to, worker.stream)
 
     def _batch(self, worker: _Worker, rows: range) -> Batch:
-        """Return the `Batch` of some rows in a worker; reuse the last full one if possible."""
+        """Return the arrays and limits (a `Batch`) of a worker's search for some rows."""
         own = len(rows) == self.size and not self.in_place
         if own and worker.full is not None and worker.full.bound == self.bound:
             return worker.full

@@ -1,4 +1,4 @@
-"""Solved rows on a GPU, and what output forms copy from them.
+"""Distances solved on a GPU, and kernels that extract the requested output from them.
 
 Only what an answer holds leaves the device: columns of targets are gathered, reached vertices and
 paths compacted there, and a reduction sends back one number per row.
@@ -191,7 +191,7 @@ class FormScratch:
     def allocate(
         cls, n: int, request: Request, dtype: np.dtype[Any], columns: int, rows: int
     ) -> FormScratch:
-        """Return `FormScratch` for at most `rows` rows of `columns` distances each."""
+        """Allocate the arrays for the output of at most `rows` rows of `columns` distances each."""
         arrays = {
             # (an empty array cannot be cut)
             name: device_array((rows, size or 1), kind)
@@ -207,7 +207,7 @@ class FormScratch:
 def _row_arrays(
     n: int, request: Request, dtype: np.dtype[Any]
 ) -> dict[str, tuple[int, np.dtype[Any]]]:
-    """Return entries per row and dtype of each `FormScratch` array that a request needs."""
+    """Return entries per row and dtype of each array that extracts a request's output, by name."""
     targeted = request.targets is not None
     sparse = request.output == "sparse" and request.reduction is None
     paths = targeted and request.predecessors
@@ -304,7 +304,7 @@ class DeviceRows:
         return Entries(counts, columns[0], None, columns[2])
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
-        """Return a reduction step's result for each row, in the form that `Rule.finish` takes."""
+        """Return the results of a reduction step (such as a sum), one per row, as a host array."""
         batch = self.batch
         if step.summand.kind == FUNCTION:
             rows, some = on_host(batch.distances, batch.stream), None
@@ -356,7 +356,7 @@ def gather(batch: Batch, columns: Any) -> None:
 
 
 def _bring(array: Any, out: NDArray[Any], stream: Any) -> None:
-    """Copy a device matrix to the host, through another array if it cannot be copied directly."""
+    """Copy a device matrix to a host array; convert dtype and memory layout if necessary."""
     if out.dtype == array.dtype and out.flags.c_contiguous and out.flags.aligned:
         download(array, out, stream)
     else:

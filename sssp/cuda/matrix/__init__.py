@@ -1,1 +1,1 @@
-"""All pairs on a GPU: solvers on a dense matrix; twins of `sssp.cpu.matrix`."""
+"""All-pairs solvers on a dense matrix on a GPU; the CPU versions are in `sssp.cpu.matrix`."""

@@ -61,7 +61,7 @@ def pivots_of(size: int) -> int:
 
 
 def shared_bytes(pivots: int) -> int:
-    """Return a block's shared memory in bytes: columns of B, two slices of A, a tile's bits."""
+    """Return the bytes of shared memory that a thread block needs, for a number of pivots."""
     return max(
         pivots // SLICE * B_WORDS * 4 + 2 * A_WORDS * 4 + TILE_BYTES, TURNED * TURNED_PITCH * 4
     )
@@ -257,7 +257,7 @@ def _multiply_strip(
 
 @cache
 def make_products_kernel(barrier: Any = None) -> Any:
-    """Return the kernel of closure rounds; for type checks, `barrier` replaces its barrier."""
+    """Return the kernel of closure rounds; type checks pass a `barrier` for its grid barrier."""
     meet = barrier or barrier_of(together=True)
 
     @kernel

@@ -54,7 +54,7 @@ def _make_close(dtype: np.dtype[Any], tile: int, *, with_tails: bool = False) ->
 
     @part
     def step(k, depth, own, place, arrays):
-        """Relax the diagonal block through vertex `k`: entry `own` in its threads' registers.
+        """Relax the entries of the diagonal block through vertex `k`: one Floyd-Warshall step.
 
         `own` is a constant in all calls, for registers have no addresses; of one type, so that the
         step is typed once.
@@ -241,7 +241,7 @@ def launch_round(matrix: Matrix, first: int, tile: int, *, closes: bool = False)
 
 
 def launch_rounds(matrix: Matrix) -> None:
-    """Queue all rounds on small matrices; each closes the next diagonal block: fewer launches.
+    """Queue all Floyd-Warshall rounds on small matrices, with fewer kernel launches per round.
 
     Of one matrix small tiles leave fewer multiprocessors idle; several have enough of any.
     """

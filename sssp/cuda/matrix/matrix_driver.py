@@ -1,4 +1,4 @@
-"""The driver of dense CUDA solvers: builds the matrix, checks for overflow, finds trees.
+"""The driver of dense CUDA solvers: builds the matrix, checks overflow, finds predecessors.
 
 The twin of `sssp.cpu.matrix.matrix_driver`. The initial matrix is made on the device where a graph
 is given, for its arcs are few beside n^2 entries; a matrix of the user's travels in blocks of rows.
@@ -172,7 +172,7 @@ def flag_negative(matrix, own, n, row, rows, flags, threads):
 
 
 class Matrix:
-    """The matrix that a solver works in, or several of the same size, with their flags.
+    """Distance matrix of a dense solver on a device, or several of one size, with status flags.
 
     Attributes
     ----------
@@ -258,7 +258,7 @@ class Matrix:
 
     @property
     def any_tails(self) -> Any:
-        """The tails, or a placeholder for kernels that do not read them."""
+        """The predecessors (tails), or a placeholder array for kernels that do not read them."""
         return self.flat if self.tails is None else self.tails
 
     def partials(self, look: Any, *arguments: Any) -> NDArray[Any]:
@@ -354,7 +354,7 @@ def _count_bytes(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> i
 
 
 def _broken_row(matrix: Matrix) -> int | None:
-    """Return a row whose tails are not a tree (rounding on cycles of length zero), or None."""
+    """Return a row whose predecessors do not form a tree (because of rounding), or None."""
     _broken_kernel[BLOCKS, THREADS, matrix.stream](
         matrix.flat, matrix.tails, matrix.n, unreached(matrix.flat.dtype), matrix.flags
     )

@@ -174,7 +174,7 @@ def _product_kernel(out, old, a, b, n, flags):
 
 @part
 def _step(k, i_own, j_own, is_high, owner, place, arrays):
-    """Relax the diagonal block through `k`; thread row and column `owner` hold k's entries.
+    """Relax the entries of the diagonal block through vertex `k`: one Floyd-Warshall step.
 
     Its row and its column are with the threads that come `owner`-th, at `i_own` and `j_own`.
     """

@@ -1,4 +1,4 @@
-"""Transitive closure on the GPU, 64 vertices to a word: by one sweep, or by squaring.
+"""Transitive closure on the GPU with 64-bit words: by Warshall's algorithm or by squaring.
 
 The twin of `sssp.cpu.matrix.transitive_closure`, which names the sources. Both take a word of
 vertices, the pivots, at a time: a row that reaches some of them takes over what those reach,
@@ -106,7 +106,7 @@ def _fill_tables(pivots, tables):
 
 @inline
 def _bring_pivots(matrix, base, count, words, own, lane, group, pivots):
-    """Copy a block's words of `count` pivot rows from row `base` on to shared memory; 0 outside."""
+    """Load a block's words of `count` pivot rows, from row `base`, into shared memory."""
     row = group
     while row < WORD:
         pivots[row, lane] = uint64(0)
@@ -129,13 +129,13 @@ def _look_up(word, tables, lane):
 
 @cache
 def _make_sweep_kernel(barrier: Any = None) -> Any:
-    """Return the kernel of Warshall's algorithm; `barrier` replaces its own for type checks."""
+    """Return the kernel of Warshall's algorithm; type checks pass a `barrier` for its own."""
     meet = barrier or barrier_of(together=True)
 
     @kernel_with(max_registers=65536 // THREADS // BLOCKS)
     @no_type_check
     def _sweep_kernel(reach, n, words, first_word, last_word):
-        """Run Warshall's algorithm through words of 64 pivots, all blocks; a barrier per word.
+        """Run Warshall's algorithm on a bit matrix with all blocks, 64 pivots (a word) at a time.
 
         ========== ============ ====== ==================
         argument   shape        dtype  written by

@@ -1,1 +1,1 @@
-"""Searches from one source on a GPU, one algorithm a file; twins of `sssp.cpu.search`."""
+"""Searches from one source on a GPU, one algorithm per file; on a CPU: `sssp.cpu.search`."""

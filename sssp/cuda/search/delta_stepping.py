@@ -338,7 +338,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @inline
     def common_piles(row, near, far, sizes, least):
-        """Return a row's common piles; if one block works alone, sizes are in shared memory.
+        """Return a row's common piles, with size counters in global or shared memory.
 
         The sizes for a block that works alone are in its shared memory.
         """
@@ -350,7 +350,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @inline
     def relax(head, candidate, words, limits, near, far, least):
-        """Relax an arc; put a head that gets closer in a pile; return the least far distance."""
+        """Relax an arc; add an improved head to a pile; return the updated least far distance."""
         if candidate > limits.bound:
             if words[head] == nothing:
                 near.common.sizes[STATUS] = CLIPPED
@@ -390,7 +390,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @part
     def relax_wide(block, wide, arc, last, length, limits, near, far, least):
-        """Relax a warp's high-degree vertices by all its threads; return least far distance."""
+        """Relax arcs of high-degree vertices with a whole warp; return the least far distance."""
         arcs = block.arcs
         waiting = ballot(wide and block.group.member == 0)
         while waiting != 0:

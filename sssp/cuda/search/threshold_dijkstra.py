@@ -80,7 +80,7 @@ STATUS, FLAGS = 0, 1
 
 
 class Arcs(namedtuple("Arcs", "indptr ends weights lightest_ends lightest_weights")):
-    """Out-arcs or in-arcs of a graph, sorted by weight at each vertex, and the lightest ones.
+    """CSR arrays of arcs, sorted by weight at each vertex, and a table of the lightest arcs.
 
     Attributes
     ----------
@@ -255,7 +255,7 @@ def _least_in_shared(place, open_vertices, settled, unseen):
 
 @inline
 def _least_in_table(vertex, arcs, settled, hidden, unseen):
-    """Return the least weight among a vertex's lightest arcs (a table) with unsettled ends."""
+    """Return the least weight of a vertex's lightest arcs whose other ends are unsettled."""
     least = unseen
     # no branch, so that all loads are under way together; padded with weight `unseen`
     for k in range(LIGHTEST):
@@ -324,7 +324,7 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
 
     @part
     def evaluate(block, slots, end, has_targets):
-        """Compute the settling threshold and, if needed, the least distance of an open vertex.
+        """Compute the settling threshold of a phase, and the least distance of an open vertex.
 
         A parallel reduction.
         """

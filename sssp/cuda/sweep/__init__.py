@@ -1,4 +1,4 @@
-"""Prepared maps on a GPU: twins of `sssp.cpu.sweep`, on the partition of `sssp.order`.
+"""Prepared maps (CCH) on a GPU: customization, sweeps and output; on a CPU: `sssp.cpu.sweep`.
 
 What all versions of a map share, and how it is numbered:
 

@@ -1,4 +1,4 @@
-"""Lists of arcs and triangles within bundles, by number, made on a GPU once per structure.
+"""GPU kernels that list and number the arcs and triangles of bundles, once for all versions.
 
 Chordal arcs are numbered by place: those of a vertex, to ranks above it in order, follow those of
 the vertex at the place before. Weights up and down along an arc are next to each other.
@@ -120,7 +120,7 @@ def down_slot(arc):
 
 @inline
 def lower(weights, slot, known, way):
-    """Atomically lower a weight to length `way`; skip if not below `known`, an earlier value.
+    """Atomically lower a weight to `way` if that is below `known`, its value read earlier.
 
     Most are not, and spare the atomic minimum.
     """

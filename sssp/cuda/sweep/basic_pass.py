@@ -55,7 +55,7 @@ def changes_kernel(places, values, arc_weights):
 
 @cache
 def _make_load_weight(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that reads a slot's graph weight, INF where no arc gives one."""
+    """Return a device function that reads a chordal arc's weight in the graph; INF if none."""
     number, inf = from_dtype(dtype), infinity(dtype).item()
 
     @inline
@@ -71,7 +71,7 @@ def _make_load_weight(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def _make_greatest(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that raises a maximum to an arc's upward and downward weights."""
+    """Return a device function: the maximum of a value and an arc's finite weights, up and down."""
     inf, length_of = infinity(dtype).item(), make_length_of(dtype)
 
     @inline

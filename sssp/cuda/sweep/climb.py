@@ -1,4 +1,4 @@
-"""The upward search (climb) from a source on a GPU, and its distances to the top by a dense matrix.
+"""The upward search (climb) from a source to the top of the elimination tree, on a GPU.
 
 A thread block climbs along one path of the elimination tree; the arcs of the next vertices on the
 path are loaded ahead. From where it enters the top, one step over a dense matrix finds the
@@ -27,7 +27,7 @@ MOST_CHAINS = 32
 
 
 class Path(namedtuple("Path", "chains offsets known count")):
-    """The tree path from a rank to the top, in chains: runs of consecutive ranks.
+    """The elimination tree path from a vertex to the top, as runs (chains) of consecutive ranks.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ def _note_arcs(path, arcs_first, arcs_stop, start, stop, thread):
 
 @inline
 def _find_doors(path, places, depth, first, upper, way, doors, door_ways, thread):
-    """List top vertices next to the path's last vertex, with distances; return their number."""
+    """List top vertices adjacent to the path's last vertex, with distances; return the number."""
     own = uint32(path.known - 1)
     last = uint32(uint32(path.chains[own]) + path.count - 1 - uint32(path.offsets[own]))
     begin = first[last]

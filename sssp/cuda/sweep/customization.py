@@ -1,4 +1,4 @@
-"""Customize versions of a prepared map on a GPU, several at a time; lend memory for their weights.
+"""Customize versions of a prepared map on a GPU, several at a time, and reserve their memory.
 
 The twin of `sssp.cpu.sweep.customization`, on the pieces that `sssp.order.tree_partition` cuts the
 elimination tree into: the basic pass (`basic_pass`) goes up through tiers and levels,

@@ -206,7 +206,7 @@ def _make_push_kernel(
 
     @inline
     def relax(tail, head, candidate, arcs, chunks, limits, state, round_):
-        """Relax an arc; put a head that gets closer in the next frontier, once per round."""
+        """Relax an arc; if its head improves, add it to the next frontier, once per round."""
         row, counters = round_.row, state.counters
         if candidate > limits.bound:
             is_new = key_of(state.words[row, head]) == bits(unseen)
@@ -379,7 +379,7 @@ class PushSearch(BellmanFordSearch):
         )  # fmt: skip
 
     def words(self, batch: Batch, scratch: tuple[Any, ...]) -> Any:
-        """Return the kernels' distance array: words in scratch, or the result if 64-bit."""
+        """Return the distance array for the kernels: packed words if 32-bit, else the result."""
         return scratch[0] if self.dtype.itemsize == 4 else self.keys(batch)
 
     def launcher(
