@@ -173,7 +173,7 @@ class Harness:
         return [entry.row for entry in entries]
 
     def _attempt(self, entry: _Entry, what: str, step: Callable[[], None]) -> None:
-        """Run a step of a contender; note a refusal as skipped, any other error as failed.
+        """Run a step of a method or library; record a refusal as skipped, other errors as failed.
 
         Neither ends the run.
         """

@@ -164,7 +164,7 @@ def shortest_paths(
 
 
 def solve_plan(plan: Plan[Request]) -> ShortestPaths:
-    """Run a plan; return its result in the form that the caller's arguments ask for.
+    """Run a plan; return its answer as a `ShortestPaths`, with the shape that the caller expects.
 
     Raises
     ------

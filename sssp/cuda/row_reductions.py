@@ -153,7 +153,7 @@ class Words(namedtuple("Words", "found totals ordered")):
 
 
 def row_bytes(reduction: Reduction, dtype: np.dtype[Any], size: int) -> int:
-    """Return the bytes that `Words` takes for one row of `size` distances."""
+    """Return the device bytes that reducing one row of `size` distances takes."""
     columns, size = reduction.columns, _ordered(reduction, dtype) * size
     return 16 * (BLOCKS + columns) + sums_bytes(columns, size)
 

@@ -229,7 +229,7 @@ def _tiles(n: int) -> int:
 
 
 def form_bytes(n: int, request: Request, dtype: np.dtype[Any], columns: int) -> int:
-    """Return the device bytes that the output form takes for a row of `columns` distances."""
+    """Return the device bytes to extract the output of one row of `columns` distances."""
     arrays = _row_arrays(n, request, dtype).values()
     size = sum(entries * kind.itemsize for entries, kind in arrays)
     if request.reduction is not None and columns:

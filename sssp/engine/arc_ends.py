@@ -46,7 +46,7 @@ class ArcEnds(NamedTuple):
     def of(
         cls, graph: Graph, searched: Graph, arcs: NDArray[np.int64], *, weighted: bool
     ) -> ArcEnds:
-        """Return the `ArcEnds` of given user arcs: the searched arcs that represent them.
+        """Return where paths that end on given arcs end in the graph that is searched.
 
         Parameters
         ----------

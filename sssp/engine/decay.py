@@ -98,7 +98,7 @@ def factor_at(kind, number, edges, values, distance):
 
 
 def choose_summand(decay: Decay | None, weights: NDArray[Any] | None) -> Decay:
-    """Return the `Decay` that gives each vertex's summand: the decay, the distance, or 1."""
+    """Return what each vertex adds to a sum: its distance with a decay, its distance, or 1."""
     if decay is not None:
         return decay
     return Decay(DISTANCE if weights is None else ONE)

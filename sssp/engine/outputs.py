@@ -47,7 +47,7 @@ class Entries(NamedTuple):
 
 
 class FinishedRows(Protocol):
-    """The interface by which output forms read finished rows, on the host or on a GPU."""
+    """The interface to read solved rows, on the host or on a GPU, when an answer is built."""
 
     @property
     def rows(self) -> range:

@@ -662,7 +662,7 @@ class Ahead:
 
 
 def find_idle_memory(structure: Structure, slots: NDArray[np.uint32]) -> Ahead | None:
-    """Find a GPU with idle memory of a deleted version; return an `Ahead` for it, or None."""
+    """Find a GPU with reusable map memory, to customize there ahead; None if there is none."""
     for name, tree in list(structure.shared.items()):
         idle = list(tree.made.get("idle maps", ())) if isinstance(tree, DeviceTree) else []
         if any(_kind_of(maps) == (INT32, 1, False) for maps in idle):

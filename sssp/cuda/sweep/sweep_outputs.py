@@ -159,7 +159,7 @@ class FoldedRows(DeviceRows):
     words: Any = None
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
-        """Return a reduction step's result for each row, in the form that `Rule.finish` takes."""
+        """Return the results of a reduction step (such as a sum), one per row."""
         numbers: NDArray[np.int64]
         counts, sums, greatest = self.words[:, : self.batch.rows]
         if step.number == "one":
@@ -224,7 +224,7 @@ class SummedRows(DeviceRows):
     totals: Any = None
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
-        """Return each row's float sums, in the form that `Rule.finish` takes."""
+        """Return the float sums of each row, shape (rows, c)."""
         numbers: NDArray[Any] = self.totals[:, : self.batch.rows].T
         return numbers
 
