@@ -268,7 +268,7 @@ def as_rows(select: Any, graph: Graph) -> NDArray[Any]:
 
 
 class Loader:
-    """An object that loads one demand, or skims along its trips, on versions of a network.
+    """An object that loads one demand, or skims along its trips, under any weights.
 
     A prepared map is swept, for sums of values always on the CPU; all else goes by trees, a block
     of origins at a time. What does not depend on weights is prepared once.

@@ -163,7 +163,7 @@ def _reduce_scenarios(
 
 
 def _reduce_together(plan: Plan[Request], versions: list[Hierarchy]) -> Any:
-    """Return a generator that reduces several versions of a map at once on a GPU, or None."""
+    """Return a generator that reduces rows under several sets of weights on a GPU, or None."""
     request = plan.request
     # (what a rule has sent to a GPU falls back to the CPU one by one)
     if kind_of(request.device) != "cuda" or request.devices or request.by_rule:

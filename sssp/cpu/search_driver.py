@@ -102,7 +102,7 @@ class Scratch:
 
 
 class _ScratchPool:
-    """Scratch for a graph and all its versions, leased to one worker at a time.
+    """Scratch for a graph, whatever its weights, leased to one worker at a time.
 
     A worker that ends with an exception does not return its scratch, which may not be clean.
     """

@@ -132,7 +132,7 @@ class Search(ABC):
 
     @property
     def kind(self) -> Any:
-        """Key of the scratch: with search class and number of rows, tells what can be reused."""
+        """What must match, beside search class and row count, for scratch to be reused."""
         return self.row_arrays
 
     def allocate(self, rows: int) -> tuple[Any, ...]:

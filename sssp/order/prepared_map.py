@@ -22,11 +22,11 @@ FLAT, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()
 
 
 class PreparedMap(Network, Protocol):
-    """The part of a `Hierarchy` that solvers read, with the weights of one version."""
+    """The part of a `Hierarchy` that solvers read: structure, and customized weights."""
 
     @property
     def graph(self) -> Graph:
-        """The graph that the map was prepared from, with the weights of this version."""
+        """The graph that the map was prepared from, with the weights of this map."""
 
     @property
     def _structure(self) -> Structure:

@@ -224,7 +224,7 @@ def make_tasks(
 
 
 class Structure(NamedTuple):
-    """Order, elimination tree and chordal arcs (c of them) that all versions of a map share.
+    """Order, elimination tree and chordal arcs (c of them) of a map, whatever its weights.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""`Hierarchy`: a graph prepared for many questions under any weights; versions and scenarios."""
+"""`Hierarchy`: a graph prepared for many queries under any weights; scenarios."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ class Hierarchy:
 
     @property
     def _is_on_device(self) -> bool:
-        """Whether a GPU holds data of the structure that all versions of this map share."""
+        """Whether a GPU holds the structure of this map, which does not depend on weights."""
         return any(key.startswith("cuda:") for key in list(self._structure.shared))
 
     @property
@@ -351,7 +351,7 @@ class Hierarchy:
         return Scenarios(batches)
 
     def _scenario(self, change: Any, threads: int) -> Hierarchy:
-        """Return the customized version of a scenario."""
+        """Return the hierarchy of a scenario, customized."""
         if isinstance(change, tuple):
             return self._change(self._graph_of(change), change[0], threads)._weigh(threads)
         version = self._version(change, threads)._weigh(threads)
@@ -363,7 +363,7 @@ class Hierarchy:
         return version
 
     def _version(self, change: Any, threads: int) -> Hierarchy:
-        """Return the version of a scenario, customized only if a weight is negative."""
+        """Return the hierarchy of a scenario, customized only if a weight is negative."""
         graph = self._graph_of(change)
         graph._weight_range.working_dtypes(None)  # (refuses here, where its number is known)
         return Hierarchy(graph, self._structure, self._slots)._check(threads)
@@ -417,7 +417,7 @@ class Hierarchy:
     def _change_opposite(
         self, graph: Graph, places: NDArray[np.int64], threads: int | None
     ) -> Hierarchy:
-        """Return the changed version of a reversed hierarchy, by changing the original one."""
+        """Change the weights of a reversed hierarchy, by changing those of the original one."""
         assert self._opposite is not None
         there = self._opposite.graph
         arcs = there.arcs(graph.indices[places], graph.tails[places])

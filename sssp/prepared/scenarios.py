@@ -1,4 +1,4 @@
-"""Scenarios of a prepared map: many versions, made a batch at a time."""
+"""Scenarios of a prepared map: hierarchies with other weights, built in batches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 
 class Scenarios(Iterator[T]):
-    """Iterator over the versions of a map, which are built in batches.
+    """Iterator over the hierarchies of scenarios, which are built in batches.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Scenarios(Iterator[T]):
         return self._left.popleft()
 
     def batches(self) -> Iterator[list[T]]:
-        """Yield the remaining versions in lists, one list per batch."""
+        """Yield the remaining hierarchies in lists, one list per batch."""
         for batch in chain([self._left], self._batches):
             if batch:
                 versions = list(batch)
@@ -72,7 +72,7 @@ def build_in_batches(
     """
 
     def take(change: Any) -> tuple[T | None, Any]:
-        """Return (version built now, None) for a cheap scenario, else (None, its copy)."""
+        """Return (hierarchy built now, None) for a cheap scenario, else (None, its copy)."""
         if is_light(change):
             return build(change if is_on_device(change) else _copy(change), threads), None
         return None, _copy(change)

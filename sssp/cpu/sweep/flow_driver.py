@@ -78,7 +78,7 @@ class _Packed(NamedTuple):
 
 
 class SweptFlows:
-    """Loader of one demand, which also skims its trips, on versions of a prepared map.
+    """Loader of one demand, which also skims its trips, on a prepared map with any weights.
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ class SweptFlows:
         return found
 
     def _weigh(self, version: PreparedMap) -> _Weighed | None:
-        """Return the customized weights of a version; None if sums may exceed every dtype."""
+        """Return the customized weights of a map; None if sums may exceed every dtype."""
         for dtype in version._weight_range.working_dtypes(None):
             metric = version._layered(dtype, self.threads)
             if metric.fits:
@@ -327,7 +327,7 @@ def _spread(flow: NDArray[np.float64], slots: Any, loads: Any) -> None:
 
 
 class _Weighed:
-    """The weights of a version, packed for the blocks of a demand."""
+    """The customized weights of a map, packed for the blocks of a demand."""
 
     def __init__(self, structure: Structure, metric: Any, dtype: Number, is_table: bool) -> None:
         self.structure, self.metric, self.dtype = structure, metric, dtype

@@ -418,7 +418,7 @@ def change_arcs(
     arcs: NDArray[np.int64],
     slots: NDArray[np.uint32],
 ) -> Metric | None:
-    """Customize a version partially after some arcs changed; None if a full one is faster.
+    """Customize a map partially after some arcs changed; None if customizing all is faster.
 
     Parameters
     ----------

@@ -118,7 +118,7 @@ def street_of_slots(structure: Structure, slots: NDArray[np.uint32]) -> NDArray[
 
 
 def _basic_weights(prepared: PreparedMap, dtype: Number, threads: int) -> NDArray[Any]:
-    """Return a copy of a version's basic weights, shape (2 c,), not reduced by potentials."""
+    """Return a copy of a map's basic weights, shape (2 c,), not reduced by potentials."""
     metric, structure = prepared._layered(dtype), prepared._structure
     whole, layer = metric.whole, metric.layer
     if whole is not None:

@@ -1,4 +1,4 @@
-"""GPU kernels that list and number the arcs and triangles of bundles, once for all versions.
+"""GPU kernels that list and number the arcs and triangles of bundles, once per structure.
 
 Chordal arcs are numbered by place: those of a vertex, to ranks above it in order, follow those of
 the vertex at the place before. Weights up and down along an arc are next to each other.

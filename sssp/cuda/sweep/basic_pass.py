@@ -38,7 +38,7 @@ REGISTERS = 64
 
 @kernel
 def changes_kernel(places, values, arc_weights):
-    """Overwrite the changed arc weights of several versions, one thread per change.
+    """Overwrite changed arc weights in several sets of weights, one thread per change.
 
     =========== ======= ====== ===========================================
     argument    shape   dtype  written by
@@ -157,7 +157,7 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         step_triangles, arcs_first, triangle_first, legs, thirds, pair_first, pairs, pair_arcs,
         lowest, arc_weights, givers, weights, found, spare,
     ):  # fmt: skip
-        """Relax arcs over lower triangles in bundles, a thread group per bundle and version.
+        """Relax arcs over lower triangles in bundles, for each set of weights (basic pass).
 
         ============== ========== ====== ==========================================================
         argument       shape      dtype  written by
@@ -270,7 +270,7 @@ def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _basic_level_kernel(first_place, places, arcs_first, heads, weights, found):
-        """Relax arcs over the vertices of one level (basic pass); blocks per vertex, version.
+        """Relax arcs over the vertices of one level, for each set of weights (basic pass).
 
         =========== ========== ====== =========================================
         argument    shape      dtype  written by
@@ -318,7 +318,7 @@ def make_to_top_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _to_top_kernel(places, arcs_first, heads, weights, size, matrix, found):
-        """Write weights of arcs within the top to its matrix; a block per vertex and version.
+        """Write weights of arcs within the top to its matrix, one for each set of weights.
 
         ========== ================ ====== =========================================
         argument   shape            dtype  written by

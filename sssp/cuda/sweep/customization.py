@@ -1,4 +1,4 @@
-"""Customize versions of a prepared map on a GPU, several at a time, and reserve their memory.
+"""Customize a prepared map on a GPU, to several sets of weights at a time.
 
 The twin of `sssp.cpu.sweep.customization`, on the pieces that `sssp.order.tree_partition` cuts the
 elimination tree into: the basic pass (`basic_pass`) goes up through tiers and levels,
@@ -113,7 +113,7 @@ class ArcWeights(NamedTuple):
 
 
 class Weights:
-    """Device working memory to customize several versions of a map together, in one dtype.
+    """Device memory in which several sets of weights are customized together, in one dtype.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ class Weights:
                 self._used.record(stream)
 
     def bring(self, versions: Sequence[ArcWeights], stream: Any) -> Any:
-        """Copy the arc weights of all versions to the device; return the device array."""
+        """Copy several sets of arc weights to the device; return the device array."""
         m = versions[0].all.size
         if self._arc_weights.shape[1] != max(1, m):
             self._arc_weights = device_array((self.count, max(1, m)), self._arc_weights.dtype)
@@ -175,7 +175,7 @@ class Weights:
 
 
 class Work(NamedTuple):
-    """Arc weights and working memory for one customization of several versions of a map.
+    """Arc weights and working memory for one customization to several sets of weights.
 
     Attributes
     ----------
@@ -392,7 +392,7 @@ class DeviceMaps:
         potentials: NDArray[Any] | None = None,
         after: Any = None,
     ) -> None:
-        """Queue the customization of one map per given version, all weights non-negative.
+        """Queue the customization of one map to each given set of non-negative weights.
 
         Parameters
         ----------
@@ -451,7 +451,7 @@ class DeviceMaps:
         ]
 
     def _launch(self, make: Any, configuration: Any, work: Work, **numbers: int) -> None:
-        """Launch a kernel for the versions in `work`; find its arguments by parameter name."""
+        """Launch a kernel for the weights in `work`; find its arguments by parameter name."""
         arrays = self.arrays | work.memory.arrays | work._asdict()
         words = {name: np.uint32(number) for name, number in numbers.items()}
         launch_by_name(make(self.dtype), configuration, arrays, **words)
@@ -501,7 +501,7 @@ class DeviceMaps:
         self._launch_tier(make, tier, work, stream, group_bits=bits, feeds=feeds)
 
     def _launch_tier(self, make: Any, tier: int, work: Work, stream: Any, **others: int) -> None:
-        """Launch a kernel on the bundles of a tier, for the versions in `work`."""
+        """Launch a kernel on the bundles of a tier, for the weights in `work`."""
         tree, dtype, versions = self.tree, self.dtype, work.versions
         low, high = tree.bundles.tiers[tier : tier + 2].tolist()
         room, outside = tree.rooms[tier], tree.outside(tier, dtype) > 0
@@ -517,7 +517,7 @@ class DeviceMaps:
 
 
 def customize(stream: Any, maps: DeviceMaps, work: Work) -> None:
-    """Launch all kernels of a customization, for the versions in `work`; copy status to host."""
+    """Launch all kernels of a customization to the weights in `work`; copy status to host."""
     for _, stage in maps.stages():
         stage(work, stream)
     fetch(maps.found, maps.findings.noted, stream)
@@ -538,13 +538,13 @@ def _grid_of_level(vertices: int, work: Work) -> tuple[int, int, int]:
 
 
 def working_memory(tree: DeviceTree, dtype: np.dtype[Any], count: int) -> Weights:
-    """Return the working memory of a customization of several versions; allocated once."""
+    """Return the working memory to customize several sets of weights; allocated once."""
     key = f"weights {dtype.char} {count}"
     return tree.made.get_or_build(key, lambda: Weights(tree, dtype, count))
 
 
 def together(tree: DeviceTree, dtype: np.dtype[Any], versions: int) -> int:
-    """Return how many versions are customized at a time: a power of two, or all."""
+    """Return how many sets of weights are customized at a time: a power of two, or all."""
     n, arcs, top = tree.bundles.rank.size, tree.arcs, tree.bundles.top
     one = (8 * n + 6 * arcs + top * top) * dtype.itemsize + 8 * (n + arcs)
     one += 8 * stream_words(dtype) * tree.stream_arcs
@@ -620,7 +620,7 @@ def device_map(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> Dev
 
 
 class Ahead:
-    """Customization to device weights, queued before the host has built the version.
+    """Customization to device weights, queued before the host has built their `Hierarchy`.
 
     Parameters
     ----------
@@ -647,7 +647,7 @@ class Ahead:
             self._weights, self._queued = weights, loan.maps.maps[0].with_loan(loan)
 
     def adopt(self, version: PreparedMap) -> None:
-        """Use the queued customization for `version`, if `version` has exactly its weights.
+        """Use the queued customization for a hierarchy, if that has exactly its weights.
 
         Not if some are negative, or if distances are sure to leave int32.
         """
@@ -672,7 +672,7 @@ def find_idle_memory(structure: Structure, slots: NDArray[np.uint32]) -> Ahead |
 
 
 def customize_together(hierarchies: Sequence[PreparedMap], number: int) -> None:
-    """Customize versions of one map on a device, several at a time.
+    """Customize hierarchies of one structure on a device, several at a time.
 
     Each in the first dtype that questions are asked in. Those that may be negative come when they
     are asked for.
@@ -695,7 +695,7 @@ def customize_together(hierarchies: Sequence[PreparedMap], number: int) -> None:
 def _customize_all(
     tree: DeviceTree, hierarchies: Sequence[PreparedMap], dtype: np.dtype[Any], number: int
 ) -> list[DeviceMap]:
-    """Customize non-negative versions together, or one negative version; return their maps."""
+    """Customize hierarchies together, or a single one with negative weights; return maps."""
     shifted = hierarchies[0].graph.least_weight < 0
     loan = Loan(tree, dtype, len(hierarchies), shifted=shifted)
     maps = [each.with_loan(loan) for each in loan.maps.maps[: len(hierarchies)]]
@@ -710,7 +710,7 @@ def _customize_all(
 
 
 def _customize_shifted(maps: DeviceMaps, hierarchy: PreparedMap) -> None:
-    """Customize a version with negative weights, shifted by potentials to non-negative ones."""
+    """Customize a map to negative weights, shifted by potentials to non-negative ones."""
     graph, dtype = hierarchy.graph, maps.dtype
     metric = hierarchy._layered(dtype)
     weights, potentials = graph.weights_as(dtype), metric.potentials

@@ -1,4 +1,4 @@
-"""An elimination tree cut into bundles, in GPU memory; shared by all versions of a map."""
+"""An elimination tree cut into bundles, in GPU memory; independent of weights."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PAIR_THREADS = 2 if SIMULATOR else 32
 
 
 class DeviceTree(Arrays):
-    """An elimination tree cut into bundles, in GPU memory; shared by all versions of a map.
+    """An elimination tree cut into bundles, in GPU memory; independent of weights.
 
     Attributes
     ----------

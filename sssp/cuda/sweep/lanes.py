@@ -138,7 +138,7 @@ class LanesSearch(Search):
 
     @property
     def kind(self) -> Any:
-        """Cache key of the scratch memory, besides search class and number of rows."""
+        """What must match, beside search class and row count, for scratch to be reused."""
         return self.size, self.few, self.finds_trees, self.direct, self.pitch
 
     def allocate(self, rows: int) -> Any:

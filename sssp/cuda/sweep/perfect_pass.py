@@ -61,7 +61,7 @@ class KeptArcs(
 
 @inline
 def _kept_of(weighed, up_stop, up_depths, up_weights, down_stop, down_ends, down_weights):
-    """Return the arrays of the kept arcs of a version, from those of all versions."""
+    """Return the arrays of the kept arcs of one map, from those of all maps customized with it."""
     up = up_stop[weighed], up_depths[weighed], up_weights[weighed]
     return KeptArcs(*up, down_stop[weighed], down_ends[weighed], down_weights[weighed])
 
@@ -714,7 +714,7 @@ def make_pack_levels_kernel(dtype: np.dtype[Any]) -> Any:
         first_place, last_place, ranks, depth, arcs_first, heads, weights, perfect, found,
         up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
     ):  # fmt: skip
-        """Pack the kept arcs of the vertices on levels, one warp per vertex and version.
+        """Pack the kept arcs of the vertices on levels, for each set of weights.
 
         ============ ========== ====== ===================================================
         argument     shape      dtype  written by

@@ -499,7 +499,7 @@ class Selection(Arrays):
 
 
 class Selections:
-    """Cache of a tree's recent selections by their targets, for all versions of a map."""
+    """Cache of recent selections by their targets; they do not depend on weights."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[bytes, Selection] = OrderedDict()

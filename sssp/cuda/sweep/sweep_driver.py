@@ -70,7 +70,7 @@ def solve(
 def reduce_versions(
     versions: Sequence[PreparedMap], plan: Plan[Request]
 ) -> Iterator[NDArray[Any] | None] | None:
-    """Return an iterator that reduces the same rows on several versions; None if impossible.
+    """Return an iterator that reduces the same rows under several sets of weights, or None.
 
     Parameters
     ----------

@@ -191,7 +191,7 @@ class Summed(LanesSearch):
 
     @property
     def kind(self) -> Any:
-        """Cache key of the scratch memory, besides search class and number of rows."""
+        """What must match, beside search class and row count, for scratch to be reused."""
         return *super().kind, self.adds.columns, self.adds.size
 
     def allocate(self, rows: int) -> Any:
@@ -230,7 +230,7 @@ class SummedRows(DeviceRows):
 
 
 class OfVersions(Search):
-    """Search that reduces the same rows on several versions of a map, one after the other.
+    """Search that reduces the same rows under several sets of weights of a map, in turn.
 
     Parameters
     ----------
@@ -254,29 +254,29 @@ class OfVersions(Search):
 
     @property
     def fixed_bytes(self) -> int:
-        """Bytes of scratch that all versions of a batch use in turn."""
+        """Bytes of scratch that all sets of weights of a batch use in turn."""
         first = self.searches[0]
         return first.fixed_bytes + self.rows * first.row_bytes
 
     @property
     def kind(self) -> Any:
-        """Cache key of the scratch memory, besides search class and number of rows."""
+        """What must match, beside search class and row count, for scratch to be reused."""
         return type(self.searches[0]), self.searches[0].kind, self.rows
 
     def part(self, rows: range) -> OfVersions:
-        """Return this search cut down to the map versions whose rows are in a given range."""
+        """Return this search cut down to the sets of weights whose rows are in a range."""
         versions = slice(rows.start // self.rows, rows.stop // self.rows)
         return OfVersions(self.searches[versions], self.rows)
 
     def allocate(self, rows: int) -> Any:
-        """Return `Scratch` for one version's rows, with memory for all versions' results."""
+        """Return scratch for the rows under one set of weights, and memory for all results."""
         scratch = self.searches[0].allocate(self.rows)
         shape = rows // self.rows, *scratch.words.shape
         numbers = device_array(shape, scratch.words.dtype)
         return scratch._replace(words=numbers, here=cuda.pinned_array(shape, numbers.dtype))
 
     def launch(self, batch: Batch, scratch: Any) -> None:
-        """Pack the arcs of each version's selection, sweep its lanes, and reduce them."""
+        """For each set of weights: pack the arcs of a selection, sweep the lanes, reduce them."""
         for version, search in enumerate(self.searches):
             rows = slice(version * self.rows, (version + 1) * self.rows)
             if search.packed is not None:
@@ -287,6 +287,6 @@ class OfVersions(Search):
             search.launch(one, scratch._replace(**words))
 
     def complete(self, rows: DeviceRows, scratch: Any) -> DeviceRows:
-        """Return the finished batch with the reduced results of all versions."""
+        """Return the finished batch with the reduced results under all sets of weights."""
         numbers = np.concatenate(scratch.here[:, :, : self.rows], axis=1)
         return self.searches[0].complete(rows, scratch._replace(here=numbers))

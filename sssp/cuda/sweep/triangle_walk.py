@@ -158,7 +158,7 @@ class Room(NamedTuple):
 
 @inline
 def own_block():
-    """Return the block's number among the blocks of its version, and the version's number.
+    """Return the block's number among those for one set of weights, and that set's number.
 
     Blocks of one number are next to each other, so that what sets share is read once.
     """
