@@ -232,7 +232,7 @@ class Certifier:
         return code, int(place)
 
     def tolerance(self, distances: NDArray[Any], rtol: float) -> Any:
-        """Return the greatest allowed difference of two path sums, in the row's number type."""
+        """Return the greatest allowed difference of two path sums (int64, or the float dtype)."""
         number = _arithmetic(distances.dtype)
         reached = distances[distances != unreached(distances.dtype)]
         most = float(largest_distance(number)) / 4  # so that what it is added to does not wrap
@@ -336,7 +336,7 @@ class Certifier:
     def _certify_branches(
         self, row: CheckedRow, found: CheckedRow, targets: Vertices, rtol: float
     ) -> None:
-        """Certify the stored paths to targets by the tree of a new search."""
+        """Certify the stored paths to targets by the distances or the tree of a new search."""
         assert row.branches is not None
         vertices, tails = row.branches
         distances, missing = found.distances, unreached(found.distances.dtype)

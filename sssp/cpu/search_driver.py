@@ -215,7 +215,7 @@ class Rows:
         self._ends: list[tuple[int, Exception | None]] = []
 
     def lease(self) -> Any:
-        """Return scratch for a worker."""
+        """Lend scratch arrays to a worker, until `give_back`."""
         raise NotImplementedError
 
     def give_back(self, scratch: Any) -> None:
@@ -355,7 +355,7 @@ class SingleRows(Rows):
         return unsigned_arcs(self.graph, self.dtype)
 
     def lease(self) -> Scratch:
-        """Return scratch for a worker."""
+        """Lend scratch arrays to a worker, until `give_back`."""
         n = self.graph.n
         return self._pool.take(self._key) or Scratch(n, self.dtype, self.extra(n))
 

@@ -1,4 +1,4 @@
-"""Distance-decay functions of vertex weights."""
+"""Distance decay: functions of the distance that multiply the weights of vertices."""
 
 from __future__ import annotations
 

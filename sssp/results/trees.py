@@ -872,7 +872,7 @@ class ShortestPaths:
         return TreeSums(self.graph, trees, self.sources, ends, dtype)
 
     def _shape(self) -> tuple[int, ...]:
-        """Return the dense shape of the distances, (rows, columns) if they are stored sparse."""
+        """Return the shape of the distances as a dense array, also if they are stored sparse."""
         return (self.rows, self._width) if self._sparse else tuple(self.distances.shape)
 
     def _vertices_of(self, columns: NDArray[Any]) -> NDArray[Any]:

@@ -140,7 +140,7 @@ class Tallies(namedtuple("Tallies", "counts thresholds leasts flags hidden")):
 
 
 class Owner(namedtuple("Owner", "thread threads lane warp first")):
-    """A thread, and its positions in the list of open vertices; all uint32.
+    """Numbers of a thread, and the first place it owns in the list of open vertices; uint32.
 
     Attributes
     ----------

@@ -270,7 +270,7 @@ def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _basic_level_kernel(first_place, places, arcs_first, heads, weights, found):
-        """Relax arcs over the vertices of one level, for each set of weights (basic pass).
+        """Relax arcs over lower triangles whose lowest vertex is on one level (basic pass).
 
         =========== ========== ====== =========================================
         argument    shape      dtype  written by

@@ -587,7 +587,7 @@ _taking = threading.Lock()
 
 
 def _take_idle(idle: deque[DeviceMaps], kind: tuple[Any, ...]) -> DeviceMaps | None:
-    """Take map memory of the given kind (dtype, map count, shifted) from `idle`, or None."""
+    """Take idle `DeviceMaps` of a kind (dtype, count, shifted by potentials or not), or None."""
     with _taking:
         for _ in range(len(idle)):
             maps = idle.popleft()

@@ -107,7 +107,7 @@ _shares_here = inline(_shares)
 
 @inline
 def own_shares(room, arc_room, numbers, words_a_number, units):
-    """Return the offsets of a bundle's arrays in the block's shared memory."""
+    """Return where the arrays of a bundle (a piece of the tree) begin in shared memory."""
     shares = _shares_here(room, arc_room, numbers, words_a_number)
     own = uint32(cuda.threadIdx.y * units * (UNIT // 4))
     return Shares(
