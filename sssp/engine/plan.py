@@ -5,11 +5,13 @@
     plan = make_plan(g, sources, ...)                 # sssp.calls: checked once
     parts = plan.split(rows=64)                       # each pickles
     answers = [part.run() for part in parts]          # anywhere
-    merged(answers)                                   # as if in one piece
+    merge_answers(answers)                            # as if in one piece
 
 A plan is split by the number of rows that it is told; fitting batches into memory is the business
 of `sssp.cpu.search_driver` and `sssp.cuda.search_driver`. It runs where it was placed. If it is the
-rule of ``device="auto"`` that has chosen a GPU, the CPU takes over what the GPU cannot do.
+rule of ``device="auto"`` that has chosen a GPU, the CPU takes over what the GPU cannot do. What
+``"auto"`` is was decided before: the method in `sssp.methods`, the device in
+`sssp.calls.choose_device`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checks of graph arguments: vertices, coordinates, positions of arcs."""
+"""Checks of graph arguments: vertices, coordinates, positions of arcs (weights: `weights`)."""
 
 from __future__ import annotations
 

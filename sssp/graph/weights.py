@@ -1,4 +1,4 @@
-"""Weights: stored dtypes, closed arcs, and conversions.
+"""Weights: their check (NaN, too large), stored dtypes, closed arcs, and conversions.
 
 A closed arc weighs the greatest number of its dtype, infinity for floats: it loses to every
 parallel one, and is told from the others without another array. So an integer dtype is wide

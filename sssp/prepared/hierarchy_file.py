@@ -3,7 +3,8 @@
 A file (``.sssp``) holds the order of the vertices, from which the structure follows in a tenth of
 the time that the order took, and the graph, unless the structure alone was saved; then a digest of
 the topology stands for it. Whatever permutation a file holds makes a right hierarchy, and one that
-is too large is refused like any other: nothing in a file has to be trusted.
+is too large is refused like any other: nothing in a file has to be trusted. Magic number, version
+and checksums are those of every ``.sssp`` file, in `sssp.loaders`.
 """
 
 from __future__ import annotations
