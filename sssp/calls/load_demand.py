@@ -361,10 +361,7 @@ class Loader:
         return found
 
     def select(self, version: Any, rows: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
-        """Return each trip's volume, 0 if it uses no selected row, and the total unreached volume.
-
-        And the volume that leads nowhere.
-        """
+        """Return each trip's volume, 0 if it uses no selected row, and the unreached volume."""
         uses = np.isin(version._tree_graph.arc_origin, rows)
         sums = self.skim(version, uses[np.newaxis].astype(FLOAT64))[0]
         lost, kept = self.drop_unreached(self.demand.entries, sums < np.inf)
@@ -396,7 +393,7 @@ class Loader:
 def _has_free_cycle(graph: Graph) -> bool:
     """Return whether arcs of weight 0 form a cycle, ignoring arcs from or to dead ends.
 
-    They send none into a dead end and back.
+    Sweeps lead no path into a dead end and back.
     """
     if graph._least_inner_weight != 0:
         return False

@@ -267,7 +267,7 @@ class Manifest:
     def find_done(self, blocks: int) -> tuple[bool, NDArray[np.bool_]]:
         """Return whether the table's metadata exists, and a mask of blocks whose files all exist.
 
-        Of what has a file that is gone it is said that it is not there.
+        A block of which a file is gone counts as missing.
 
         Parameters
         ----------

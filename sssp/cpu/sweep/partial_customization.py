@@ -227,7 +227,7 @@ def _make_perfect(v, structure, both, counts):
 def _affects_triangle(one, other, arc, place, before, perfect):
     """Return whether the old or new weight of a triangle's upper side may set that of a leg.
 
-    These lead up from one rank, to the lower and to the upper end of the arc.
+    The legs lead up from one rank, to the lower and to the upper end of the arc.
     """
     climb, descent = perfect[2 * one], perfect[2 * one + 1]
     far_climb, far_descent = perfect[2 * other], perfect[2 * other + 1]
