@@ -25,7 +25,13 @@ from sssp.cuda.sweep.lane_sums import LANES, SLICES, SLOTS, fold_kernel
 from sssp.cuda.sweep.selection import Packed, Selection
 from sssp.cuda.sweep.small_batch_sweep import few_bytes, make_few_kernel
 from sssp.cuda.sweep.sweep_trees import tails_kernel
-from sssp.cuda.sweep.sweeps import LEVEL_THREADS, level_kernel, make_sweep_kernel, shared_bytes
+from sssp.cuda.sweep.sweeps import (
+    LEVEL_THREADS,
+    Pass,
+    level_kernel,
+    make_sweep_kernel,
+    shared_bytes,
+)
 from sssp.cuda.sweep.transpose import TILE, TILE_ROWS
 from sssp.kernels.dtypes import INDEX, infinity
 
@@ -33,6 +39,9 @@ from sssp.kernels.dtypes import INDEX, infinity
 MOST_TOGETHER, FEW_TOGETHER = 4 * LANES, 2 * LANES
 #: up to so many rows a thread block sweeps a bundle by depth, a thread per arc
 FEW = 4 if SIMULATOR else 32
+#: a tier is swept so for more rows too where its bundles have at most so many lanes together for
+#: each multiprocessor and nothing is folded: 28 us in place of 40 for 256 rows of New York
+FEW_LANES = 8 if SIMULATOR else 160
 #: threads of such a block in the lowest tier, and in the others, whose levels are wider
 FEW_THREADS = (4, 4) if SIMULATOR else (32, 128)
 #: groups of arcs that it has in shared memory at a time, for every row of a bundle
@@ -197,24 +206,28 @@ class LanesSearch(Search):
         for low, high in pairwise(self.tree.bundles.levels.tolist()):
             grid, block = (high - low, width // together), (together, slices)
             launch_by_name(level_kernel, (grid, block, stream), arrays, first_place=np.uint32(low))
-        if batch.rows <= self.few:
-            self._sweep_few(width, arrays, stream)
-        else:
-            self._sweep_many(batch, arrays, totals)
+        if totals is not None:
+            above = self.pieces["vertices"][: self.tree.bundles.start]
+            self.fold(batch, above, arrays["lanes"], arrays["distances"], totals)
+        for tier in self.pieces.passes:
+            few = (tier.high - tier.low) * width <= blocks_at_once(FEW_LANES) and totals is None
+            if few or batch.rows <= self.few:
+                self._sweep_few(width, arrays, stream, tier)
+            else:
+                self._sweep_many(batch, arrays, totals, tier)
 
-    def _sweep_few(self, width: int, arrays: dict[str, Any], stream: Any) -> None:
-        """Sweep bundles for a few lanes, one thread per arc."""
-        sweep = make_few_kernel(self.dtype)
-        for low, high, room, group, lowest in self.pieces.passes:
-            arcs = FEW_GROUPS * group * room
-            threads = FEW_THREADS[0] if lowest else FEW_THREADS[1]
-            together = self._few_together(width, high - low, room, arcs, threads)
-            grid, block = (high - low, width // together), (together, threads // together)
-            nbytes = few_bytes(self.dtype, room, together, arcs)
-            launch_by_name(
-                sweep, (grid, block, stream, nbytes), arrays, first_bundle=np.uint32(low),
-                room=np.uint32(room), most_arcs=np.uint32(arcs),
-            )  # fmt: skip
+    def _sweep_few(self, width: int, arrays: dict[str, Any], stream: Any, tier: Pass) -> None:
+        """Sweep the bundles of a tier for a few lanes, one thread per arc."""
+        low, high, room, group, lowest = tier
+        arcs = FEW_GROUPS * group * room
+        threads = FEW_THREADS[0] if lowest else FEW_THREADS[1]
+        together = self._few_together(width, high - low, room, arcs, threads)
+        grid, block = (high - low, width // together), (together, threads // together)
+        nbytes = few_bytes(self.dtype, room, together, arcs)
+        launch_by_name(
+            make_few_kernel(self.dtype), (grid, block, stream, nbytes), arrays,
+            first_bundle=np.uint32(low), room=np.uint32(room), most_arcs=np.uint32(arcs),
+        )  # fmt: skip
 
     def _few_together(self, width: int, bundles: int, room: int, arcs: int, threads: int) -> int:
         """Return the number of lanes per block: 1, or more if blocks would be too many."""
@@ -226,24 +239,20 @@ class LanesSearch(Search):
         most = blocks_at_once(FEW_BLOCKS)
         return next((few for few in fitting if bundles * width // few <= most), fitting[-1])
 
-    def _sweep_many(self, batch: Batch, arrays: dict[str, Any], totals: Any) -> None:
-        """Sweep bundles for many lanes, one thread per lane."""
+    def _sweep_many(self, batch: Batch, arrays: dict[str, Any], totals: Any, tier: Pass) -> None:
+        """Sweep the bundles of a tier for many lanes, one thread per lane."""
+        low, high, room, group, lowest = tier
         width, stream, folds = self.lanes(batch.rows), batch.stream, totals is not None
-        weighs = folds and self.values.size > 0
-        if folds:
-            above = self.pieces["vertices"][: self.tree.bundles.start]
-            self.fold(batch, above, arrays["lanes"], arrays["distances"], totals)
-        for low, high, room, group, lowest in self.pieces.passes:
-            threads = self._together(width, room, lowest=lowest)
-            sweep = make_sweep_kernel(
-                self.dtype, group, folds=folds, stores=not (folds and lowest), weighs=weighs
-            )
-            grid, nbytes = (high - low, width // threads), shared_bytes(self.dtype, room, threads)
-            launch_by_name(
-                sweep, (grid, threads, stream, nbytes), arrays, first_bundle=np.uint32(low),
-                room=np.uint32(room), bound=batch.bound, values=self.values,
-                totals=totals if folds else self.totals,
-            )  # fmt: skip
+        weighs, threads = folds and self.values.size > 0, self._together(width, room, lowest=lowest)
+        sweep = make_sweep_kernel(
+            self.dtype, group, folds=folds, stores=not (folds and lowest), weighs=weighs
+        )
+        grid, nbytes = (high - low, width // threads), shared_bytes(self.dtype, room, threads)
+        launch_by_name(
+            sweep, (grid, threads, stream, nbytes), arrays, first_bundle=np.uint32(low),
+            room=np.uint32(room), bound=batch.bound, values=self.values,
+            totals=totals if folds else self.totals,
+        )  # fmt: skip
 
     def fold(self, batch: Batch, places: Any, lanes: np.uint32, swept: Any, totals: Any) -> None:
         """Queue the reduction of each lane's swept distances over some vertices."""
@@ -264,12 +273,11 @@ class LanesSearch(Search):
     def _together(self, lanes: int, room: int, *, lowest: bool) -> int:
         """Return the number of lanes per block, for the bundles of a tier."""
         most = MOST_TOGETHER if lowest else FEW_TOGETHER
-        fitting = [
+        return max(
             threads
             for threads in range(LANES, most + 1, LANES)
             if lanes % threads == 0 and shared_bytes(self.dtype, room, threads) <= SHARED
-        ]
-        return fitting[-1]
+        )
 
 
 def round_up(size: int) -> int:

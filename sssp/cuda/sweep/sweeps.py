@@ -233,18 +233,22 @@ def make_sweep_kernel(
             i = uint32(i + 1)
 
     @inline
-    def bring_arcs(stream, start, there, arcs, thread, threads):
-        """Load arcs of the stream to shared memory, with offsets of their tails' distances."""
-        weights, places = cuda.local.array(AHEAD, number), cuda.local.array(AHEAD, uint32)
-        i, last = thread, uint32(there - 1)
-        while i < there:
+    def read_ahead(stream, start, end, ahead, tails, thread, threads):
+        """Load the next arcs of the stream into registers, AHEAD a thread; return their number."""
+        most = min(uint32(AHEAD * threads), uint32(CHUNK))
+        count = uint32(min(uint64(end - start), uint64(most)))
+        if count > 0:
             for k in range(AHEAD):
-                place = min(uint32(i + uint32(k) * threads), last)
-                weights[k], places[k] = read(stream, uint64(start + uint64(place)))
-            for k in range(AHEAD):
-                place = min(uint32(i + uint32(k) * threads), last)
-                write(arcs, uint64(place), weights[k], locate(places[k], threads))
-            i = uint32(i + AHEAD * threads)
+                place = min(uint32(thread + uint32(k) * threads), uint32(count - 1))
+                ahead[k], tails[k] = read(stream, uint64(start + uint64(place)))
+        return count
+
+    @inline
+    def share(ahead, tails, count, arcs, thread, threads):
+        """Write the arcs in registers to shared memory, with offsets of their tails' distances."""
+        for k in range(AHEAD):
+            place = min(uint32(thread + uint32(k) * threads), uint32(count - 1))
+            write(arcs, uint64(place), ahead[k], locate(tails[k], threads))
 
     @kernel
     def _sweep_kernel(
@@ -299,6 +303,10 @@ def make_sweep_kernel(
             while i < members:
                 names[uint32(names_at + i)] = uint32(vertices[uint32(first + i)])
                 i = uint32(i + threads)
+        # (the first arcs of the stream are on their way while the boundary comes)
+        start, end = uint64(stream_first[own_bundle]), uint64(stream_stop[own_bundle])
+        ahead, tails = cuda.local.array(AHEAD, number), cuda.local.array(AHEAD, uint32)
+        count = read_ahead(stream, start, end, ahead, tails, thread, threads)
         cuda.syncthreads()
         bring_boundary(bundle, boundary_vertices, distances, lanes, lane, rows, thread, threads)
         # (arcs that only fill up their group come from here)
@@ -314,16 +322,13 @@ def make_sweep_kernel(
             least = rows[uint32(rows_at + thread)]
         reached, total, greatest = int64(0), int64(0), int64(0)
         member, own = uint32(0), uint32(rows_at + thread)
-        start, end = uint64(stream_first[own_bundle]), uint64(stream_stop[own_bundle])
-        while start < end:
-            there = uint32(min(uint64(end - start), uint64(CHUNK)))
-            cuda.syncthreads()
-            bring_arcs(stream, start, there, arcs, thread, threads)
+        while count > 0:
+            share(ahead, tails, count, arcs, thread, threads)
             cuda.syncthreads()
             at = uint64(0)
             for k in range(group):
                 weights[k], places[k] = read(arcs, uint64(at + uint64(k)))
-            while at < uint64(there):
+            while at < uint64(count):
                 ends = places[0] & uint32(ENDS)
                 at = uint64(at + uint64(group))
                 for k in range(group):
@@ -344,7 +349,9 @@ def make_sweep_kernel(
                     least = number(inf)
                     if seeded:
                         least = rows[own]
-            start += uint64(there)
+            start += uint64(count)
+            count = read_ahead(stream, start, end, ahead, tails, thread, threads)
+            cuda.syncthreads()
         if folds:
             add_up(totals, uint32(lane), reached, total, greatest)
 
