@@ -32,6 +32,7 @@ from sssp.engine import thresholds
 from sssp.engine.check_arguments import as_memory_limit, as_stream
 from sssp.engine.device_names import ALL, is_device_name, kind_of, named_device
 from sssp.engine.memory import physical_memory
+from sssp.engine.plan import import_once
 from sssp.engine.request import Request, Resources
 from sssp.errors import DeviceError, MissingExtraError
 from sssp.kernels import cache_files
@@ -195,7 +196,7 @@ def choose_device(
             others = f"{kind} has {able}, and no searches: name device='cuda' or 'cpu' for those"
         raise DeviceError(f"{method.name} does not run on {kind}; {others}")
     number = _number(named)
-    if kind == "cuda":
+    if kind == "cuda" and method.solvers["cuda"] not in _started:
         with _lock:
             _started.add(method.solvers["cuda"])
     return f"{kind}:{number}", by_rule
@@ -272,13 +273,9 @@ def named_devices(device: Any) -> list[str]:
 
 def _number(named: str) -> int:
     """Return the number of a device given by name, starting its driver; raise if unusable."""
-    if kind_of(named) == "opencl":
-        from sssp.opencl import compiler as opencl
-
-        return opencl.device_number(named)
-    from sssp.cuda.availability import device_number
-
-    return device_number(named)
+    module = {"cuda": "sssp.cuda.availability", "opencl": "sssp.opencl.compiler"}[kind_of(named)]
+    number: int = import_once(module).device_number(named)
+    return number
 
 
 def _gpu_is_faster(method: Method, work: Work) -> bool:

@@ -7,7 +7,7 @@ import os
 import re
 import weakref
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Any
 
 from sssp.errors import DeviceError, MissingExtraError
@@ -42,6 +42,8 @@ SIMULATOR = bool(config.ENABLE_CUDASIM)
 config.CUDA_LOW_OCCUPANCY_WARNINGS = False
 #: a process, and Numba's CUDA target in it, where kernels can run
 _usable_in: tuple[int, Any] | None = None
+#: selects a device that is current already
+CURRENT = nullcontext()
 #: what stays as it is when Python ends
 _at_the_end = ExitStack()
 
@@ -86,22 +88,22 @@ def describe(number: int) -> str:
     return f"{device.name}, compute capability {'.'.join(map(str, device.compute_capability))}"
 
 
-@contextmanager
-def select(number: int) -> Iterator[None]:
+def select(number: int) -> AbstractContextManager[Any]:
     """Make a device current in a ``with`` block.
 
     Meanwhile Numba does not ask the driver for the current device, which it does for every array.
     """
     device = cuda.gpus[number]
     if SIMULATOR:
-        with device:
-            yield
-        return
+        return device  # type: ignore[no-any-return]
     runtime, own = cuda.cudadrv.devices._runtime, device.get_primary_context()
     before = runtime._get_attached_context()
-    if before is own:
-        yield
-        return
+    return CURRENT if before is own else _attach(device, runtime, own, before)
+
+
+@contextmanager
+def _attach(device: Any, runtime: Any, own: Any, before: Any) -> Iterator[None]:
+    """Make a device current, and attach its context `own` to Numba's runtime meanwhile."""
     runtime._set_attached_context(None)
     try:
         with device:

@@ -31,6 +31,8 @@ def key_of(argument: Any) -> Any:
     kind = type(argument)
     if kind in VALUES:
         return argument
+    if hasattr(kind, "replay_key"):
+        return argument.replay_key
     if hasattr(argument, "copy_to_host"):
         return address(argument), argument.shape, argument.dtype
     if isinstance(argument, tuple):
@@ -39,9 +41,7 @@ def key_of(argument: Any) -> Any:
         return argument.dtype, argument.item()
     if isinstance(argument, np.dtype):
         return argument
-    if is_dataclass(argument) and not hasattr(kind, "replay_key"):
-        return key_of_fields(argument)
-    return argument.replay_key
+    return key_of_fields(argument) if is_dataclass(argument) else argument.replay_key
 
 
 def key_of_fields(record: Any) -> Any:

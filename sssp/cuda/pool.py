@@ -114,8 +114,8 @@ class MemoryPool:
         #: not among them yet: whatever Python collects in the midst of anything gives back here
         self._returned: deque[Block] = deque()
         self._clock = count(1)
-        #: what was dropped up to then is in use no more
-        self._waited = 0
+        #: when a block was dropped last; and what was dropped up to then is in use no more
+        self._dropped = self._waited = 0
         trim_after_series(self)
 
     @property
@@ -154,6 +154,11 @@ class MemoryPool:
         self._wait()
         self._waited = max(self._waited, now)
 
+    def settle(self) -> None:
+        """Wait for the device unless no block was dropped since the last wait."""
+        if self._dropped > self._waited:
+            self.wait()
+
     def _take_idle(self, size: int) -> Block | None:
         """Take the smallest idle block that fits with little waste (the newest in a tie)."""
         found, at, least = None, 0, int(size / FILLED) + 1
@@ -170,7 +175,7 @@ class MemoryPool:
 
     def leave(self, block: Block) -> None:
         """Return a block to the pool, from any thread at any time."""
-        block.dropped = next(self._clock)
+        block.dropped = self._dropped = next(self._clock)
         self._lent.discard(block)
         self._returned.append(block)
         # (who holds the lock sorts it in, or the next who asks)

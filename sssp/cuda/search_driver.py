@@ -38,7 +38,7 @@ from sssp.cuda.device_memory import (
 from sssp.cuda.device_output import DeviceForm
 from sssp.cuda.driver import after, is_pinned
 from sssp.cuda.graph_replay import Launches
-from sssp.cuda.pool import THREADS, device_array
+from sssp.cuda.pool import THREADS, current_pool, device_array
 from sssp.cuda.solved_rows import DeviceRows, FormScratch, form_bytes
 from sssp.cuda.tree import Scratch, Tree, allocate_tree, tree_bytes
 from sssp.engine.memory import NO_LIMIT, check_memory, physical_memory
@@ -266,8 +266,9 @@ class Rows(Setup):
 
     def __init__(self, setup: Setup, request: Request) -> None:
         vars(self).update(vars(setup))
-        self.request, self._workers = request, list[_Worker]()
-        self.stats = {name: np.zeros(request.rows, np.int64) for name in self.method.statistics}
+        self.request = request
+        self._workers: list[_Worker] = []
+        self.stats = np.zeros((len(self.method.statistics), request.rows), np.int64)
         self.form: Any
         if self.on_host:
             self.form = make_form(self.graph.n, request, self.dtype, answer_memory.empty)
@@ -298,10 +299,12 @@ class Rows(Setup):
         if (ready := self.search.ready) is not None:
             for worker in workers:
                 ready.wait(worker.stream)
-        firsts = range(0, request.rows, self.size)
-        self._left = (range(first, min(first + self.size, request.rows)) for first in firsts)
-        for worker, rows in zip(workers, self._left, strict=False):
-            self._start(worker, rows)
+        elif not (self.on_host or self.in_place):
+            # (memory for the answer may be in use yet: behind a launch it would wait for that too)
+            current_pool().settle()
+        self._left = iter(range(0, request.rows, self.size))
+        for worker in workers:
+            self._start_next(worker)
 
     def finish(self) -> Answer | None:
         """Solve the remaining batches; return the answer, or None after an overflow."""
@@ -313,8 +316,7 @@ class Rows(Setup):
                 if not self._finish(worker):
                     return None
                 advance(len(worker.rows))
-                if (rows := next(self._left, None)) is not None:
-                    self._start(worker, rows)
+                self._start_next(worker)
         self.wait()
         workers, self._workers = self._workers, []
         for worker in workers if not self.search.arcs_travel else ():
@@ -323,7 +325,7 @@ class Rows(Setup):
             worker.tree, worker.batch, worker.rows = None, None, range(0)
             self.on_device.shelf.leave(self.key, worker.nbytes, worker)
         answer: Answer = self.form.answer()
-        answer.stats = self.stats
+        answer.stats = dict(zip(self.method.statistics, self.stats, strict=True))
         return answer
 
     def wait(self) -> None:
@@ -335,14 +337,16 @@ class Rows(Setup):
     def _take_workers(self) -> list[_Worker]:
         """Set the batch size that fits in memory; return one or two workers, reused or new."""
         request, search, row = self.request, self.search, self.worker_bytes
-        held, limit, size = self.on_device.nbytes, request.memory_limit, self.most_rows
-        fixed = self.fixed_bytes + search.fixed_bytes
-        shelf = self.on_device.shelf
-        if 0 < request.rows <= size and held + fixed + request.rows * row <= limit:
+        limit, size, shelf = request.memory_limit, self.most_rows, self.on_device.shelf
+        fixed = 0  # (without a limit it does not matter, and to add it up takes time)
+        if limit != NO_LIMIT:
+            fixed = self.on_device.nbytes + self.fixed_bytes + search.fixed_bytes
+        if 0 < request.rows <= size and fixed + request.rows * row <= limit:
             self.size = request.rows
             worker = shelf.take(self.key)
             if worker is not None:
                 return [worker]
+        held = self.on_device.nbytes
         available = available_bytes(limit, held)
         if request.rows:
             parts = {"the graph": held, "the answer": self.fixed_bytes}
@@ -380,8 +384,11 @@ class Rows(Setup):
             known = request.width is not None and self.graph._first_vertices(request.width)
             worker.sent = targets if targets is known else None
 
-    def _start(self, worker: _Worker, rows: range) -> None:
-        """Launch a worker's search for some rows and, in simple cases, copies of its results."""
+    def _start_next(self, worker: _Worker) -> None:
+        """Launch a worker's search for the next rows; copy the results too in simple cases."""
+        if (first := next(self._left, None)) is None:
+            return
+        rows = range(first, min(first + self.size, self.request.rows))
         sources = self.request.sources
         if not self.request.nearest:
             sources = sources[rows.start : rows.stop]
@@ -396,15 +403,13 @@ class Rows(Setup):
             _launch(worker.stream, worker, search, batch)
         form, worker.is_fetched = self.form, False
         if self.on_host:
-            part = None
             if not self.targeted and isinstance(form, DenseForm) and batch.distances.size:
                 part = form.part(rows)
-            # (a copy that needs no other array is queued behind the search)
-            if part is not None and part.size and is_pinned(part.ctypes.data, part.nbytes):
-                fetch(batch.distances, part, worker.stream)
-                worker.is_fetched = True
+                # (a copy that needs no other array is queued behind the search)
+                if part is not None and part.size and is_pinned(part.ctypes.data, part.nbytes):
+                    fetch(batch.distances, part, worker.stream)
+                    worker.is_fetched = True
         elif not self.in_place:
-            # (that waits for the device, where memory of an answer that is gone may be in use)
             self.form.reserve()
             all_rows = len(rows) == self.request.rows
             if not self.targeted:
@@ -446,12 +451,11 @@ class Rows(Setup):
         worker.stream.synchronize()
         counters = worker.counted[: len(rows)]
         status = counters[:, CLIPPED_ROW]
-        # (of most rows there is nothing to say)
-        suspicious = self.drops_silently or status.any()
+        # (of most rows there is nothing to say; NumPy counts faster than it asks for any)
+        suspicious = self.drops_silently or np.count_nonzero(status)
         if suspicious and ((status == OVERFLOW).any() or self._is_too_narrow(batch, status)):
             return False
-        for values, own in zip(self.stats.values(), counters.T, strict=False):
-            values[rows.start : rows.stop] = own
+        self.stats[:, rows.start : rows.stop] = counters.T[: len(self.stats)]
         request, origin, tails = self.request, None, batch.tails
         if worker.tree is not None and self.arcs is not None:
             tree = Tree(self.graph, self.arcs, batch, worker.tree)

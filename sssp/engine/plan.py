@@ -47,7 +47,7 @@ T = TypeVar("T")
 UNIT_WEIGHTS = WeightRange(INT32, 1, 1)
 #: importlib takes 3 microseconds to find a module; and waits for another thread that is about to
 #: import it, as sys.modules does not
-_import = cache(import_module)
+import_once = cache(import_module)
 
 
 class Plan(NamedTuple, Generic[Q]):
@@ -203,7 +203,7 @@ def solver_of(method: Method, device: str) -> Any:
     module = method.solvers.get(kind)
     if module is None:
         raise DeviceError(f"{method.name} does not run on {kind}")
-    return _import(module)
+    return import_once(module)
 
 
 def merge_answers(answers: Sequence[Answer]) -> Answer:

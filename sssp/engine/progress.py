@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from time import perf_counter
 from typing import Any
 
@@ -18,6 +18,8 @@ from sssp.kernels.messages import on_terminal
 
 #: seconds before a bar appears
 DELAY = 2.0
+#: of calls that show none
+NO_BAR: AbstractContextManager[Callable[..., object]] = nullcontext(lambda count, note="": None)
 
 
 def check_progress(progress: Any) -> bool | None:
@@ -31,10 +33,9 @@ def check_progress(progress: Any) -> bool | None:
     return None if progress is None else as_flag(progress, "progress")
 
 
-@contextmanager
 def progress_bar(
     total: int, wanted: bool | None, unit: str = "source"
-) -> Iterator[Callable[..., object]]:
+) -> AbstractContextManager[Callable[..., object]]:
     """Open a bar on stderr; yield the function ``advance(count, note="")`` that moves it.
 
     Several threads may call it. A note stands behind the bar.
@@ -50,9 +51,12 @@ def progress_bar(
     """
     if wanted is None:
         wanted = on_terminal() or _in_notebook()
-    if total < 2 or not wanted or sys.stderr is None:
-        yield lambda count, note="": None
-        return
+    return NO_BAR if total < 2 or not wanted or sys.stderr is None else _bar(total, unit)
+
+
+@contextmanager
+def _bar(total: int, unit: str) -> Iterator[Callable[..., object]]:
+    """Open a bar on stderr once the call has lasted `DELAY` seconds; yield what moves it."""
     start, done, lock = perf_counter(), 0, threading.Lock()
     bar: Any = None  # the first thread makes it after a delay
 

@@ -155,7 +155,7 @@ class Request(Resources):
         if self.reduction is not None:
             named = named | {"reduction": self.reduction.key}
         values = named.values()
-        return tuple([value.size if isinstance(value, np.ndarray) else value for value in values])
+        return tuple([value.size if type(value) is np.ndarray else value for value in values])
 
     @property
     def nbytes(self) -> int:

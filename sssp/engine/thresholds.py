@@ -7,8 +7,6 @@ so does the default delta of delta-stepping: `bucket_width` in `sssp.cpu.search.
 NY is the road map of New York: 264,346 vertices, 730,100 arcs.
 """
 
-from __future__ import annotations
-
 # ---- Which device: a GPU, or the CPU
 
 #: Rows times vertices and arcs: a smaller call stays on the CPU without an estimate, which takes a

@@ -943,7 +943,7 @@ def _count(number: int, what: str) -> str:
 
 def _without_axes(matrix: Any, one_row: bool, one_column: bool) -> Any:
     """Drop a dense matrix's row axis if it has one source, its column axis if one target."""
-    if is_sparse(matrix):
+    if is_sparse(matrix) or not (one_row or one_column):
         return matrix
     rows, columns = matrix.shape
     shape = () if one_row else (rows,)

@@ -7,8 +7,6 @@ Within a bundle arcs are numbered anew: first those of its members, then those w
 for which there is a number for every two boundary vertices. A triangle is three such numbers.
 """
 
-from __future__ import annotations
-
 from numba import uint32
 
 from sssp.cuda.availability import cuda

@@ -5,8 +5,6 @@ path are loaded ahead. From where it enters the top, one step over a dense matri
 distances of all that is there. A climb always goes up to the top: no bound ends it earlier.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 from numba import int32, int64, uint32, uint64

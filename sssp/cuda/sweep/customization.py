@@ -285,10 +285,13 @@ class DeviceMap:
         The map of `DeviceMaps` that this is a copy of, which keeps no memory reserved.
     loan : Loan
         Keeps the memory from other versions, for a hierarchy and for calls that are under way.
+    setups : dict
+        What calls of a kind have set up, by kind.
     """
 
     base: DeviceMap
     loan: Loan
+    setups: dict[Any, Any]
     _numbers = count()
 
     def __init__(self, maps: DeviceMaps, own: int) -> None:
@@ -311,7 +314,7 @@ class DeviceMap:
     def with_loan(self, loan: Loan) -> DeviceMap:
         """Return a copy of this map that keeps its memory reserved as long as it exists."""
         own = copy(self)
-        own.base, own.loan = self, loan
+        own.base, own.loan, own.setups = self, loan, {}
         return own
 
     def settle(self) -> DeviceMap:

@@ -17,8 +17,6 @@ arc e up is e, and that down is c + e, for c chordal arcs. A *spot* is the numbe
 a vertex that is swept, by depth.
 """
 
-from __future__ import annotations
-
 from numba import int32, int64, uint32, uint64
 
 from sssp.cuda.availability import SIMULATOR, cuda

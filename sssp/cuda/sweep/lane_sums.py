@@ -4,8 +4,6 @@ Every block folds what its threads see, and adds it up in one of some places; fe
 end the places are folded. Integers are the same in any order.
 """
 
-from __future__ import annotations
-
 from numba import int64, uint32, uint64
 
 from sssp.cuda.availability import SIMULATOR, cuda

@@ -160,14 +160,13 @@ def _sweep(
     selection = _selection(there, request)
     packed = None if selection is None else there.selected.of(selection)
     kind = _kind_of(request, packed, whole)
-    setups: dict[Any, Setup] = hierarchy._cached(f"cuda:{number}, {dtype.char}, setups", dict)
-    setup = setups.get(kind)
+    setup = there.setups.get(kind)
     if setup is None:
         setup = _set_up(there, hierarchy, request, method, packed, whole=whole, kind=kind)
-        if len(setups) == MOST_KINDS:
-            setups.clear()
+        if len(there.setups) == MOST_KINDS:
+            there.setups.clear()
         if kind is not None:
-            setups[kind] = setup
+            there.setups[kind] = setup
     answer = setup.solve(request)
     if there.fits is None and not (there.settle().fits and there.joined):
         # (some sum may not fit, or some vertex is not reached: what was found is not the answer)

@@ -6,8 +6,6 @@ stand in order of tail: the first tight one is it. Blocks go through all vertice
 before they come to the next, so that distances of those lanes stay in the cache.
 """
 
-from __future__ import annotations
-
 from numba import int32, uint32, uint64
 
 from sssp.cuda.availability import cuda

@@ -1,7 +1,5 @@
 """The transpose of lanes into rows, on a GPU."""
 
-from __future__ import annotations
-
 from numba import uint32, uint64
 
 from sssp.cuda.availability import SIMULATOR, cuda
