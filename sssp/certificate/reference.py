@@ -3,8 +3,6 @@
 They share nothing with the solvers, so that a fault of one is not a fault of both.
 """
 
-from __future__ import annotations
-
 from heapq import heappop, heappush
 
 import numpy as np

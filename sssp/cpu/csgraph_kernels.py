@@ -1,7 +1,5 @@
 """Kernels of `sssp.csgraph`: convert SciPy matrices, search graphs, convert the results."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from sssp.cpu.search.bellman_ford import bellman_ford_kernel

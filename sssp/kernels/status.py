@@ -1,7 +1,5 @@
 """Status codes that kernels return, as kernels never raise."""
 
-from __future__ import annotations
-
 DONE = 0
 #: a candidate distance above the bound was dropped, for a vertex that was unreached then
 CLIPPED = 1

@@ -4,8 +4,6 @@ Trees are peeled from their leaves; then vertices of degree 2, then 3, go in rou
 are no neighbours. `sssp.order.nested_dissection` says what for.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from sssp.kernels.jit import njit, njit_uncounted

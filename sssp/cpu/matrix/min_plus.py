@@ -9,8 +9,6 @@ In integers every operand lies between -INF and INF, so a sum never wraps
 (`sssp.engine.matrix_request`).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from sssp.kernels.jit import njit, njit_inline

@@ -14,8 +14,6 @@ costs come from the root down, in the opposite order, and stand in such an array
 What flows over shortcuts is handed on once, after all origins (`sssp.cpu.sweep.unpacking`).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from sssp.cpu.sweep.sweeps import LANES, ONE, clear_marks_kernel, sweep_lanes_kernel

@@ -42,12 +42,8 @@ else:
                 # loads and stores are those of the space only if the compiler sees the casts
                 pointer = ir.PointerType(generic.pointee, addrspace=space)
                 address = ir.IntType(bits)
-                move = ir.InlineAsm(
-                    ir.FunctionType(address, [address]),
-                    f"mov.b{bits} $0, $1;",
-                    f"={register},{register}",
-                    side_effect=False,
-                )
+                kind, ends = ir.FunctionType(address, [address]), f"={register},{register}"
+                move = ir.InlineAsm(kind, f"mov.b{bits} $0, $1;", ends, side_effect=False)
                 start = builder.ptrtoint(builder.addrspacecast(view.data, pointer), address)
                 start = builder.inttoptr(builder.call(move, [start]), pointer)
                 view.data = builder.addrspacecast(start, generic)

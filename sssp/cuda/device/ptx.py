@@ -143,24 +143,24 @@ else:
 
         return types.void(shared, uint32, array, types.uint64), generate
 
+    def _without_result(ptx: str, operands: str) -> Callable[..., Any]:
+        """Return the code generator of a PTX instruction that has no result."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            _emit(builder, ptx, operands, ir.VoidType(), arguments)
+            return context.get_dummy_value()
+
+        return generate
+
     @intrinsic
     def wait_for_copies(typing_context: Any) -> Any:
         """Wait until all asynchronous copies of this thread are complete."""
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            _emit(builder, "cp.async.wait_all;", "~{memory}", ir.VoidType(), [])
-            return context.get_dummy_value()
-
-        return types.void(), generate
+        return types.void(), _without_result("cp.async.wait_all;", "~{memory}")
 
     @intrinsic
     def wait_for_group(typing_context: Any, number: Any, threads: Any) -> Any:
         """Wait at named barrier `number` (1 to 15) for `threads` threads: warps of a block."""
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            _emit(builder, "bar.sync $0, $1;", "r,r,~{memory}", ir.VoidType(), arguments)
-            return context.get_dummy_value()
-
+        generate = _without_result("bar.sync $0, $1;", "r,r,~{memory}")
         return types.void(uint32, uint32), generate
 
     _QUARTER = ir.VectorType(_WORD, 4)
