@@ -124,7 +124,7 @@ class BenchTable(ABC):
         return Workload(name, graph, sources)
 
     def compare(self, title: str, columns: str, note: str) -> Comparison:
-        """Add an empty comparison to the report, return it; ``|`` separates the headings."""
+        """Add a new comparison, without any lines, to the report; return the comparison."""
         comparison = Comparison(title, tuple(columns.split("|")), note)
         self.report.comparisons.append(comparison)
         return comparison
@@ -149,7 +149,7 @@ class Harness:
         return (len(self.methods) + len(self.rivals)) * (self.plan.trials + 1) + len(self.methods)
 
     def measure(self, workload: Workload) -> list[Measurement]:
-        """Time and verify every contender; return the rows of other libraries, then ours.
+        """Time and check all contenders; return their table rows, those of other libraries first.
 
         Rows that were skipped or turned out wrong are among them.
         """
@@ -186,7 +186,7 @@ class Harness:
 
 
 class _Entry(ABC):
-    """A contender on one workload, with its unfinished `row` of the table."""
+    """One solver measured on one workload, with the table row that the measurement fills."""
 
     solve: Solve
 
@@ -303,7 +303,7 @@ class _OurEntry(_Entry):
         super().warm_up()
 
     def verify(self, rivals: Sequence[_RivalEntry]) -> None:
-        """Certify distances from sampled sources; compare the timed run and rivals with them."""
+        """Certify distances from sampled sources; check timed results and rivals against them."""
         try:
             sources = self.workload.sources[self.workload.sample]
             result = self.solve(sources, predecessors=True, dtype=self.sampled.dtype)
@@ -330,7 +330,7 @@ class _OurEntry(_Entry):
 
 
 def _compare(certified: NDArray[Any], found: RivalAnswer, rival: Measurement) -> None:
-    """Compare another library's distances with certified ones; note the outcome in its row."""
+    """Compare another library's distances with certified ones; record the outcome in `rival`."""
     difference = ""
     reached = np.count_nonzero(np.isfinite(certified), axis=1)
     (wrong,) = np.nonzero(reached != found.reached)
@@ -386,14 +386,14 @@ class RivalAnswer:
 
 
 def read_rows(distances: Any) -> RivalAnswer:
-    """Return distance rows (inf where unreached), with the number of reached vertices of each."""
+    """Return another library's rows of distances as a result, with counts of reached vertices."""
     rows = np.asarray(distances, np.float64)
     return RivalAnswer(np.count_nonzero(np.isfinite(rows), axis=1), rows)
 
 
 @dataclass(frozen=True)
 class RivalMap:
-    """Another library's query functions on one graph; None for a query that it cannot answer."""
+    """Query functions of another library on one graph; a function that it lacks is None."""
 
     #: ``trees(sources)``: distances to all vertices, shape (k, n)
     trees: Callable[[Vertices], Any] | None
@@ -412,7 +412,7 @@ class RivalMap:
 
 @dataclass(frozen=True)
 class Rival:
-    """Another library's solver, or another program; none takes negative weights."""
+    """Solver of another library or program that the benchmark measures for comparison."""
 
     #: in the table
     name: str
@@ -438,7 +438,7 @@ RIVALS = (Rival("SciPy dijkstra", _prepare_scipy),)
 
 
 class Methods(BenchTable):
-    """Benchmark table without ``--table``: chosen methods and rivals on the given graphs."""
+    """Default benchmark table: chosen methods and other libraries on the given graphs."""
 
     def __init__(self, plan: BenchPlan, options: Namespace, report: BenchReport) -> None:
         super().__init__(plan, options, report)

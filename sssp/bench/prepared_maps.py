@@ -107,12 +107,12 @@ class MapQuestion(NamedTuple):
         return self._replace(ends=(sources[:count], *targets))
 
     def ask(self, of: RivalMap) -> Any:
-        """Call a contender with this request; return its answer unchanged."""
+        """Run this request with the query function of a library; return its result unchanged."""
         return getattr(of, self.kind)(*self.ends)
 
 
 def draw_questions(random: np.random.Generator, n: int, side: int) -> Iterator[MapQuestion]:
-    """Yield random requests on n vertices, with a table of `side` rows and columns."""
+    """Yield random requests on a graph of n vertices: trees, a table, trips, and paths."""
     for count in TREES:
         yield MapQuestion("trees", (random.integers(0, n, count),))
     least = min(n, side)
@@ -124,7 +124,7 @@ def draw_questions(random: np.random.Generator, n: int, side: int) -> Iterator[M
 
 @dataclass
 class MapContender:
-    """A contender, with its times and its answer for the request that is being measured."""
+    """A solver in the comparison, with its times and its answer for the current request."""
 
     name: str
     answers: RivalMap
@@ -143,7 +143,7 @@ class MapContender:
         return "ms" if self.name == OURS else f"{self.name} ms"
 
     def warm_up(self, question: MapQuestion, plan: BenchPlan) -> None:
-        """Time growing parts of the request; choose a part and trials that fit the time limit."""
+        """Choose how much of a request to time, and how often, by timing parts of growing size."""
         wanted = min(question.size, self.most or question.size)
         few = SAMPLE
         if question.has_own_ends:
@@ -161,7 +161,7 @@ class MapContender:
         self.trials = max(1, min(plan.trials, int(plan.row_limit / expected)))
 
     def time_once(self) -> None:
-        """Time one call with the chosen part of the request; keep the last trial's answer."""
+        """Time one call that answers the part of the request which `warm_up` chose."""
         assert self.part is not None
         seconds, result = self._time(self.part)
         self.seconds.append(seconds)
@@ -172,7 +172,7 @@ class MapContender:
         return time_call(lambda: part.ask(self.answers))
 
     def median(self, question: MapQuestion) -> float | None:
-        """Return the median seconds, scaled to the whole request; None if nothing was timed."""
+        """Return the median seconds for a request, scaled from a timed part; None if untimed."""
         if not self.seconds or self.part is None:
             return None
         return median(self.seconds) * (question.size / max(self.part.size, 1))
@@ -200,7 +200,7 @@ class PreparedMaps(BenchTable):
         self._repeat = partial(repeat, runs=plan.trials, limit=plan.row_limit)
 
     def measure(self) -> None:
-        """Measure the table lines of every graph, and add them to the comparison."""
+        """Measure all requests on every graph, and add the results to the comparison table."""
         others = [*self.devices[1:], *(rival.name for rival in self.rivals)]
         names = "".join(f"|>{name} ms" for name in others)
         columns = (
@@ -356,7 +356,7 @@ class PreparedMaps(BenchTable):
         return equal
 
     def _agree(self, mine: NDArray[Any] | None, theirs: NDArray[Any] | None) -> bool:
-        """Return whether the rows of both answers are equal, to the tolerance of `verify`."""
+        """Return whether two results agree in their common rows, to the tolerance of `verify`."""
         if mine is None or theirs is None:
             return True
         count, integral = min(len(mine), len(theirs)), self.graph.weights.dtype.kind == "i"
@@ -383,7 +383,7 @@ class PreparedMaps(BenchTable):
 
     @contextmanager
     def _note_failures(self, name: str, question: MapQuestion | None = None) -> Iterator[None]:
-        """Context manager: turn a contender's error into a remark, so that the run goes on."""
+        """Context manager: catch an error of a library, and add it to the report as a remark."""
         what = "" if question is None else f"{question.name}: "
         try:
             yield

@@ -104,13 +104,13 @@ class Measurement:
         return ABSENT if self.verified is None else RIGHT
 
     def as_dict(self) -> dict[str, Any]:
-        """Return a dict: the fields, `skipped`, median and fastest time, distances per second."""
+        """Return a dict of all fields and of computed figures, such as the median time."""
         derived = ("median", "fastest", "distances_per_second")
         figures = {name: None if self.skipped else getattr(self, name) for name in derived}
         return {**asdict(self), "skipped": self.skipped, **figures}
 
     def fail(self, error: Exception) -> None:
-        """Drop the trials after an error; mark the row as skipped if refused, else as wrong."""
+        """Record an error: drop the timed trials, and mark the row as skipped or as wrong."""
         self.trials.clear()
         self.remark = explain(error)
         if not isinstance(error, REFUSALS):
@@ -128,14 +128,14 @@ def explain(error: Exception, refusals: tuple[type[Exception], ...] = REFUSALS) 
 
 
 def summarize(rows: Sequence[Measurement]) -> str:
-    """Return one outcome for several rows: wrong if any is, skipped only if all are."""
+    """Return one outcome for several rows: the first of wrong, unchecked, right, skipped."""
     outcomes = {row.outcome for row in rows}
     return next(outcome for outcome in (WRONG, ABSENT, RIGHT, "skipped") if outcome in outcomes)
 
 
 @dataclass
 class Comparison:
-    """A table of our figures beside those of papers or other libraries."""
+    """A table that compares our measurements with those of papers or other libraries."""
 
     title: str
     #: headings; each begins with ``<`` or ``>``, its alignment
@@ -351,7 +351,7 @@ def fit_exponent(points: Sequence[Point]) -> float | None:
 
 
 def draw(report: BenchReport) -> Any:
-    """Plot seconds per source against n, for timed rows that are not known to be wrong.
+    """Plot seconds per source against the number of vertices, except for wrong results.
 
     The `matplotlib.figure.Figure` that is returned belongs to no window.
     """

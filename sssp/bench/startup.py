@@ -1,4 +1,4 @@
-"""Seconds from the start of a process to its first answer, by method and device.
+"""Benchmark of the seconds from process start to the first answer, by method and device.
 
 Every figure is taken in a process of its own, from before the interpreter starts. The first of a
 task compiles, into an empty folder; those that follow find the code there.

@@ -33,7 +33,7 @@ class Workload:
 
     @property
     def sample(self) -> NDArray[np.int64]:
-        """Positions of at most `SAMPLE` sources, spread evenly."""
+        """Indices into `sources` of at most `SAMPLE` sources, spread evenly."""
         k = self.sources.size
         return np.unique(np.linspace(0, k - 1, min(k, SAMPLE)).astype(np.int64))
 
@@ -63,7 +63,7 @@ class GraphRecord:
 
 
 def name_road_graph(size: int) -> NamedGraph:
-    """Return the New York graph if its file is here, else a built-in one of `size` vertices."""
+    """Choose the New York graph if its file is found, else a generated one of `size` vertices."""
     file = datasets.find(REAL)
     return NamedGraph(REAL, file) if file else find_graph(f"{BUILT_IN}:{size}")
 

@@ -343,7 +343,7 @@ def transitive_closure(
 def _as_pattern(
     g_or_matrix: Any, reflexive: bool
 ) -> tuple[int, tuple[NDArray[Any], NDArray[Any]] | None, NDArray[Any] | None]:
-    """Return n, and the arcs of a graph or a matrix: in CSR form, or as a dense matrix."""
+    """Return n, and the arcs of the input: as CSR arrays, or else as a dense matrix."""
     if methods_of(g_or_matrix) is not None:
         raise TypeError("transitive_closure takes a graph or a matrix; pass h.graph")
     if isinstance(g_or_matrix, Graph):

@@ -101,7 +101,7 @@ class _Corridor(NamedTuple):
 
     @classmethod
     def between(cls, there: ShortestPaths, back: ShortestPaths, limit: float) -> _Corridor:
-        """Return the corridor within a length limit, from the results of a search at each end."""
+        """Return the `_Corridor` of all vertices on source-target paths no longer than `limit`."""
         # (a limit may be infinite)
         near = np.flatnonzero(there.reached & back.reached)
         ways = [_widen(search.distances[near]) for search in (there, back)]
@@ -292,7 +292,7 @@ def _widen(weights: NDArray[Any]) -> NDArray[Any]:
 
 
 def _routes_over_plateaus(corridor: _Corridor, least: float) -> Iterator[NDArray[Any]]:
-    """Yield the routes over plateaus, ascending by their length outside of their plateau.
+    """Yield routes that contain a plateau, ordered by the length of the part outside it.
 
     Parameters
     ----------

@@ -141,7 +141,7 @@ class Assignment:
     def skim(
         self, demand: Any, values: ArrayLike, *, name: str | None = None, **options: Any
     ) -> Any:
-        """Sum attributes of input rows along every trip's shortest path at equilibrium costs.
+        """Sum link attributes along every trip's shortest path at equilibrium costs.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class Assignment:
         return skim(version, demand, columns[version._tree_graph.arc_origin], **options)
 
     def _version(self, name: str | None) -> Graph | Hierarchy:
-        """Return the network with a user class's weights; `name` is optional for a single class."""
+        """Return the network with a user class's weights; a single class needs no `name`."""
         if name is None and len(self._weights) == 1:
             (name,) = self._weights
         elif name not in self.by_class:
@@ -332,7 +332,7 @@ def assign(
 
 
 class _Point(NamedTuple):
-    """A feasible flow of every class, and the part of it whose paths use selected input rows."""
+    """A feasible solution of an assignment: the flow of each user class on each input arc."""
 
     flows: NDArray[np.float64]  # (classes, rows)
     #: what all trips pay for turns
@@ -342,7 +342,7 @@ class _Point(NamedTuple):
 
     @property
     def total(self) -> Column:
-        """Flow of every input row, summed over all classes."""
+        """Flow on every row of the user's arc table, summed over all user classes."""
         total: Column = self.flows[0] if len(self.flows) == 1 else self.flows.sum(axis=0)
         return total
 
@@ -392,7 +392,7 @@ def _approach(users: _Users, x: _Point | None, method: str) -> Iterator[_State]:
 
 
 def _mix(points: tuple[_Point, _Point, _Point], shares: tuple[float, float, float]) -> _Point:
-    """Return the sum of three feasible flows, weighted by shares."""
+    """Return the sum of three feasible flows, each multiplied by its number in `shares`."""
     a, b, c = shares
     parts = zip(*((point.flows, point.turning, *point.picked) for point in points), strict=True)
     flows, turning, *picked = (a * x + b * y + c * z for x, y, z in parts)
@@ -454,7 +454,7 @@ class _Costs:
 
 
 class _Users:
-    """The user classes of a call: their demand, extra costs and loaders."""
+    """The user classes of a traffic assignment, with their demand and extra costs."""
 
     def __init__(
         self,
@@ -494,11 +494,11 @@ class _Users:
         self.loaders = list(map(self.make_loader, self.demands))
 
     def weights(self, times: Column) -> list[Column]:
-        """Return for every class the costs of all input rows, with the class's extra costs."""
+        """Return for every user class the costs of all input rows (links), with its extra costs."""
         return [np.where(self.costs.closed, np.inf, times + fixed) for fixed in self.fixed]
 
     def load(self, times: Column) -> _Point:
-        """Load every class onto shortest paths at given travel times; return the flows."""
+        """Assign the demand of every user class to shortest paths at given times; return flows."""
         versions = [self.network.with_weights(rows=own) for own in self.weights(times)]
         loaded = map(_load, self.loaders, versions)
         flows, self.unreached, turning = map(np.array, zip(*loaded, strict=True))
@@ -521,7 +521,7 @@ class _Users:
         return sum_products(times, point.total) + self.besides(point)
 
     def take(self, start: Any) -> _Point:
-        """Check the start flows given by the user; return them as a point: one flow per class.
+        """Check the start flows that the user passed; return them as one flow per user class.
 
         Raises
         ------
@@ -584,7 +584,7 @@ class _Users:
 
 
 def _load(loader: Loader, version: Any) -> tuple[Column, float, float]:
-    """Load a demand; return the flow of every input row, the unreached volume, and turn costs."""
+    """Load a demand onto shortest paths; return link flows, unreached volume and turn costs."""
     (loads, unreached), graph = loader.load(version), version._tree_graph
     turning = 0.0 if graph.turns is None else graph.turns.paid(loads)
     return flow_on_input(graph, [onto_arcs(graph, loads)]), unreached, turning

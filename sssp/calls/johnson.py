@@ -89,7 +89,7 @@ def johnson(plan: Plan[Request]) -> Answer:
 
 
 def _search(graph: Graph, request: Request, method: Method) -> Answer:
-    """Solve a request by another method; return its answer, with the statistics of Johnson."""
+    """Solve a request by `method`; return the answer with the statistics that Johnson reports."""
     answer = run_plan(Plan(graph, request, method))
     answer.stats = {name: answer.stats[name] for name in Johnson.statistics}
     return answer

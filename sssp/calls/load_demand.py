@@ -176,7 +176,7 @@ def skim(
     memory_limit: float | None = None,
     progress: bool | None = None,
 ) -> Any:
-    """Sum other attributes of the arcs along the shortest path of every trip.
+    """Sum arc attributes, such as length or toll, along the shortest path of every trip.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ def as_rows(select: Any, graph: Graph) -> NDArray[Any]:
 
 
 class Loader:
-    """An object that loads one demand, or skims along its trips, under any weights.
+    """Object that assigns one demand to shortest paths, or skims its trips, under any weights.
 
     A prepared map is swept, for sums of values always on the CPU; all else goes by trees, a block
     of origins at a time. What does not depend on weights is prepared once.
@@ -361,7 +361,7 @@ class Loader:
         return found
 
     def select(self, version: Any, rows: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
-        """Return each trip's volume, 0 if it uses no selected row, and the unreached volume."""
+        """Return trip volumes, 0 if the path has no selected row, and the unreached volume."""
         uses = np.isin(version._tree_graph.arc_origin, rows)
         sums = self.skim(version, uses[np.newaxis].astype(FLOAT64))[0]
         lost, kept = self.drop_unreached(self.demand.entries, sums < np.inf)
@@ -379,7 +379,7 @@ class Loader:
             low += r.rows
 
     def drop_unreached(self, volumes: Any, reached: Any, first_row: int = 0) -> tuple[float, Any]:
-        """Return the unreached volume, and `volumes` with it set to 0; raise unless `skips`."""
+        """Return the total volume of unreached trips, and `volumes` with 0 for these trips."""
         lost = ~reached & (volumes > 0)
         if not lost.any():
             return 0.0, volumes

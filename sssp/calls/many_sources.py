@@ -139,7 +139,7 @@ def reduce(
 def _reduce_scenarios(
     scenarios: Scenarios[Hierarchy], plan_for: Callable[[Hierarchy], Plan[Request]], sources: Any
 ) -> NDArray[Any]:
-    """Return one number per source for every remaining scenario, computed in batches."""
+    """Reduce distances per source under each scenario; return an array with a row per scenario."""
     values, single, under_way = [], False, None
     for versions in scenarios.batches():
         plan = plan_for(versions[0])
@@ -163,7 +163,7 @@ def _reduce_scenarios(
 
 
 def _reduce_together(plan: Plan[Request], versions: list[Hierarchy]) -> Any:
-    """Return a generator that reduces rows under several sets of weights on a GPU, or None."""
+    """Return a generator of reductions for several weight sets on a GPU; None if impossible."""
     request = plan.request
     # (what a rule has sent to a GPU falls back to the CPU one by one)
     if kind_of(request.device) != "cuda" or request.devices or request.by_rule:

@@ -266,7 +266,7 @@ class _Groups(NamedTuple):
         return cls(graph, sources, np.append(firsts, trips.size), trips % n, trip_of)
 
     def part(self, chosen: NDArray[np.bool_]) -> _Groups:
-        """Return the groups of only those sources for which the mask is True."""
+        """Return the trips from only those sources for which the mask `chosen` is True."""
         counts = np.diff(self.offsets)
         targets = self.targets[np.repeat(chosen, counts)]
         firsts = offsets(counts[chosen])
@@ -315,7 +315,7 @@ class _Call:
         return groups
 
     def finds_paths(self) -> bool:
-        """Return whether A* can answer: no paths are wanted, or no tight arc has length 0."""
+        """Return whether A* can answer: not if paths are requested and an arc may have length 0."""
         if not self.request.predecessors:
             return True
         graph, weights = self.graph, weights_of(self.graph, self.method)

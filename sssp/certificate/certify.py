@@ -183,7 +183,7 @@ class Certifier:
         self._stack = np.empty(asked.n, INDEX)
 
     def certify(self, row: CheckedRow, limit: float | None) -> float:
-        """Certify `row` within `limit`, or raise `VerificationError`; return the `rtol` used."""
+        """Verify the distances of `row` up to `limit`, or raise; return the tolerance used."""
         rtol = self.rtol
         code, place = self._look(row, limit, rtol)
         if code != RIGHT and rtol < self.last_rtol:
@@ -240,7 +240,7 @@ class Certifier:
         return number(min(rtol * greatest, most)) if rtol else number(0)
 
     def operands(self, distances: NDArray[Any]) -> tuple[Array, Array]:
-        """Return distances and weights in one dtype, the wider one if they are integers."""
+        """Return the distances, and the graph's weights, converted to a common dtype."""
         weights = self.graph.weights
         if distances.dtype.kind == "i":
             if weights.dtype.kind == "f":
@@ -324,7 +324,7 @@ class Certifier:
         return bool(code == reference.DROPPED)
 
     def _unreached_row(self, row: CheckedRow, limit: float | None) -> tuple[CheckedRow, Array, Any]:
-        """Return a copy of `row` with no vertex reached, weights in its dtype, and its limit."""
+        """Return a row like `row` with no vertex reached, the arc weights, and a distance limit."""
         number = _arithmetic(row.distances.dtype)
         nothing = np.full(self.graph.n, unreached(np.dtype(number)), number)
         distances, weights = self.operands(nothing)
@@ -336,7 +336,7 @@ class Certifier:
     def _certify_branches(
         self, row: CheckedRow, found: CheckedRow, targets: Vertices, rtol: float
     ) -> None:
-        """Certify the stored paths to targets by the distances or the tree of a new search."""
+        """Certify that the stored paths to targets are shortest, by a new search."""
         assert row.branches is not None
         vertices, tails = row.branches
         distances, missing = found.distances, unreached(found.distances.dtype)

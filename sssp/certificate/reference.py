@@ -50,7 +50,7 @@ def dijkstra_kernel(indptr, indices, weights, sources, wanted, bound, distances)
 
 @njit
 def _cycles_of(indptr, indices, weights, tails, tolerance):
-    """Return whether `tails` form a cycle, and whether some cycle is negative beyond rounding."""
+    """Return whether predecessors contain a cycle, and whether one has a sum surely below 0."""
     closes = False
     seen = np.full(tails.size, -1, np.int32)
     for start in range(tails.size):
@@ -132,7 +132,7 @@ def bellman_ford_kernel(indptr, indices, weights, sources, bounds, tolerance, di
 def tree_kernel(
     indptr, indices, weights, sources, distances, origin, missing, fewest, arrivals, tails
 ):
-    """Write the shortest-path tree, ties broken as documented, to `tails` (-1 on entry).
+    """Write the predecessors of a shortest-path tree to `tails`, which holds -1 on entry.
 
     Among tight arcs the smallest tail; where one joins two vertices at the same distance, or
     `fewest` says so, the whole row takes fewest arcs first; but not for heads below `arrivals` from

@@ -132,7 +132,7 @@ def verify(
 
 
 def _searched_ends(g: Graph, result: ShortestPaths | Trips) -> tuple[Graph, Vertices, Vertices]:
-    """Return the graph to certify a result on, and the sources and targets as its vertices."""
+    """Return the graph on which to certify a result, and the sources and targets in that graph."""
     by_vertex, after, on = result.sources, result.source_arcs, result.target_arcs
     for arcs, vertices in ((after, by_vertex), (on, result.targets)):
         right = arcs is None or (g.indices[arc_column(arcs, g.m)] == vertices).all()
@@ -147,7 +147,7 @@ def _searched_ends(g: Graph, result: ShortestPaths | Trips) -> tuple[Graph, Vert
 
 
 def _on_searched(g: Graph, result: ShortestPaths) -> tuple[Graph, ShortestPaths]:
-    """Return the graph that was searched in place of g, and the result on that graph."""
+    """Return the expanded graph that the search used instead of `g`, and the result on it."""
     inside = getattr(result, "_inside", None)
     if inside is None:  # (its rows are those of targets)
         check_form(g, result)
@@ -306,7 +306,7 @@ def certify_facilities(g: Graph, result: NearestFacilities, rtol: float | None) 
 def _compare_labels(
     certifier: Certifier, result: NearestFacilities, facilities: Vertices, end: Vertices
 ) -> Labels:
-    """Compute the nearest facilities on an expansion; raise if `result` has different ones.
+    """Find the nearest facilities by a new search; raise an error if those of `result` differ.
 
     Their order, and choices within the tolerance, may differ.
 

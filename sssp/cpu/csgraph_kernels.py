@@ -99,7 +99,7 @@ def rounds_kernel(indptr, indices, weights, sources, everywhere, bound, distance
 
 @njit
 def dense_kernel(given, dense):
-    """Copy matrix entries, infinity for those that mean no arc; `dense` may be `given`."""
+    """Copy the entries of a matrix to `dense`, with infinity for every entry that means no arc."""
     for i in range(given.size):
         weight = given[i]
         dense[i] = weight if NOTHING < abs(weight) < np.inf else np.inf

@@ -28,7 +28,7 @@ LEAST_SHARE = 0.01
 def conjugate_shares(
     slopes: Column, flow: Column, fresh: Column, targets: list[Column], step: float
 ) -> tuple[float, float, float]:
-    """Return the shares of the all-or-nothing flow and of the last two targets in the next target.
+    """Return the weights with which conjugate Frank-Wolfe mixes three flows to its next target.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ USUAL_BETA = 4.0
 
 @njit_inline
 def _cost_at(conical, free, capacity, alpha, beta, flow):
-    """Return cost, slope and integral of one input row at a flow, without its fixed cost."""
+    """Return the cost of a link at a flow, its slope and its integral, without the fixed cost."""
     if not free < math.inf:
         return math.inf, 0.0, 0.0
     ratio = flow / capacity
@@ -127,7 +127,7 @@ class _LinkCost:
         return out
 
     def cost(self, flow: ArrayLike) -> Column:
-        """Return the costs at a flow of 0 or more: ndarray of float64, shape (rows,)."""
+        """Return the cost of each row (link) at a flow of 0 or more: float64, shape (rows,)."""
         return self._column(flow, COST)
 
     def slope(self, flow: ArrayLike) -> Column:

@@ -89,7 +89,7 @@ def _bytes_per_vertex(scratch: Allocate) -> int:
 
 
 class Scratch:
-    """Scratch of one worker for a row: distances, predecessors, reached vertices, counters."""
+    """Work arrays of one CPU worker: distances, predecessors, reached vertices, counters."""
 
     def __init__(self, n: int, dtype: Number, extra: tuple[NDArray[Any], ...]) -> None:
         self.distances = np.full((1, n), unreached(dtype), dtype)
@@ -102,7 +102,7 @@ class Scratch:
 
 
 class _ScratchPool:
-    """Scratch for a graph, whatever its weights, leased to one worker at a time.
+    """Pool of work arrays for searches of a graph; each is lent to one worker at a time.
 
     A worker that ends with an exception does not return its scratch, which may not be clean.
     """
@@ -113,7 +113,7 @@ class _ScratchPool:
         self._kept = 0
 
     def take(self, key: Any) -> Scratch | None:
-        """Return free scratch kept under `key`; None if there is none."""
+        """Take unused scratch memory out of the pool; return None if there is none for `key`."""
         with self._lock:
             free = self._free.get(key)
             scratch = free.pop() if free else None
@@ -131,7 +131,7 @@ class _ScratchPool:
 def solve_rows(
     graph: Graph, request: Request, method: Method, dtype: Number, search: Search
 ) -> Answer | None:
-    """Answer `request`, one search per row; None if a distance may be too long for `dtype`.
+    """Run one search per row and return the answer; None if a distance may not fit `dtype`.
 
     Parameters
     ----------
@@ -222,11 +222,11 @@ class Rows:
         """Take back a worker's scratch, which must be in its initial state again."""
 
     def solve(self, rows: range, scratch: Any) -> None:
-        """Solve some rows of the request, and add them to the answer."""
+        """Run the searches for a range of rows, and add their results to the answer."""
         raise NotImplementedError
 
     def end(self, rows: range, error: Exception | None = None) -> None:
-        """Stop the run: with an error, or because a distance may be too long for the dtype."""
+        """Stop the run at some rows, because of an error or a possible overflow of distances."""
         self._ends.append((rows.start, error))
         self.stop = True
 
@@ -315,7 +315,7 @@ class Rows:
 
 
 class SingleRows(Rows):
-    """Base class of runs that solve one row at a time, with its tree if requested.
+    """Base class of solvers that compute distances, and trees if requested, row by row.
 
     Attributes
     ----------
@@ -351,7 +351,7 @@ class SingleRows(Rows):
 
     @cached_property
     def arcs(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]:
-        """The arcs of the graph, for searches and trees."""
+        """The graph's arcs in CSR form with unsigned indices, and weights in the search's dtype."""
         return unsigned_arcs(self.graph, self.dtype)
 
     def lease(self) -> Scratch:
@@ -360,7 +360,7 @@ class SingleRows(Rows):
         return self._pool.take(self._key) or Scratch(n, self.dtype, self.extra(n))
 
     def give_back(self, scratch: Scratch) -> None:
-        """Keep scratch for the next call."""
+        """Keep a worker's scratch arrays for reuse by a later call."""
         self._pool.give_back(self._key, scratch)
 
     def finish(
@@ -415,14 +415,14 @@ class SingleRows(Rows):
 
     @cached_property
     def _untied(self) -> float:
-        """Greatest distance up to which paths can be traced back from targets; -1 if never."""
+        """Greatest distance for which paths can be traced back from targets; -1 if impossible."""
         if self.request.nearest or self.request.fewest_arcs:
             return -1.0
         return untied_distance(self.graph, self.dtype)
 
 
 class _SearchedRows(SingleRows):
-    """Run of a search kernel, one row at a time."""
+    """Solver of a request by a search kernel, one row at a time."""
 
     def __init__(
         self, graph: Graph, request: Request, method: Method, dtype: Number, search: Search
@@ -439,7 +439,7 @@ class _SearchedRows(SingleRows):
 
     @cached_property
     def test(self) -> OverflowTest:
-        """The test whether a row's distances may be too long for the dtype."""
+        """A test that tells whether distances of a row may have overflowed the dtype."""
         return OverflowTest(self.request, self.graph.n, self.graph._weight_range, self.dtype)
 
     def solve(self, rows: range, scratch: Scratch) -> None:

@@ -109,7 +109,7 @@ class HostRows:
     places: NDArray[np.int64] | None = None
 
     def drop_unreached(self, is_target: NDArray[np.bool_]) -> None:
-        """Drop the unreached targets of a single row; do nothing if it reaches many vertices."""
+        """Remove a single row's unreached targets from `targets`, if it reaches few vertices."""
         assert self.targets is not None
         if self._are_few(0):
             (reached,) = self.reached_vertices
@@ -165,7 +165,7 @@ class HostRows:
         return Entries(counts, _join(rows), None, _join(tails))
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
-        """Return one result per row for a reduction step: a count, maximum or sum."""
+        """Reduce the distances of each row to the count, maximum or sum that `step` defines."""
         return np.array([self._reduce_row(i, step) for i in range(len(self.rows))])
 
     def _reduce_row(self, i: int, step: Step) -> Any:

@@ -47,7 +47,7 @@ FIRST_CAPACITY = 1024
 
 @njit
 def reset(row, vertices, value):
-    """Set all entries of `row` to `value`; only those at `vertices` may differ from it."""
+    """Restore `value` in all entries of `row`, given that only those at `vertices` were changed."""
     if vertices.size * MANY > row.size:
         row[:] = value
         return
@@ -69,7 +69,7 @@ def grow(array):
 def _smallest_tails_kernel(
     indptr, indices, weights, distances, reached, final, origin, predecessors, arrivals
 ):
-    """Set predecessors to the smallest tight tails; return True if a tie may form a cycle.
+    """Set predecessors to the smallest tails of tight arcs; return True if they may form a cycle.
 
     Heads below `arrivals` from which nothing leads on cannot be on a cycle.
     """
@@ -172,7 +172,7 @@ def origins_kernel(indptr, indices, weights, sources, distances, final, toleranc
 
 
 def untied_distance(graph: Graph, dtype: Number) -> float:
-    """Return a distance within which no tight arc joins equally far vertices; -1 if unknown.
+    """Return a distance up to which no tight arc has equally distant ends; -1 if none is known.
 
     In exact arithmetic such an arc weighs 0; floats absorb what is below their spacing.
     """
@@ -184,7 +184,7 @@ def untied_distance(graph: Graph, dtype: Number) -> float:
 
 @njit
 def _cut_kernel(predecessors, vertices, tails):
-    """List vertices on paths, ascending, and their predecessors; reset `predecessors` to -1."""
+    """Sort the vertices on paths, copy out their predecessors, reset `predecessors` to -1."""
     if vertices.size * MANY <= predecessors.size:
         vertices.sort()
     else:
@@ -260,7 +260,7 @@ def find_branches(
 
 
 def cut_branches(vertices: NDArray[np.int32], predecessors: NDArray[np.int32]) -> Entries:
-    """Return vertices on paths, ascending, and their predecessors; reset `predecessors` to -1.
+    """Return sorted `vertices` with their predecessors; reset `predecessors` to -1.
 
     The predecessor of the source is -2 on entry, and -1 in what is returned.
     """
@@ -347,7 +347,7 @@ class Tree:
 
 @njit
 def _first_tie_kernel(indptr, indices, weights, distances, reached, unseen, arrivals):
-    """Return the least distance at which a tight arc joins equally far vertices, or `unseen`.
+    """Return the least distance of two equally far vertices that a tight arc joins, or `unseen`.
 
     `arrivals` as of `_smallest_tails_kernel`.
     """

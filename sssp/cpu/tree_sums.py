@@ -76,7 +76,7 @@ def _note_places(vertices, place_of):
 
 @njit_uncounted
 def _place(vertices, place_of, vertex):
-    """Return the position of a vertex in a row; the row's size if the vertex is not stored."""
+    """Return the position of a vertex in a stored row; the row's size if the row lacks it."""
     if vertices is None:
         return np.uint32(vertex)
     place = place_of[vertex]
@@ -221,7 +221,7 @@ def _skim_kernel(
 
 @njit
 def _take_volumes(vertices, tails, columns, volumes, place_of, children, flows):
-    """Write volumes to a row's vertices; False if one is not finite or its vertex unreached."""
+    """Write volumes to a row's vertices; return False if one is not finite or has no path."""
     nothing = flows.dtype.type(0)
     may_travel = True
     if vertices is None and columns is None:

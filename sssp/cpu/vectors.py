@@ -1,4 +1,4 @@
-"""Vectors of numbers in kernels: one operation for all lanes, by the processor's instructions.
+"""SIMD vectors for Numba kernels: one operation on several numbers at once.
 
 A vector stands in registers between `load` and `store`. Numba has loops over arrays only: what they
 work on lies in memory, and a loop over 16 lanes in place of a vector takes three times as long.
@@ -47,7 +47,7 @@ def _pointer(vector: Vector, context: Any, builder: Any, signature: Any, argumen
 
 @intrinsic
 def load(context: Any, array: Any, place: Any, lanes: Any) -> tuple[Any, Any]:
-    """Read a vector that begins at an entry, or at a row of a matrix: ``load(array, 3, LANES)``."""
+    """Load a SIMD vector that begins at an array entry or matrix row: ``load(array, 3, LANES)``."""
     vector = Vector(array.dtype, lanes.literal_value)
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -112,7 +112,7 @@ def _greater(builder: Any, dtype: Any, one: Any, other: Any) -> Any:
 
 
 def _combine(emit: Callable[..., Any], vector: Vector, other: Any) -> tuple[Any, Any]:
-    """Return signature and code of `emit` on a vector and a second operand, vector or number."""
+    """Return Numba signature and code generator that apply `emit` to a vector and an operand."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         second = _fill(context, builder, vector, arguments[1], other)
@@ -161,7 +161,7 @@ def swap(context: Any, pair: Any) -> tuple[Any, Any]:
 
 
 def _fold(emit: Callable[..., Any], vector: Vector) -> tuple[Any, Any]:
-    """Return signature and code that fold 2**k lanes into one number: `emit` joins two halves."""
+    """Return Numba signature and code generator that reduce a vector to a number by `emit`."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         (found,), lanes = arguments, vector.lanes

@@ -314,7 +314,7 @@ def johnson(
 
 
 def _of_any_sign(method: Method, device: str, *asked: Any) -> Any:
-    """Run Bellman-Ford or Johnson by `search_rows`; if it returns None, call SciPy's function."""
+    """Find shortest paths for weights of any sign; return arrays as SciPy's function does."""
     csgraph, directed, indices, return_predecessors, unweighted = asked
     arcs = rows.arcs_of(rows.validate_csr(csgraph, directed), directed, unweighted)
     sources, shape = _sources_of(indices, arcs.n)
@@ -418,7 +418,7 @@ def yen(
 
 
 def reconstruct_path(csgraph: Any, predecessors: Any, directed: bool = True) -> Any:
-    """Return a tree as a sparse matrix; SciPy's own `reconstruct_path`.
+    """Return a shortest-path tree as a sparse matrix, by SciPy's `reconstruct_path`.
 
     Parameters
     ----------

@@ -31,11 +31,11 @@ from sssp.methods import BellmanFord, FloydWarshall
 
 
 class _CountRequest(MatrixRequest):
-    """Request with weights ``w * (n + 1) + 1``: of equally short paths, fewest arcs win."""
+    """All-pairs request with weights ``w * (n + 1) + 1``, so that fewest arcs break ties."""
 
     @property
     def positive(self) -> bool:
-        """True: all weights are positive, since ``w * (n + 1) + 1`` counts the arc itself."""
+        """True: with weights ``w * (n + 1) + 1``, tight arcs cannot form a cycle."""
         return True
 
     def fill(self, out: NDArray[Any], rows: range) -> None:
@@ -48,7 +48,7 @@ class _CountRequest(MatrixRequest):
 
 
 class _CountGraph(MatrixGraph):
-    """The graph of a `_CountRequest`: weights ``w * (n + 1) + 1``, for trees on a GPU."""
+    """The graph of a dense matrix, with every weight w replaced by ``w * (n + 1) + 1``."""
 
     __slots__ = ()
 

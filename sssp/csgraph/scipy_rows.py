@@ -222,7 +222,7 @@ def search_rows(
     negative: Method = ROUNDS,
     nearest: bool = False,
 ) -> SearchResult | None:
-    """Search from each source, or from all at once for the nearest; return SciPy's arrays.
+    """Search from each source, or find each vertex's nearest source; return arrays as SciPy does.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ def search_rows(
 
 
 def _is_small(arcs: ScipyArcs, rows: int, device: str) -> bool:
-    """Return True if searches on the CPU are too small for the engine; check the device name."""
+    """Return whether the search may use the CPU and is so small that SciPy should do it."""
     size = arcs.n + arcs.indices.size
     small = size <= thresholds.SCIPY_ROW and rows * size <= thresholds.SCIPY_ROWS
     return named_device(device) in ("auto", "cpu") and small

@@ -43,7 +43,7 @@ class _Pages:
         self.array, self.answers = memory[first : first + size], 0
 
     def serve(self) -> int:
-        """Return the block's address for one more answer; at the second answer, pin the block."""
+        """Return the address of the block for another answer; pin the block at the second one."""
         self.answers += 1
         start = self.array.ctypes.data
         if self.answers == 2 and pin(start, self.array.size):
@@ -59,7 +59,7 @@ def _unpin(array: NDArray[np.uint8], number: int) -> None:
 
 
 class _Lease:
-    """Owner of a block lent to one answer; returns it to the pool once no array uses it."""
+    """Owner of a memory block lent to one answer; returns the block when no array uses it."""
 
     def __init__(self, block: Block, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         place = block.memory.serve(), False

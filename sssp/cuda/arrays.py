@@ -94,7 +94,7 @@ class DeviceArray:
         }
 
     def reshape(self, shape: tuple[int, ...]) -> DeviceArray:
-        """Return a view in another shape; raise for a transposed matrix if the shape changes."""
+        """Return a view in another shape; raise ValueError if the matrix is stored by columns."""
         if self.pitch is not None:
             if shape != self.shape:
                 raise ValueError(f"rows that stand side by side cannot be seen as {shape}")

@@ -116,7 +116,7 @@ class Search(ABC):
         return self
 
     def alike(self, rows: int, most: int) -> int:
-        """Return a number of rows per batch, about `most`, that makes all batches equally large."""
+        """Return the rows per batch, about `most`, that split `rows` into batches of equal size."""
         alike = -(-rows // max(1, -(-rows // most)))
         return -(-alike // self.together) * self.together
 
@@ -132,11 +132,11 @@ class Search(ABC):
 
     @property
     def kind(self) -> Any:
-        """What must match, beside search class and row count, for scratch to be reused."""
+        """Part of the key by which scratch is reused: the shapes and dtypes of its arrays."""
         return self.row_arrays
 
     def allocate(self, rows: int) -> tuple[Any, ...]:
-        """Return scratch for a batch of at most `rows` rows, in the order of `row_arrays`."""
+        """Return a tuple of device arrays, as scratch memory for a batch of at most `rows` rows."""
         return tuple(device_array((rows, *shape), kind) for shape, kind in self.row_arrays)
 
     @abstractmethod

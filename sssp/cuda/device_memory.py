@@ -323,7 +323,7 @@ class DeviceGraph:
         return sum(array.nbytes for array in self._arrays.values())
 
     def held(self, name: str) -> Any | None:
-        """Return an array by name, or None if it is not on the device yet."""
+        """Return the device array of a name, or None if it has not been uploaded."""
         return self._arrays.get(name)
 
     def array(self, name: str, build: Callable[[], Any]) -> Any:

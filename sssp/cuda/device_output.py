@@ -33,7 +33,7 @@ def _magnitude_kernel(values, missing, greatest):
 
 @kernel
 def _narrow_kernel(values, missing, narrow, narrow_missing):
-    """Copy distances or weights to a narrower dtype; the sentinel becomes that dtype's."""
+    """Convert distances or weights to a narrower dtype; translate the sentinel value, too."""
     for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
         narrow[i] = narrow_missing if values[i] == missing else narrow.dtype.type(values[i])
 
@@ -137,15 +137,15 @@ class DeviceForm:
             self.flat_tree = device_array(self.tree_size, INDEX)
 
     def place(self, rows: range) -> Any:
-        """Return the rows of the distance matrix that a search fills; None before `reserve`."""
+        """Return a view of rows of the distance matrix; None if it is not allocated yet."""
         return self._part(self.flat, self.shape[1], rows)
 
     def tree_place(self, rows: range) -> Any:
-        """Return the rows of the matrix of predecessors; None if they are not requested."""
+        """Return the part of the predecessor matrix for some rows; None if not requested."""
         return self._part(self.flat_tree, self.tree_shape[1], rows)
 
     def _part(self, flat: Any, columns: int, rows: range) -> Any:
-        """Return a view of some rows of a matrix: 2-d, or flat if rows are interleaved (lanes)."""
+        """Return a view of some matrix rows: 2-d if stored by rows, flat if stored by columns."""
         if flat is None:
             return None
         whole = len(rows) == self.shape[0]  # (to cut an array takes longer than to launch a kernel)
@@ -156,7 +156,7 @@ class DeviceForm:
         return flat[rows.start * columns : rows.stop * columns].reshape(len(rows), columns)
 
     def take(self, found: DeviceRows) -> None:
-        """Store a batch's nearest sources, if any; copy its distances to targets, if any."""
+        """Add a finished batch to the answer: distances to targets, and any nearest sources."""
         self._origin = found.on_device_origin
         if found.targeted and self.shape[1]:
             gather(found.batch, self.place(found.rows))

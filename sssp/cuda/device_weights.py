@@ -1,4 +1,4 @@
-"""Weights that a caller has on a device: checked and kept there, copied to the host on demand.
+"""Arc weights passed as a GPU array: checked on the GPU, and copied to the host on demand.
 
 One pass copies them and finds what a graph has to know of weights. What is odd about them, the
 host says: it gets all of them then, and raises what it always raises.
@@ -183,7 +183,7 @@ def _is_usual(graph: Graph, column: Any) -> bool:
 
 
 class _Check:
-    """Memory for checks of weights, at fixed addresses, so that recorded launches stay valid."""
+    """GPU memory for converting and checking new weights, reused at fixed addresses."""
 
     def __init__(self, m: int, given: np.dtype[Any], kept: np.dtype[Any]) -> None:
         wide = _widest(given)
@@ -196,7 +196,7 @@ class _Check:
 
 
 def _launch_check(stream: Any, check: _Check, before: Any, weights_before: Any, twins: Any) -> None:
-    """Launch the kernel that converts and checks new weights; copy its findings to the host."""
+    """Queue a kernel that converts and checks new weights, and copy the outcome to the host."""
     send(check.nothing, check.noted, stream)
     stored = _make_stored_kernel(check.given.dtype, check.stored.dtype, before, twins is not None)
     # (what is not read may be anything)

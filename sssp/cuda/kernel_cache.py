@@ -38,11 +38,11 @@ class DeviceCodeCache(CodeCache):
         return cuda.get_current_device().compute_capability, _toolkit()
 
     def is_portable(self, code: Any) -> bool:
-        """Return True if the code fits any launch configuration, so other processes can use it."""
+        """Return whether compiled code works for any launch configuration, so it can be cached."""
         return not code.launch_config_sensitive
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """Return the cached code for a signature; None if no usable code is kept."""
+        """Return the cached compiled code for a signature; None if there is no usable code."""
         with numba_target_override():
             code = super().load_overload(signature, context)
         if code is not None:

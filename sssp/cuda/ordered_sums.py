@@ -39,7 +39,7 @@ factor = inline(factor_at.py_func)
 def make_groups_kernel(
     kind: int, *, weighs: bool, targeted: bool, by_vertex: bool, side_by_side: bool
 ) -> Any:
-    """Return the kernel that sums a function of the distances over groups of vertices.
+    """Return the kernel that sums a function of the distances over blocks of `GROUP` vertices.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def make_groups_kernel(
 
 @kernel
 def _add_sums_kernel(sums, totals):
-    """Add each row's group sums in order; a block handles some rows and one weight column.
+    """Add up each row's sums over vertex groups, in order, for each column of weights.
 
     ======== ================= ======= ====================
     argument shape             dtype   written by
@@ -137,7 +137,7 @@ def _add_sums_kernel(sums, totals):
 
 
 class OrderedSums:
-    """Float sums over the vertices of each row, in fixed order, for a step of a reduction.
+    """Float sums over the vertices of each row, always added in the same order.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class OrderedSums:
 
     @cached_property
     def replay_key(self) -> Any:
-        """Replay key of the launches, from all fields; none may change after its first use."""
+        """Key under which launches are recorded for replay, made from all fields of this object."""
         return key_of_fields(self)
 
     def launch(
@@ -224,5 +224,5 @@ class SumsMemory(namedtuple("SumsMemory", "sums totals")):
 
 
 def sums_bytes(columns: int, size: int) -> int:
-    """Return the bytes of `SumsMemory` for one row with sums over `size` vertices."""
+    """Return the bytes of device memory that the sums over one row of `size` vertices take."""
     return 8 * columns * (1 + max(1, -(-size // GROUP)))

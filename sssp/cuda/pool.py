@@ -69,7 +69,7 @@ class Block:
 
 @dataclass(eq=False)
 class Scratch:
-    """Scratch of a call, kept in the pool for later calls of its kind.
+    """Scratch memory of a call, kept in the pool for later calls that need the same arrays.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Scratch:
 
 
 class MemoryPool:
-    """Idle blocks and scratch of one device.
+    """The pool of unused memory of one GPU: blocks and scratch for reuse by later calls.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class MemoryPool:
                 self._lock.release()
 
     def take_scratch(self, shelf: Shelf, key: Any) -> Any:
-        """Take the scratch kept under a key; None if there is none."""
+        """Take the work memory stored under `key` out of the pool; None if there is none."""
         with self._lock:
             for left in reversed(self._idle):
                 if isinstance(left, Scratch) and left.shelf is shelf and left.key == key:
@@ -196,7 +196,7 @@ class MemoryPool:
         return None
 
     def leave_scratch(self, scratch: Scratch) -> None:
-        """Keep scratch, which no queued work uses, in the pool for later calls."""
+        """Put scratch memory that no queued work uses into the pool, for later calls."""
         with self._lock:
             self._idle.append(scratch)
             self._waiting += scratch.size
@@ -208,12 +208,12 @@ class MemoryPool:
             self._sort_in(0)
 
     def trim(self) -> None:
-        """Free idle memory above the limit that holds between calls."""
+        """Free idle memory until the pool is within its limit."""
         with self._lock:
             self._sort_in()
 
     def _sort_in(self, most: float | None = None) -> None:
-        """Insert returned blocks, and free idle memory over a limit; the caller holds the lock."""
+        """Make returned blocks idle; free idle memory over the limit. The caller holds the lock."""
         if most is None:
             most = inf if in_series() else self.most
         self._take_in(len(self._idle))
@@ -223,7 +223,7 @@ class MemoryPool:
             self._take_in(0)
 
     def _take_in(self, place: int) -> None:
-        """Move all returned blocks into the list of idle blocks, from position `place` on."""
+        """Insert all returned memory blocks into the list of idle blocks, from index `place` on."""
         while self._returned:
             block = self._returned.popleft()
             self._idle.insert(place, block)
@@ -245,7 +245,7 @@ class _Loan:
 
 
 class Shelf:
-    """A cache of scratch in the current device's pool, by kind of call.
+    """A cache of GPU scratch memory for later calls, in which entries are found by key.
 
     Nothing on it is kept from others: it counts as free, and goes for whoever needs the memory.
 
@@ -259,7 +259,7 @@ class Shelf:
         self._pool = pool
 
     def take(self, key: Any) -> Any:
-        """Take the scratch kept under a key; None if there is none."""
+        """Remove and return the scratch memory cached under a key; None if there is none."""
         return self._pool.take_scratch(self, key)
 
     def leave(self, key: Any, nbytes: int, content: Any) -> None:

@@ -1,4 +1,4 @@
-"""Reductions of finished rows on a GPU: counts, sums, sums with decay, greatest distances.
+"""Reductions of rows of distances on a GPU: counts, sums, sums with decay, and maxima.
 
 What is exact in any order (counts, greatest distances, sums of integers) is folded: every block of
 a row folds its share of the vertices into two words, then one thread per row folds those of the
@@ -60,7 +60,7 @@ def _make_kernels(step: str, combine: str, integral: bool, targeted: bool) -> tu
 
     @kernel
     def _fold_vertices_kernel(distances, unseen, targets, weights, column, found):
-        """Reduce a thread block's share of a row's vertices to one result.
+        """Reduce every row of distances to partial results (such as sums), one per thread block.
 
         A total is an int64 or float64.
 
@@ -108,7 +108,7 @@ def _make_kernels(step: str, combine: str, integral: bool, targeted: bool) -> tu
 
     @kernel
     def _fold_blocks_kernel(found, column, totals):
-        """Combine the results of a row's thread blocks into its total; one thread per row.
+        """Combine the partial results of a row's thread blocks into the result of the row.
 
         ========= ================= ====== =======================
         argument  shape             dtype  written by
@@ -143,7 +143,7 @@ class Words(namedtuple("Words", "found totals ordered")):
 
     @classmethod
     def allocate(cls, rows: int, reduction: Reduction, dtype: np.dtype[Any], size: int) -> Words:
-        """Return memory for at most `rows` rows of `size` distances each."""
+        """Return device memory for reducing at most `rows` rows, of `size` distances each."""
         columns, size = reduction.columns, _ordered(reduction, dtype) * size
         return cls(
             device_array((rows, BLOCKS, 2), INT64),

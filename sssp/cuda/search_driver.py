@@ -179,7 +179,7 @@ class _Worker:
 
 
 class Setup:
-    """Data shared by calls of one kind (same search and array sizes): search, memory sizes, key.
+    """Data shared by calls with the same GPU search and array sizes, such as its memory sizes.
 
     Such calls differ only in what stands in their arrays, in `out` and in the stream.
 
@@ -234,7 +234,7 @@ class Setup:
         self.key = self.key_of(request, request.rows)
 
     def solve(self, request: Request) -> Answer | None:
-        """Answer a request of this kind on the current device; None if a distance overflowed."""
+        """Return the answer to a request, by the current device; None if a distance overflowed."""
         rows = Rows(self, request)
         try:
             rows.start()
@@ -247,7 +247,7 @@ class Setup:
         return OverflowTest(request, self.graph.n, self.graph._weight_range, self.dtype)
 
     def key_of(self, request: Request, size: int) -> Any:
-        """Return the key of a `_Worker` for `size` rows, from all that its memory depends on."""
+        """Return a cache key for the device memory that a batch of `size` rows needs."""
         reduction = request.reduction
         return (
             type(self.search), self.search.kind, size, self.columns, self.dtype.char,
@@ -335,7 +335,7 @@ class Rows(Setup):
                 worker.stream.synchronize()
 
     def _take_workers(self) -> list[_Worker]:
-        """Set the batch size that fits in memory; return one or two workers, reused or new."""
+        """Set the batch size by the available memory; return one or two workers for the batches."""
         request, search, row = self.request, self.search, self.worker_bytes
         limit, size, shelf = request.memory_limit, self.most_rows, self.on_device.shelf
         fixed = 0  # (without a limit it does not matter, and to add it up takes time)
@@ -365,7 +365,7 @@ class Rows(Setup):
         return [shelf.take(key) or _Worker(self) for _ in range(workers)]
 
     def _prepare(self, worker: _Worker) -> None:
-        """Upload to a worker the arrays that all batches of the call share."""
+        """Upload to a worker's device memory the arrays that all batches of the request share."""
         request, reduction = self.request, self.request.reduction
         if self.vertex_weights is not None:
             worker.form_scratch.weights = self.vertex_weights
@@ -441,7 +441,7 @@ class Rows(Setup):
         return batch
 
     def _first(self, array: Any, rows: range) -> Any:
-        """Return the first rows of an array of a worker, as many as the batch has."""
+        """Return the first ``len(rows)`` rows of one of a worker's arrays."""
         return array if len(rows) == self.size else array[: len(rows)]
 
     def _finish(self, worker: _Worker) -> bool:
@@ -499,7 +499,7 @@ class Rows(Setup):
 
 
 def _launch(stream: Any, worker: _Worker, search: Search, batch: Batch) -> None:
-    """Launch a batch; copy sources before and counters after it if the search does not."""
+    """Queue the search of a batch of rows on a GPU, with the copies that it needs."""
     batch = replace(batch, stream=stream)
     if not search.writes_all:
         if worker.sources.size:
@@ -513,7 +513,7 @@ def _launch(stream: Any, worker: _Worker, search: Search, batch: Batch) -> None:
 
 @kernel
 def _whole_kernel(distances, targets, unseen, suspects):
-    """Clear the overflow flag of rows with all targets reached, one block per row."""
+    """Clear the overflow flag of every row whose targets are all reached; one block per row."""
     row = cuda.blockIdx.x
     missing = cuda.shared.array(1, int64)
     if cuda.threadIdx.x == 0:
@@ -574,7 +574,7 @@ def _make_leads_on_kernel(integral: bool) -> Any:
 def _solve_by_tables(
     solve: Callable[[Request], Answer | None], n: int, request: Request, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Find trip distances from tables (sources x targets); None if one may not fit the dtype.
+    """Find trip distances by searches from blocks of sources; None if a distance overflows.
 
     A block of sources is searched at once, all of them to the targets of any, and each keeps its
     own.

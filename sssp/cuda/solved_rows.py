@@ -80,7 +80,7 @@ def _count_kernel(distances, unseen, counts):
 def _compact_kernel(
     distances, unseen, predecessors, with_tails, with_numbers, offsets, vertices, numbers, tails
 ):
-    """Write a tile's reached vertices, in ascending order, to a list from its offset on.
+    """List the reached vertices of every row in ascending order, one thread block per tile.
 
     ============ ============= ======= ==========================================
     argument     shape         dtype   written by
@@ -157,7 +157,7 @@ def _mark_paths_kernel(distances, unseen, targets, predecessors, marks):
 
 @dataclass
 class FormScratch:
-    """Device arrays to extract a batch's output (columns, paths, sums); None if not needed.
+    """Scratch arrays on the GPU for the results of a batch; an array that is not needed is None.
 
     Attributes
     ----------
@@ -229,7 +229,7 @@ def _tiles(n: int) -> int:
 
 
 def form_bytes(n: int, request: Request, dtype: np.dtype[Any], columns: int) -> int:
-    """Return the device bytes to extract the output of one row of `columns` distances."""
+    """Return how many bytes of device memory the output of one row needs."""
     arrays = _row_arrays(n, request, dtype).values()
     size = sum(entries * kind.itemsize for entries, kind in arrays)
     if request.reduction is not None and columns:
@@ -239,7 +239,7 @@ def form_bytes(n: int, request: Request, dtype: np.dtype[Any], columns: int) -> 
 
 @dataclass
 class DeviceRows:
-    """Finished rows of a batch, on the device.
+    """Results of a finished batch of searches, in device memory.
 
     Attributes
     ----------
@@ -327,7 +327,7 @@ class DeviceRows:
     def _compact(
         self, matrix: Any, absent: Any, *, tails: bool, numbers: bool
     ) -> tuple[NDArray[np.int64], list[Any]]:
-        """Return counts per row, vertices and values of the entries that are not `absent`."""
+        """Return the entries that differ from `absent`: counts per row, vertices and values."""
         batch, scratch = self.batch, self.scratch
         rows, n = batch.rows, matrix.shape[1]
         if n == 0:

@@ -40,7 +40,7 @@ NONE = np.int32(np.iinfo(np.int32).max)
 
 @kernel
 def _finals_kernel(distances, targets, whole, bound, unseen, finals):
-    """Write the distance up to which a row is final: that of its farthest target.
+    """Write for every row the distance up to which it is final: that of its farthest target.
 
     Up to there the row is final; the bound if a target is unreached, or where there are none, or
     if the `whole` row is: over negative arcs a path may pass vertices farther away than its end.
@@ -74,7 +74,7 @@ def _finals_kernel(distances, targets, whole, bound, unseen, finals):
 def _smallest_tails_kernel(
     indptr, indices, weights, finals, distances, origin, has_origin, arrivals, predecessors, ties
 ):
-    """Write each final vertex's smallest tight tail; flag rows with tight arcs of length 0.
+    """Find predecessors: each vertex's smallest tail among the arcs that attain its distance.
 
     ============ ========= ======= ===============================================
     argument     shape     dtype   written by
@@ -197,7 +197,7 @@ def _root_kernel(sources, distances, origin):
 
 @kernel
 def _point_kernel(indptr, indices, weights, finals, tolerances, distances, origin):
-    """Point each vertex to a tight arc's tail that is nearer to a source; roots keep theirs.
+    """Set `origin` of every vertex except the sources to the tail of a tight arc into it.
 
     ========== ======== ====== ==========================================================
     argument   shape    dtype  written by
@@ -236,7 +236,7 @@ def _jump_kernel(origin):
 
 @kernel
 def _spread_kernel(indptr, indices, weights, finals, tolerances, distances, origin, changed):
-    """Lower each vertex's origin to the least origin of its tight tails; roots keep theirs.
+    """Lower the origin (source) of every vertex to the least of the tails that give its distance.
 
     ========== ======== ====== ==================================
     argument   shape    dtype  written by
@@ -318,7 +318,7 @@ def _finish_kernel(array):
 class Scratch(
     namedtuple("Scratch", "predecessors hops queue finals tolerances ties changed origin")
 ):
-    """Device memory for the trees of a batch.
+    """Device memory for finding the shortest-path trees of a batch of rows.
 
     Attributes
     ----------
@@ -412,7 +412,7 @@ class Tree:
             passes = PASSES
 
     def _widen(self, found: Any, hops: Any | None) -> bool:
-        """Set a tolerance for rows where a vertex lacks a tight tail; return whether any does."""
+        """Set a tolerance for rows where a vertex has no tight arc in; True if any row has one."""
         batch, tolerances = self.batch, self.scratch.tolerances
         kind = np.dtype(batch.distances.dtype)
         _tolerances_kernel[batch.rows, THREADS, batch.stream](
@@ -423,7 +423,7 @@ class Tree:
         return bool(on_host(tolerances, batch.stream)[: batch.rows].any())
 
     def predecessors(self, origin: Any | None, place: Any | None, fewest_arcs: bool = False) -> Any:
-        """Compute all rows' predecessors, shape (rows, n), into `place` or scratch; return them.
+        """Compute the predecessors in all rows on the device; return them, shape (rows, n).
 
         Parameters
         ----------

@@ -60,7 +60,7 @@ def _arc_into(indptr, tails, head, tail):
 
 @kernel
 def _above_kernel(row_stride, vertex_stride, memory_rows, n, rows, predecessors, above):
-    """Write each entry's predecessor as its initial pointer; `NOTHING` in padding rows.
+    """Initialize pointer jumping: each entry points to its predecessor in the tree.
 
     ============= ========== ====== ==========================================================
     argument      shape      dtype  written by
@@ -172,7 +172,7 @@ def _volumes_kernel(
     row_stride, vertex_stride, memory_rows, n, rows, volumes, volume_row, volume_vertex, above,
     flows, greatest, found,
 ):  # fmt: skip
-    """Copy volumes to entries; find the greatest and least; flag any at an unreached vertex.
+    """Copy the volume of every vertex to its tree entry; flag volumes at unreached vertices.
 
     ============= ========== ====== ==========================================================
     argument      shape      dtype  written by
@@ -211,7 +211,7 @@ def _volumes_kernel(
 def _give_kernel(
     row_stride, vertex_stride, rows, n, above, flows, further, wider, found
 ):  # fmt: skip
-    """Add each entry's flow to the flow at its pointer; then jump the pointer (one round).
+    """Do one round of pointer jumping, which adds up flows toward the roots of the trees.
 
     ============= ========== ====== ==========================================================
     argument      shape      dtype  written by
@@ -297,7 +297,7 @@ class TreeSumsThere:
         self.stream = cuda.default_stream()
 
     def skim(self, values: NDArray[Any]) -> DeviceArray | None:
-        """Return each vertex's sum of arc values along its path; None if a sum is not finite.
+        """Sum arc values along the tree path to every vertex; return None if one is not finite.
 
         Parameters
         ----------
@@ -338,11 +338,11 @@ class TreeSumsThere:
         return DeviceArray(flat, sums.shape, number)
 
     def on_host(self, volumes: Any) -> NDArray[Any]:
-        """Return volumes from any library as an array on the host."""
+        """Return traffic volumes as a NumPy array, copied to the host if they are on a GPU."""
         return volumes if isinstance(volumes, np.ndarray) else on_host(volumes)
 
     def load(self, volumes: Any) -> NDArray[np.int64] | None:
-        """Return the flow on every arc if each vertex's volume takes the path from its source.
+        """Send each vertex's volume along its shortest path; return the flow on every arc.
 
         Parameters
         ----------
@@ -407,14 +407,14 @@ class TreeSumsThere:
         )
 
     def _check_memory(self, numbers: int) -> None:
-        """Raise DeviceError if the GPU lacks `numbers` bytes + two int32 pointers per entry."""
+        """Raise DeviceError if the GPU lacks the memory for sums along the trees."""
         needed = self.entries * (numbers + 2 * INDEX.itemsize)
         room = int(free_bytes() * SHARE)
         needs = {"sums along the trees": needed}
         check_memory(needs, NO_LIMIT, self.predecessors.device, FEWER, room)
 
     def _arcs(self) -> tuple[Any, Any, NDArray[Any]]:
-        """Return arcs sorted by head: offsets and tails on the GPU, positions in the graph."""
+        """Return arcs sorted by head: GPU arrays of offsets and tails, host array of positions."""
         indptr, tails, order = order_of_heads(self.graph)
         there = device_graph(self.graph, self.predecessors.number)
         return (
@@ -424,7 +424,7 @@ class TreeSumsThere:
         )
 
     def _above(self) -> Any:
-        """Return every entry's predecessor; `ROOT` at sources, `NOTHING` where unreached."""
+        """Return each vertex's predecessor in each tree; `ROOT` at sources, else `NOTHING`."""
         above = device_array(self.entries, INDEX)
         _above_kernel[blocks_for(self.entries), THREADS, self.stream](
             *self._layout, self.rows, self.predecessors.flat, above

@@ -1,4 +1,4 @@
-"""Local graph files, downloads of known graphs, and known facts to check a reader against.
+"""Files of published graphs: find or download them; known facts to test readers and solvers.
 
 `fetch` downloads those of the 9th DIMACS Implementation Challenge, and test problems of traffic
 assignment, nothing else does; ``data/README.md`` describes them.
@@ -229,7 +229,7 @@ def require(name: str) -> Path:
 
 
 def fetch(name: str, *, progress: bool | None = None) -> Path:
-    """Return the path of a graph file, as `find` does; download the file if none exists.
+    """Return the path of a graph's data file; download the file if there is no local copy.
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ def fetch(name: str, *, progress: bool | None = None) -> Path:
 
 
 def published_file(name: str) -> str | None:
-    """Return the file name in `PUBLISHED` that a graph name stands for; None if none does."""
+    """Return the name of a graph's file in `PUBLISHED`; None if no published file has that name."""
     return next((file for file in _file_names(name) if file in PUBLISHED), None)
 
 

@@ -97,13 +97,13 @@ _GREATEST_N = 1 << 29
 
 @njit_inline
 def _spread(amount, share):
-    """Scale a random word `share` to an integer between -amount and amount."""
+    """Scale the random integer `share` to an integer between -amount and amount."""
     return amount * (share - _HALF) >> _BITS - 1
 
 
 @njit_inline
 def _extent(tail, after, x, y, start):
-    """Return the bounding box of a block: lower ends and widths along x and y."""
+    """Return the bounding box of a city block: least x, width in x, least y, width in y."""
     low_x = high_x = x[tail[start]]
     low_y = high_y = y[tail[start]]
     a = after[start]
@@ -117,7 +117,7 @@ def _extent(tail, after, x, y, start):
 
 @njit_inline
 def _add_road(tail, twin, degree, a, u, v):
-    """Write arc a from u to v and its reverse a + 1; the caller links them to their blocks."""
+    """Write arc a from u to v and its reverse a + 1; add 1 to the degrees of u and v."""
     tail[a], tail[a + 1] = u, v
     twin[a], twin[a + 1] = a + 1, a
     degree[u] += 1
@@ -141,7 +141,7 @@ def _divide(tail, twin, after, degree, a, v, onward):
 
 @njit_inline
 def _junction(tail, after, along, degree, start, middle, reach):
-    """Choose a vertex on a block to start a road across; return the arc into it, -1 if none.
+    """Choose where on a street block's border a new road starts; return the arc into it or -1.
 
     A junction (or bend) qualifies if the block's side goes on along the axis there, so that it
     is no corner of the block.
@@ -162,7 +162,7 @@ def _junction(tail, after, along, degree, start, middle, reach):
 
 @njit_inline
 def _site(tail, after, x, y, degree, start, bend):
-    """Return a block's longest arc, to place a bend or a side road, and the block's middle."""
+    """Choose an arc of a city block to bend or branch; return it and the block's middle (x, y)."""
     site, greatest = start, np.int64(-1)
     sum_x = sum_y = vertices = 0
     a = start
@@ -185,7 +185,7 @@ def _site(tail, after, x, y, degree, start, bend):
 
 @njit_uncounted
 def _build_kernel(tail, twin, after, x, y, degree, shares, starts, budgets):
-    """Build all roads, block by block; `starts` and `budgets` are the stack of blocks to do.
+    """Build the random road network by dividing street blocks one after another.
 
     Returns how many arcs there are.
     """

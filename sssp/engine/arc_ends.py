@@ -20,7 +20,7 @@ from sssp.kernels.dtypes import INT64, unreached
 
 
 class ArcEnds(NamedTuple):
-    """Arcs of the user's graph where trips end, with the searched arcs that represent them.
+    """Arcs on which trips end, and the arcs that represent them in the graph that is searched.
 
     Attributes
     ----------
@@ -71,13 +71,13 @@ class ArcEnds(NamedTuple):
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """Number of arcs of the searched graph that represent each of `arcs`."""
+        """For each arc of `arcs`, the number of arcs of the searched graph that represent it."""
         return np.diff(self.firsts)
 
     def reach(
         self, distances: NDArray[Any], limit: float | None
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the distance over each searched arc to its head, and the least per user arc.
+        """Return path lengths over each arc of the searched graph, and the minimum per given arc.
 
         Parameters
         ----------
@@ -112,12 +112,12 @@ class ArcEnds(NamedTuple):
         return totals, np.minimum.reduceat(totals, self.firsts[:-1], axis=1)
 
     def choose(self, totals: NDArray[Any], least: NDArray[Any]) -> NDArray[np.int64]:
-        """Return, per user arc, the first index into `places` of least distance, for one row."""
+        """Return for each user arc the first index into `places` with the least distance."""
         best = np.flatnonzero(totals == np.repeat(least, self.counts))
         return best[np.searchsorted(best, self.firsts[:-1])]
 
     def extend(self, searched: Graph) -> Graph:
-        """Return the searched graph with a vertex for each of `arcs`, reached over that arc."""
+        """Return the searched graph with one extra vertex per target arc, as that arc's head."""
         is_open = self.weights != closed_weight(self.weights.dtype)
         kept = searched.without_closed_arcs()
         own = np.repeat(np.arange(self.arcs.size), self.counts)

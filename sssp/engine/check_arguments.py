@@ -114,7 +114,7 @@ def as_vertices(value: Any, graph: Graph, what: str) -> tuple[NDArray[np.int64],
 def as_starts(
     user: Any, sources: Any, arcs: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None, bool]:
-    """Check source vertices or arcs; return start vertices, arcs, and whether it was a single one.
+    """Check source vertices or source arcs, and convert them to vertices of the searched graph.
 
     Parameters
     ----------
@@ -408,7 +408,7 @@ def refuse_negative(graph: Graph, method: Method) -> None:
 
 
 def refuse_unprepared(network: Graph, request: Request) -> None:
-    """Raise if a prepared map gets a limit (weights < 0) or a float dtype (integer weights).
+    """Raise an error if a prepared map cannot answer a request with this limit or dtype.
 
     Raises
     ------

@@ -27,7 +27,7 @@ ROUNDS, SIZE = range(2)
 
 @njit
 def _find_cycle(predecessors, vertices, start, marks):
-    """Follow predecessors from ``vertices[start:]``; return a cycle vertex or -1, new `start`.
+    """Find a cycle by following predecessors from each vertex in ``vertices[start:]``.
 
     Returns a vertex on it, or -1, and the next `start`. ``marks`` int32 is -1 at all vertices
     before the first call. Predecessors from racing threads will do.
@@ -116,12 +116,12 @@ def _fall_on_kernel(
 
 
 def _new_state(n: int) -> tuple[NDArray[Any], ...]:
-    """Return new ``lists``, ``round_of`` and ``state`` for `_fall_on_kernel` to begin a row."""
+    """Return new working arrays for `_fall_on_kernel`, which relaxes the distances of a row."""
     return np.empty((2, n + 1), INDEX), np.zeros(n, INDEX), np.zeros(2, np.int64)
 
 
 def settle(graph: Graph, distances: NDArray[Any]) -> bool:
-    """Relax a row of floats until no distance falls; return False if that takes too long.
+    """Relax arcs until no distance of a row falls; return False if that takes too long.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ class Decay(NamedTuple):
         return float(self.edges[-1]) if self.kind == TABLE else math.inf
 
     def factors(self, distances: NDArray[Any], reached: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the factors that `function` gives for reached distances; inf for the others.
+        """Return the factor that `function` gives for each distance, or inf if it is unreached.
 
         Raises
         ------

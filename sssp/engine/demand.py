@@ -1,4 +1,4 @@
-"""Demand: origins, destinations and volumes, in the forms that calls accept."""
+"""Demand: origins, destinations and volumes, read from arrays, data frames or series."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Demand:
         return replace(self, volumes=entries)
 
     def entries_of(self, low: int, high: int) -> tuple[slice, Any]:
-        """Return the slice of entries of origins low..high-1, and their indices in dense rows."""
+        """Return where the entries of origins low..high-1 are stored, and their dense indices."""
         if not self.is_sparse:
             return slice(low, high), ...
         first, last = self.volumes.indptr[[low, high]].tolist()
@@ -87,7 +87,7 @@ class Demand:
         return slice(first, last), (rows, self.volumes.indices[first:last])
 
     def as_given(self, values: NDArray[Any]) -> Any:
-        """Rearrange the values of the entries to the form in which the caller gave the volumes."""
+        """Return values of trips in the layout of the caller's volumes: list, table or sparse."""
         if self.trip_of is not None:
             given = np.empty_like(values)
             given[self.trip_of] = values

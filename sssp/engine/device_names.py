@@ -42,7 +42,7 @@ def named_device(device: Any) -> str:
 
 
 def refuse_several(device: Any) -> None:
-    """Raise DeviceError if `device` is a list or ``"cuda:all"``, for a call that takes one.
+    """Raise DeviceError if `device` is a list or ``"cuda:all"``: the call runs on one device.
 
     Raises
     ------

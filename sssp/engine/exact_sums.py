@@ -1,4 +1,4 @@
-"""Sums of int64 that are exact or refused, and never wrap around.
+"""Exact sums of int64 numbers; a sum that does not fit int64 raises an error.
 
 A sum may leave int64 on its way and come back, so that looking at every addition says too much.
 Where the sums might leave it at all, the upper and the lower 32 bits are added up apart: neither
@@ -60,12 +60,12 @@ def is_wide(greatest: int, count: int) -> bool:
 
 
 def parts_of(values: NDArray[Any], wide: bool) -> tuple[NDArray[Any], ...]:
-    """Return ``(values,)``; if `wide`, their upper and their lower 32 bits, to sum separately."""
+    """Return the upper and lower 32 bits of integers as two arrays if `wide`, else one array."""
     return (values >> HALF, values & LOWER) if wide else (values,)
 
 
 def carry(sums: Sequence[NDArray[Any]]) -> None:
-    """Carry the overflow of lower 32-bit halves into the upper halves, if there are two parts."""
+    """Carry the overflow of the lower 32-bit halves of sums into the upper halves, in place."""
     if len(sums) == 2:
         upper, lower = sums
         upper += lower >> HALF
@@ -73,7 +73,7 @@ def carry(sums: Sequence[NDArray[Any]]) -> None:
 
 
 def join_parts(sums: Sequence[NDArray[Any]], what: str) -> NDArray[Any]:
-    """Combine sums of upper and lower 32-bit halves into int64 sums; overwrites them.
+    """Join separate sums of upper and lower 32-bit halves into int64 sums; overwrite the inputs.
 
     Raises
     ------

@@ -23,7 +23,7 @@ GROUP = 64
 
 @njit
 def _ordered_sums_kernel(distances, unseen, vertices, places, weights, decay, totals):
-    """Sum weight * decay over a row's reached vertices: in fixed groups, then over the groups.
+    """Sum weight * decay over the reached vertices of a row, in a fixed order of additions.
 
     ========= ======== ======= ==============================================================
     argument  shape    dtype   written by
@@ -96,7 +96,7 @@ def ordered_sums(
 
 @njit
 def _ordered_lanes_kernel(block, start, places, bound, weights, decay, totals):
-    """Sum weight * decay over each lane's reached vertices: in fixed groups, then over groups.
+    """Sum weight * decay over the reached vertices of each search, in a fixed order of addition.
 
     ======== ============= ======= ============================================
     argument shape         dtype   written by
@@ -142,7 +142,7 @@ def ordered_sums_of_lanes(
     weights: NDArray[np.float64] | None,
     decay: Decay | None,
 ) -> NDArray[np.float64]:
-    """Return the same sums as `ordered_sums`, with the same rounding, for rows stored as lanes.
+    """Compute the sums of `ordered_sums`, equally rounded, from a transposed distance matrix.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class NegativeDiagonalError(Exception):
 
 
 def threshold(dtype: Number, least: Any) -> Any:
-    """Return the least matrix entry that means unreachable; None if the call overflowed.
+    """Return the least matrix entry that means unreachable, or None if a distance overflowed.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class MatrixRequest(Resources):
         return squarings(self.n - 1) + (1 if self.negative and self.n > 1 else 0)
 
     def carries_tails(self, dtype: Number) -> bool:
-        """Return True if solvers also update predecessors: requested, and `dtype` is float."""
+        """Return whether solvers update predecessors along with distances of this dtype."""
         return self.predecessors and dtype.kind == "f"
 
     def bytes_of_matrices(self, dtype: Number, copies: int) -> int:

@@ -68,7 +68,7 @@ def convert_into(values: NDArray[Any], out: NDArray[Any]) -> None:
 
 
 def bytes_of_entry(dtype: np.dtype[Any], asked: np.dtype[Any] | None) -> int:
-    """Return the bytes per distance, plus those of an int32 copy if int64 may be narrowed."""
+    """Return the memory per distance, in bytes, including a copy in int32 if one may be made."""
     return dtype.itemsize + (INT32.itemsize if (dtype == INT64 and asked != INT64) else 0)
 
 

@@ -33,7 +33,7 @@ class Network(Protocol):
 
     @property
     def _tree_graph(self) -> Graph:
-        """The graph whose arcs make up shortest-path trees."""
+        """The graph to which the arcs of shortest-path trees belong."""
 
     def _cached(self, key: str, build: Callable[[], T]) -> T:
         """Return the result of ``build()``, computed on the first call with `key`, then kept."""
@@ -48,7 +48,7 @@ def reversed_graph(graph: Graph) -> Graph:
 
 
 def methods_of(network: object) -> dict[str, type[Method]] | None:
-    """Return the methods that a prepared map supports, by name; None for any other argument."""
+    """Return a prepared map's search methods, as a dict by name; None for anything else."""
     return getattr(network, "_methods", None)
 
 

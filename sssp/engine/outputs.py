@@ -1,4 +1,4 @@
-"""Output forms: collect the rows of a search into a dense, sparse, trips or reduced answer.
+"""Classes (forms) that collect the rows of a search into a dense, sparse or reduced answer.
 
 Solvers hand over rows, one or several at a time. They lie where they were solved, on the host or
 on a GPU, and give away only what a form asks of them: columns, the reached vertices, the paths to
@@ -51,7 +51,7 @@ class FinishedRows(Protocol):
 
     @property
     def rows(self) -> range:
-        """The range of these rows among the rows of the request."""
+        """Positions of the solved rows among all rows of the request, as a range."""
 
     @property
     def origin(self) -> NDArray[np.int32] | None:
@@ -71,10 +71,10 @@ class FinishedRows(Protocol):
         """Return the reached vertices with their distances, and predecessors if requested."""
 
     def paths(self) -> Entries:
-        """Return the vertices on the paths to the targets with their predecessors."""
+        """Return the vertices on the paths to the targets, each with its predecessor."""
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
-        """Return the sum or maximum that a reduction step defines, for each row."""
+        """Reduce the distances of each row to the sum, count or maximum that `step` defines."""
 
 
 class Form:
@@ -100,7 +100,7 @@ class Form:
         return None
 
     def take(self, found: FinishedRows) -> None:
-        """Store the parts of finished rows that the answer needs."""
+        """Store the results of finished search rows that belong in the answer."""
         raise NotImplementedError
 
     def answer(self) -> Answer:
@@ -111,7 +111,7 @@ class Form:
 def make_form(
     n: int, request: Request, dtype: np.dtype[Any], empty: Callable[..., NDArray[Any]] = np.empty
 ) -> Form:
-    """Return the object that collects the rows for the output type that the request asks for.
+    """Return an object that collects result rows in the output type that the request asks for.
 
     ``empty(shape, dtype)`` allocates its matrices.
     """
@@ -125,7 +125,7 @@ def make_form(
 
 
 class DenseForm(Form):
-    """Output form: a dense matrix of distances to all vertices, or to the targets."""
+    """Collector of a dense result: a matrix of distances to all vertices, or to the targets."""
 
     def __init__(
         self, n: int, request: Request, dtype: np.dtype[Any], empty: Callable[..., NDArray[Any]]
@@ -168,12 +168,12 @@ class DenseForm(Form):
         return part if fits else None
 
     def place(self, rows: range) -> NDArray[Any] | None:
-        """Return a view of rows where a search can write distances to all n vertices, or None."""
+        """Return a view of the answer's rows that a search can fill; None if it cannot do so."""
         is_whole = self.request.targets is None and self._columns == self.n
         return self.part(rows) if is_whole else None
 
     def tree_place(self, rows: range) -> NDArray[np.int32] | None:
-        """Return a view of rows of the predecessor matrix; None if the request has targets."""
+        """Return rows of the predecessor matrix; None with targets, as there is no matrix then."""
         return None if self.request.targets is not None else self._tree_rows(rows)
 
     def take(self, found: FinishedRows) -> None:
@@ -268,7 +268,7 @@ class _Collected:
 def _join_entries(
     parts: list[Entries], request: Request, n: int, dtype: np.dtype[Any] = INT64
 ) -> tuple[csr_array, csr_array | None]:
-    """Join blocks of entries to CSR matrices (distances, predecessors); empty the list."""
+    """Join blocks of reached vertices to CSR matrices of distances and predecessors."""
     from scipy.sparse import csr_array
 
     counts = np.concatenate([np.zeros(1, INT64), *(entries.counts for entries in parts)])
@@ -311,7 +311,7 @@ class TripsForm(Form):
         self._walks = _Collected(request, "the paths so far", "their vertices in one piece")
 
     def take(self, found: FinishedRows) -> None:
-        """Store the distances, and paths if requested, of finished rows.
+        """Store the distances of trips, and their paths if requested, from finished searches.
 
         Raises
         ------
@@ -333,7 +333,7 @@ class TripsForm(Form):
 
 
 def join_walks(parts: list[Walks]) -> Walks:
-    """Return the paths of all parts, in order; the list of parts is emptied."""
+    """Return the paths of all batches of trips, joined in order; empty the list `parts`."""
     counts = [np.diff(walks.firsts) for walks in parts]
     firsts = np.cumsum(np.concatenate([np.zeros(1, INT64), *counts]), dtype=INT64)
     vertices = [walks.vertices for walks in parts]
@@ -342,7 +342,7 @@ def join_walks(parts: list[Walks]) -> Walks:
 
 
 class ReducedForm(Form):
-    """Output form: one number for each row, or one for each column of vertex weights."""
+    """Output of a reduction (such as a sum): one number per row, or per row and weight column."""
 
     def __init__(
         self, n: int, request: Request, reduction: Reduction, dtype: np.dtype[Any]
@@ -353,7 +353,7 @@ class ReducedForm(Form):
         self.nbytes = self._values.nbytes
 
     def take(self, found: FinishedRows) -> None:
-        """Compute the reductions of finished rows, and store them."""
+        """Reduce finished rows of distances to numbers (such as sums), and store the numbers."""
         results = [found.reduce_by(step) for step in self.reduction.steps]
         rows = slice(found.rows.start, found.rows.stop)
         request, kept, sources = self.request, self._values[rows], self.request.sources[rows]
@@ -363,5 +363,5 @@ class ReducedForm(Form):
         kept[...] = self.reduction.rule.finish(block, *results).reshape(kept.shape)
 
     def answer(self) -> Answer:
-        """Return the stored reductions of all rows."""
+        """Return an answer with one reduced value per row, or one per row and weight column."""
         return Answer(self._values[:, 0] if self.reduction.one_column else self._values)

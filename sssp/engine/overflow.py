@@ -75,7 +75,7 @@ class OverflowTest:
             self.dropped_silently = float(weights.greatest) * max(n - 1, 0) > float(largest)
 
     def concerns(self, dropped: Any) -> Any:
-        """Return whether a row needs the test, given whether its search dropped a path as too long.
+        """Return whether a row, or each of several rows, needs the test for overflowed distances.
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class OverflowTest:
         reached: NDArray[np.integer[Any]],
         row: int = 0,
     ) -> bool:
-        """Return whether the row may lack a needed distance only because it overflows the dtype.
+        """Return whether a needed distance of the row may be missing only because of overflow.
 
         Over negative arcs every vertex may lie on the way to a wanted one. O(arcs of the reached
         vertices) time.

@@ -1,4 +1,4 @@
-"""Plans: a checked request with all that its answer needs; they split, run, and merge answers.
+"""Execution plans of shortest-path calls, which are split into parts, run, and merged.
 
 ::
 
@@ -165,12 +165,12 @@ class Plan(NamedTuple, Generic[Q]):
 
 
 def weights_of(network: Network, method: Method) -> WeightRange:
-    """Return the range of the weights that a method uses: ones if it ignores weights."""
+    """Return the weight range for a method: the graph's, or ones if the method counts arcs."""
     return network._weight_range if method.weighted else UNIT_WEIGHTS
 
 
 def is_symmetric(request: Request, n: int, weights: WeightRange) -> bool:
-    """Return whether searches from the targets on the reversed graph give the same distances.
+    """Return whether backward searches from targets give exactly the distances of forward ones.
 
     Sums of integers are. Floats are rounded from the source outward; over negative arcs what a
     source reaches (a negative cycle, what lies within a limit) is no matter of the target; and

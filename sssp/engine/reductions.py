@@ -1,4 +1,4 @@
-"""Reductions of a row of distances to a number: eccentricity, sum, mean, count, weight, closeness.
+"""Reductions of a row of distances to a number, such as its maximum, sum, mean or count.
 
 A reduction is written once, as a `Rule` in `REDUCTIONS`: steps, each of which maps every reached
 vertex to a number and combines these, and a function that makes the answer of their results. What
@@ -95,7 +95,7 @@ class Block(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """The definition of a reduction: its steps, and the function that combines their results.
+    """The definition of a row reduction (sum, mean...): its steps and its final function.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ def _find_closeness(block: Block, totals: Array, counts: Array) -> Array:
 
 
 def _numbers(totals: Array, counts: Array) -> tuple[Array, Array]:
-    """Return sums and counts for a division, as Python integers where float64 would round them.
+    """Return the sums and counts of rows, as Python integers if float64 would round a sum.
 
     As NumPy divides them: integers of both kinds to floats, rounded once.
     """
@@ -178,7 +178,7 @@ REDUCTIONS = {
 
 @dataclass(frozen=True)
 class Reduction:
-    """A reduction as a call requests it: its name, weights and decay.
+    """A reduction of each row of distances to numbers: its name, vertex weights and decay.
 
     Attributes
     ----------
@@ -202,7 +202,7 @@ class Reduction:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps of the rule, with the weights and the decay of this reduction."""
+        """The sums and maxima that this reduction needs, with its vertex weights and its decay."""
         if not self.rule.weighs:
             return self.rule.steps
         weighed = replace(WEIGHT, vertex_weights=self.vertex_weights, decay=self.decay)

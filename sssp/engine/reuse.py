@@ -1,4 +1,4 @@
-"""Reuse of device memory: all is kept during a series of calls, little of it afterwards."""
+"""Reusable device memory, most of which is freed after a series of calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Keeper(Protocol):
     """The interface of a holder of reusable device memory."""
 
     def trim(self) -> None:
-        """Free reusable memory beyond the amount that is kept between single calls."""
+        """Free reusable device memory beyond the limit that applies between single calls."""
 
 
 _lock = make_lock()

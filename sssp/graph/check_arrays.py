@@ -1,4 +1,4 @@
-"""Checks of graph arguments: vertices, coordinates, positions of arcs (weights: `weights`)."""
+"""Checks of graph arguments, such as vertices, coordinates and positions of arcs."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def arc_column(values: ArrayLike, m: int) -> NDArray[np.int64]:
 
 
 def coordinate_pairs(coordinates: ArrayLike | None, n: int) -> NDArray[np.float64] | None:
-    """Check that coordinates are finite; return a new float64 array, shape (n, 2), or None."""
+    """Return finite coordinates as a new float64 array of shape (n, 2); None if there are none."""
     if coordinates is None:
         return None
     refuse_mask(coordinates, "coordinates")

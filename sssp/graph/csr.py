@@ -61,7 +61,7 @@ def _pick_kernel(values, places, chosen):
 
 @njit
 def _lightest_rows_kernel(row_arc, twins, values, lightest):
-    """Write for each arc the input row with the least weight, the first in a tie.
+    """Write for each arc the number of its lightest row in the input table, the first in a tie.
 
     With `twins` a row is that of both arcs of an undirected edge.
     """
@@ -281,7 +281,7 @@ def lightest_rows(arcs: Array, values: Array, m: int, twins: Array | None) -> tu
 
 
 def pick(values: Array, places: Array) -> Array:
-    """Return ``values[places]``, without the 64-bit copy of places that NumPy makes.
+    """Return ``values[places]``, without NumPy's 64-bit copy of the indices `places`.
 
     That copy would take longer than all else.
     """
@@ -296,7 +296,7 @@ def move(positions: Array, places: Array) -> Array:
 
 
 def rows_are_own(row_arc: Array, arc_origin: Array) -> bool:
-    """Return True if every input row stands for at most one arc, not for both directions."""
+    """Return True if no input row stands for two arcs, one in each direction."""
     # (rows are within; to make sure of it takes NumPy half as long again)
     arcs = row_arc.take(arc_origin, mode="clip")
     return np.array_equal(arcs, np.arange(arcs.size, dtype=arcs.dtype))

@@ -85,7 +85,7 @@ SIDE, NOTEBOOK_DOTS_PER_INCH, LETTERS = 4.0, 100, 8
 
 
 class Unit(NamedTuple):
-    """A unit of output: its name, and its size in units of the weights (or lengths)."""
+    """A unit in which distances are shown: its name, and its size in units of the weights."""
 
     name: str
     size: float
@@ -312,7 +312,7 @@ class Map:
         return thin, min(max(BOLDNESS * thin, LEAST_BOLD_WIDTH), MOST_WIDTH)
 
     def draw(self, streets: Array, colors: Any, widths: Any, grades: Array | None = None) -> None:
-        """Draw straight lines between vertices, in one colour or coloured by grade.
+        """Draw lines between vertices in one colour, or in a colour for each line's class.
 
         Parameters
         ----------
@@ -381,7 +381,7 @@ class Map:
 
 
 def street_arcs(graph: Any) -> tuple[Array, Array]:
-    """Return the open arcs to draw, only one of two opposite arcs, and their reverse arcs.
+    """Return the positions of arcs to draw, one per street, and those of their reverse arcs.
 
     Returns
     -------
@@ -654,7 +654,7 @@ def _check_extent(extent: Sequence[float], whole: Box) -> Box:
 
 
 def _image_of(ink: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Convert each pixel's sums of ink * colour and of ink to red, green, blue and opacity."""
+    """Convert sums of drawn colours per pixel to an image of red, green, blue and opacity."""
     opacity = ink[..., 3]
     # pixels without ink get the mean colour, so that resampling the image leaves no dark fringes
     total = opacity.sum(dtype=np.float64)

@@ -495,7 +495,7 @@ class Graph:
         return self._structure.get_or_build(key, build)
 
     def free_device(self) -> None:
-        """Drop the copies of this graph on CUDA devices; the next call there makes new ones.
+        """Free the copies of this graph on CUDA devices; a later call on a device copies it again.
 
         Those of graphs that were made from it for solvers go too, and the memory that waits on
         devices for the next call, of whatever graph. Weights that are on a device alone come to
@@ -566,7 +566,7 @@ class Graph:
 
     @property
     def _extremes(self) -> Extremes:
-        """Dtype and extremes of weights; numbers of closed arcs and non-negative self-loops."""
+        """Least and greatest weight, and the numbers of closed arcs and non-negative self-loops."""
         return self._cached("extremes", lambda: extremes_of(self.weights, self._loops))
 
     @property
@@ -598,7 +598,7 @@ class Graph:
 
     @property
     def _tree_graph(self) -> Graph:
-        """The graph for shortest-path trees: the graph itself."""
+        """The graph whose arcs make up shortest-path trees: this graph."""
         return self
 
     @property
@@ -619,7 +619,7 @@ class Graph:
         return self._cached("searched", build)
 
     def _searched_ends(self, begins: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Map expansion vertices where trips begin to those where trips to the same vertex end."""
+        """Map start vertices in a turn expansion to the end vertices of the same graph vertex."""
         assert self.turns is not None
         expansion = self.turns.expansion
         return expansion.end[expansion.vertex_of[begins]]
@@ -630,7 +630,7 @@ class Graph:
 
     @property
     def _least_inner_weight(self) -> int | float:
-        """The least open weight; in a turn expansion, arcs into dead-end vertices are left out."""
+        """The least weight of an open arc, without arcs into dead ends of a turn expansion."""
         if not self._arrivals:
             return self.least_weight
 
@@ -1105,7 +1105,7 @@ class Graph:
         return self._reweight(changed, directed=self._becomes_directed(changed, places))
 
     def without_arcs(self, arcs: ArrayLike) -> Graph:
-        """Return the graph with some arcs closed, until other weights open them.
+        """Return the graph with some arcs closed, so that no path uses them.
 
         Parameters
         ----------
@@ -1369,7 +1369,7 @@ class Graph:
         return interop.to_networkx(self.without_closed_arcs())  # type: ignore[no-any-return]
 
     def to_dataframe(self, values: Any, vertices: ArrayLike | None = None) -> Any:
-        """Return a `pandas.DataFrame` of vertex labels and given values.
+        """Return a `pandas.DataFrame` of vertices, with their labels and the data in `values`.
 
         Parameters
         ----------
@@ -1543,7 +1543,7 @@ class Graph:
         return draw_flows(self, flow, Style(ax, extent, cmap, max_width, unit, title, credit))
 
     def _credit(self, given: str | None) -> str:
-        """Return the attribution of the data: the given text, else that of the file."""
+        """Return the attribution of the map data: `given` or, if that is None, the file's."""
         return str(self.about.get("attribution", "") if given is None else given)
 
     def save(self, path: str | PathLike[str]) -> None:

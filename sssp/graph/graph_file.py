@@ -28,7 +28,7 @@ _INPUT, _TEXTS = "input:", "texts:"
 
 
 def _are_in_order(indptr: Array, indices: Array) -> bool:
-    """Return whether `indptr` covers all arcs and each vertex's heads strictly increase.
+    """Return whether `indptr` is valid and the heads of each vertex's arcs strictly increase.
 
     That is so if every head is above the one before it but where another vertex' arcs begin.
     """

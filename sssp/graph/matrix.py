@@ -85,7 +85,7 @@ def mark_arcs(rows: NDArray[Any], zero_is_arc: bool) -> NDArray[np.bool_]:
 
 
 class MatrixGraph(Graph):
-    """The graph of a dense matrix, built when anything but `n` is first read.
+    """The graph of a dense matrix; its arcs are built when they are first used.
 
     The matrix itself is not copied, so it must not change before that.
     """
@@ -123,7 +123,7 @@ class MatrixGraph(Graph):
         return sum(int(np.count_nonzero(part)) for part in parts)
 
     def without_closed_arcs(self) -> MatrixGraph:
-        """Return itself: a matrix has no closed arcs."""
+        """Return this same graph, because a matrix has no closed arcs."""
         return self
 
     def __getattr__(self, name: str) -> Any:

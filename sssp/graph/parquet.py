@@ -1,4 +1,4 @@
-"""Parquet files, by pyarrow, which is an optional dependency."""
+"""Write tables to Parquet files, by pyarrow, which is an optional dependency."""
 
 from __future__ import annotations
 

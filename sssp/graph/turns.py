@@ -79,22 +79,22 @@ class Expansion:
 
     @property
     def n(self) -> int:
-        """Number of the user's vertices."""
+        """Number of vertices in the user's graph, before turns are expanded."""
         return self.end.size
 
     def are_steps(self, vertices: Array) -> NDArray[np.bool_]:
-        """Return a mask of the vertices on a path, False where one only repeats its crossing."""
+        """Return a mask of the vertices on an expanded path, False where a crossing is repeated."""
         stays = vertices >= self.n
         stays[~stays] = ~self.split[vertices[~stays]]
         return stays
 
     def user_vertices(self, vertices: Array) -> Array:
-        """Return the user's vertices along a path of the expansion."""
+        """Return the vertices of the user's graph along a path of the expanded graph."""
         return self.vertex_of[vertices[self.are_steps(vertices)]]
 
     @property
     def priced(self) -> NDArray[np.int32]:
-        """The expansion arcs whose weight is not just that of an arc of the original graph."""
+        """Positions of the expansion arcs that carry a turn, or represent no arc of the graph."""
 
         def build() -> NDArray[np.int32]:
             return np.flatnonzero((self.arc_of < 0) | (self.turn_of >= 0)).astype(INDEX)
@@ -106,7 +106,7 @@ class Expansion:
         return np.append(values, values.dtype.type(0))[self.arc_of]
 
     def reverse(self, places: Array) -> Expansion:
-        """Return the reversed expansion; `places` are the new positions of the user's arcs."""
+        """Return the expansion of the reversed graph; `places` maps user arcs to reversed ones."""
         indptr, indices, order = csr.transpose(self.indptr, self.indices)
         arc_of = np.append(places, -1).astype(INDEX)[self.arc_of[order]]
         fields: dict[str, Any] = {"indptr": indptr, "indices": indices, "arc_of": arc_of}
@@ -153,7 +153,7 @@ class Turns:
 
     @property
     def rows(self) -> int:
-        """Number of rows of the table of turns that was given."""
+        """Number of rows in the user's table of turns."""
         return self.row_turn.size
 
     @property
@@ -182,7 +182,7 @@ class Turns:
         )
 
     def weigh(self, weights: Array) -> Array:
-        """Return the weights of the expansion for given weights of the user's arcs.
+        """Return the arc weights of the expanded graph, including turn costs.
 
         Raises
         ------
@@ -204,7 +204,7 @@ class Turns:
         raise DistanceOverflowError("a weight and the cost of a turn do not fit int64 together")
 
     def refuse_lighter(self, weights: Array) -> None:
-        """Raise ValueError if an arc weighs less than the minimum that `lightest` set for it."""
+        """Raise ValueError if an arc weighs less than the minimum for it in `self.lightest`."""
         arc = check_arrays.first_true(weights[: self.lightest.size] < self.lightest)
         if arc is not None:
             raise ValueError(
@@ -375,11 +375,11 @@ class Naming(NamedTuple):
 
     @property
     def called(self) -> str:
-        """Return the noun for an arc's name in messages: ``input row`` or ``arc``."""
+        """The noun for an arc in error messages: ``input row`` or ``arc``."""
         return "input row" if self.by_row else "arc"
 
     def both_ways(self, names: Array) -> Array:
-        """Return each input row's arc and reverse arc (-1: none); a position is itself the arc."""
+        """Return the arc and the reverse arc that each name stands for, shape (2, k); -1: none."""
         graph, none = self.graph, np.full(names.size, -1)
         if not (self.by_row and graph.m):
             return np.stack((none if self.by_row else names, none))
@@ -541,7 +541,7 @@ def _read_table(naming: Naming, table: Any) -> tuple[tuple[Array, Array], Array,
 
 
 def _arc_names(naming: Naming, names: Any, what: str) -> Array:
-    """Check the arcs in a column of a turn table (by row or position) and return them."""
+    """Check a column of a turn table that names arcs, and return it as an integer array."""
     column = np.asarray(names)
     if column.size == 0:
         return NOTHING
@@ -563,7 +563,7 @@ def _arc_names(naming: Naming, names: Any, what: str) -> Array:
 
 
 def _find_arcs(naming: Naming, before: Array, after: Array) -> tuple[Array, Array, Array]:
-    """Return the arcs before and after each table row's turn, and a mask of rows with both arcs."""
+    """Return each turn's first arc, its second arc, and whether the graph has these two arcs."""
     a, b, graph = naming.both_ways(before), naming.both_ways(after), naming.graph
     met = (a[0] >= 0) & (b[0] >= 0)
     into, out, found = np.zeros_like(before), np.zeros_like(after), np.zeros(before.size, INDEX)
@@ -634,7 +634,7 @@ def _usual_costs(naming: Naming, cost: Any, u_turns: float | None) -> tuple[Arra
 
 
 def _lightest_weights(naming: Naming, share: float) -> Array:
-    """Return ``weight * share`` for every arc, 0 for closed arcs; empty if the share is 0."""
+    """Return a minimum weight per arc: ``weight * share``, 0 if closed; empty if the share is 0."""
     weights = naming.graph.weights
     if not (check_arrays.is_real(share) and 0 <= share <= 1):
         raise ValueError(f"lightest must be a number from 0 to 1, not {share!r}")
@@ -775,7 +775,7 @@ def _weigh_kernel(weights, costs, arc_of, turn_of, priced, closed_turn, closed, 
 
 @njit
 def _group_kernel(state_at, states, turn_at, out, to, turn):
-    """Group the automaton states at each vertex by equal lists of transitions that are not free.
+    """Put automaton states at each vertex into one group if their non-free transitions are equal.
 
     Returns
     -------

@@ -147,7 +147,7 @@ def converted(weights: Array, dtype: np.dtype[Any]) -> Array:
 
 
 class Extremes(NamedTuple):
-    """Least and greatest open weight, and numbers of closed arcs and of self-loops >= 0.
+    """Least and greatest weight of open arcs, and counts of arcs that no shortest path needs.
 
     Attributes
     ----------
@@ -190,7 +190,7 @@ def _copy_kernel(values, copies):
 
 
 def copy_open(column: Array) -> tuple[Array, Extremes] | None:
-    """Copy open integer weights to int32 and find their extremes; None for other weights.
+    """Copy integer weights to int32 if no arc is closed, and find their extremes; else None.
 
     None if that takes more: floats, numbers that do not fit int32, other layouts.
     """
@@ -265,7 +265,7 @@ class Change(NamedTuple):
 def extremes_after(
     extremes: Extremes, before: Array, after: Array, arcs: int, weights: Callable[[], Array]
 ) -> Extremes | None:
-    """Return the extremes after a change of weights; None if all weights must be scanned.
+    """Return the least and greatest weights after a change; None if all weights must be scanned.
 
     Parameters
     ----------

@@ -185,7 +185,7 @@ class UntrustedError(PermissionError):
 
 
 def _check_folders(*, make: bool = False) -> Path:
-    """Return the folder of the entries; check all folders above it, creating missing ones.
+    """Check that the cache folders can be trusted; return the folder of the cache entries.
 
     The user's own link may lead to the first of them.
     """
@@ -214,7 +214,7 @@ def _check(path: Path, status: os.stat_result) -> None:
 
 @functools.cache
 def _note_use(folder: Path) -> None:
-    """Update the modification time of this host's usage file in a folder, once per process."""
+    """Record that this host uses a cache folder now, as the modification time of a file."""
     with contextlib.suppress(OSError), open(folder / _mark(), "ab", opener=_open_for_us):
         os.utime(folder / _mark())  # (a folder may be read-only)
 

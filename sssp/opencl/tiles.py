@@ -61,7 +61,7 @@ LONGEST, ROW = 16, 2
 
 
 def tiles_for(device: Device, dtype: np.dtype[Any]) -> list[ProductTile]:
-    """Return the tiles that a device allows, by its driver's limits; the first always works.
+    """Return the tile shapes for matrix products that the limits of a device allow.
 
     On a CPU a group is one item, with the longest vectors there are: as many rows of them as
     registers hold (32 of 64 bytes, 16 of shorter ones). On a GPU a group makes `BLOCK` rows and
@@ -84,7 +84,7 @@ def tiles_for(device: Device, dtype: np.dtype[Any]) -> list[ProductTile]:
 def choose_tile(
     device: Device, tiles: Sequence[ProductTile], what: str, measure: Callable[[ProductTile], None]
 ) -> ProductTile:
-    """Return the tile with the fastest product, as measured now or by an earlier process.
+    """Return the tile shape that multiplies matrices fastest, as measured now or earlier.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Elimination order and structure of a prepared map: no weights, no device.
+"""Elimination order, chordal arcs and tree partition of a prepared map, for any weights.
 
 - `nested_dissection`: an elimination order, by cuts of least size (`max_flow`) after vertices of
   `low_degree`;

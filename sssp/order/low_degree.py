@@ -35,7 +35,7 @@ ALWAYS = 1 << 30
 
 @njit
 def peel_kernel(indptr, indices, vertices, heights, eliminated, stop):
-    """Eliminate trees from their leaves; return the number of eliminated vertices.
+    """Repeatedly eliminate vertices of degree 0 or 1; return the number of eliminated vertices.
 
     - ``vertices`` uint32, shape (n, VERTEX_COLUMNS): degrees are written, the rest becomes 0.
     - ``heights`` uint32, shape (n,): 0 on entry; of the tallest tree that was peeled from a vertex.
@@ -144,7 +144,7 @@ def _replace_kernel(vertex, gone, x, y, spare, vertices, heads, following):
 
 @njit_uncounted
 def _neighbours_kernel(v, vertices, heads, following):
-    """Return a vertex's neighbours, up to three, or only `NONE` if one of them has high degree."""
+    """Return up to three neighbours of a vertex, or three times `NONE` if one has high degree."""
     a = b = c = NONE
     record = vertices[v, START]
     while record != NONE:

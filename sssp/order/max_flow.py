@@ -250,7 +250,7 @@ def _band_kernel(starts, heads, place, queue, flow, arcs, stop):
 
 @njit_uncounted
 def _path_kernel(source, turn, flow, arcs, stack):
-    """Find an augmenting path depth-first, on split vertices; return its number of states or 0.
+    """Find an augmenting path by depth-first search; return its number of states, 0 if none.
 
     One unit of flow may pass a vertex. As usual that is a capacity of an arc: the vertex is split
     in two, *in* (2 v) and *out* (2 v + 1), with an arc of capacity 1 between (vertex splitting).
@@ -338,7 +338,7 @@ def _augment_kernel(size, flow, stack):
 
 @njit
 def _flow_kernel(n, size, flow, arcs, stack, best, stop):
-    """Compute a maximum flow; return value and rounds, value `NONE` if the cut cannot be the best.
+    """Compute a maximum flow; return its value (`NONE` if stopped early) and the last round.
 
     That round has found no path, and marks all that the sources still reach. The value is `NONE`
     if the score of the cut would be worse than ``best[0]``.
@@ -422,7 +422,7 @@ def _side_by_sinks(flow, row, turn):
 
 @njit
 def cut_kernel(starts, heads, hops, direction, share, best, scratch, part, stop):
-    """Find the more balanced of two minimum cuts, nearest to sources or sinks; return its score.
+    """Find two minimum vertex cuts, write the more balanced one, and return its score.
 
     That is its vertices for every vertex of the smaller side; less is better. If there is none as
     good as ``best[0]``, infinity; ``best[0]`` falls to it.

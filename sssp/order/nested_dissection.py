@@ -108,7 +108,7 @@ class Core(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """The subgraphs of a dissection, in arrays with one row for even and one for odd depths.
+    """Subgraphs of a nested dissection in CSR arrays, with two rows for alternate depths.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class Pieces(NamedTuple):
     names: NDArray[np.uint32]
 
     def views(self, first: int, last: int, row: int) -> tuple[NDArray[Any], ...]:
-        """Return views of a piece's arc offsets, its row of arc heads, and its core vertices."""
+        """Return views of the arc offsets, arc heads and vertex names of one subgraph."""
         return self.starts[row, first : last + 1], self.heads[row], self.names[row, first:last]
 
 
@@ -136,7 +136,7 @@ class Pieces(NamedTuple):
 
 @njit
 def _split_kernel(starts, heads, names, part, numbers, starts_below, heads_below, names_below):
-    """Reorder a cut piece: near side, far side, separator; write the arcs of both sides.
+    """Split a subgraph into near side, far side and separator; write the arcs within each side.
 
     Return the numbers of vertices on the near side and in the separator.
 
@@ -208,7 +208,7 @@ def _count_ones(word):
 
 @njit
 def _neighbours_kernel(core, starts, heads, names):
-    """Return the adjacency of a piece as a bit matrix: row v marks v's neighbours in the core.
+    """Return the adjacency of a piece of the graph as a bit matrix, with neighbours in separators.
 
     Bits of the piece come first; neighbours in separators have the others, in the order in which
     they are met, by a hash table.
@@ -252,7 +252,7 @@ def _neighbours_kernel(core, starts, heads, names):
 
 @njit
 def _minimum_degree_kernel(core, starts, heads, names, order):
-    """Eliminate a piece by minimum degree; ties go to the vertex whose degree changed last.
+    """Order the vertices of a small subgraph for elimination by minimum degree.
 
     The vertex with the least key is next. A key has three parts:
 
@@ -304,7 +304,7 @@ def _minimum_degree_kernel(core, starts, heads, names, order):
 
 @njit
 def _dissect_kernel(core, pieces, first, last, row, widest, hops, scratch, part, order, stop):
-    """Order the vertices of a piece by recursive dissection; give up if a separator is too large.
+    """Order the vertices of a subgraph by nested dissection; stop if a separator is too large.
 
     Return the numbers of vertices of a piece and of its separator, if that is too wide; else 0, 0.
 
@@ -385,13 +385,13 @@ class _Elimination:
         self.vertices = self.order = np.empty(0, VERTEX)
 
     def go_on(self, routine: Routine, results: list[Any] | None = None) -> None:
-        """Resume a generator with its calls' results; submit its next calls to the threads."""
+        """Send a generator the results of its calls; submit the next calls it yields to threads."""
         with suppress(StopIteration):
             calls = routine.send(results)  # type: ignore[arg-type]
             self.pending[routine] = [self.executor.submit(*call) for call in calls]
 
     def run(self) -> None:
-        """Run `reduce`, and the generators that it starts, until all are finished."""
+        """Compute the elimination order: run `reduce` and all generators that it starts."""
         try:
             self.go_on(self.reduce())
             while self.pending:
@@ -444,7 +444,7 @@ class _Elimination:
         self.advance(count)
 
     def _dissect(self, first: int, last: int, row: int) -> Routine:
-        """Order the vertices of a piece: in one task if small, else by splitting it in two."""
+        """Order the vertices of a subgraph: in one task if small, else by splitting it in two."""
         n = last - first
         if n <= GRAIN:
 

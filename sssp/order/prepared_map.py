@@ -40,7 +40,7 @@ class PreparedMap(Network, Protocol):
         """Return the customized weights in one dtype, computed on the CPU."""
 
     def _trip_labels(self, dtype: np.dtype[Any]) -> Any:
-        """Return the distance labels kept for trips if they are of the given dtype; else None."""
+        """Return the distance labels stored for trips; None if none are stored in `dtype`."""
 
 
 def solve_by_sweeps(
@@ -51,7 +51,7 @@ def solve_by_sweeps(
     method: Method,
     dtype: np.dtype[Any],
 ) -> Answer | None:
-    """Answer a request by sweeps; trees of float sums and sums beyond int64 by graph search."""
+    """Answer a request by sweeps or, if sweeps do not support it, by a search on the graph."""
     if dtype.kind == "f" and (request.outward or request.predecessors or request.wants_tree):
         return search_graph(prepared, request, method, dtype)
     if not fits(prepared, request, dtype):
@@ -89,7 +89,7 @@ def ends_of_trips(prepared: PreparedMap, asked: Graph) -> NDArray[np.bool_]:
 
 
 def weigh_targets(request: Request) -> Request:
-    """Return the request with its vertex weights restricted to its targets, in their order."""
+    """Return the request with the vertex weights of its targets only, in the order of targets."""
     reduction, targets = request.reduction, request.targets
     if reduction is None or reduction.vertex_weights is None or targets is None:
         return request

@@ -97,7 +97,7 @@ class Tasks(NamedTuple):
         *,
         downward: bool = False,
     ) -> None:
-        """Call ``work(low, high, scratch)`` for every range, children before parents.
+        """Call ``work(low, high, scratch)`` for every range of ranks, children before parents.
 
         `make_scratch` makes the scratch of a worker; `together`, if given, gets the ranges that
         several threads share. `downward`: parents before children.
@@ -224,7 +224,7 @@ def make_tasks(
 
 
 class Structure(NamedTuple):
-    """Order, elimination tree and chordal arcs (c of them) of a map, whatever its weights.
+    """The vertex order, elimination tree and c chordal arcs of a map, without weights.
 
     Attributes
     ----------
@@ -462,7 +462,7 @@ def _chordal_kernel(low, high, indptr, indices, order, rank, size, first, upper,
 
 @njit
 def _lower_kernel(first, upper, place, lower, rest):
-    """List each rank's chordal arcs from lower ranks, by tail; `place` has each list's start."""
+    """Fill `lower` with the indices of all chordal arcs, sorted by upper end, then by lower end."""
     for v in range(first.size - 1):
         for e in range(first[v], first[v + 1]):
             head = upper[e]

@@ -33,7 +33,7 @@ NO_TIER = -1
 
 
 class Bundles(NamedTuple):
-    """A partition of the elimination tree: top, levels, tiers of bundles; places of all ranks.
+    """A partition of the elimination tree for GPU sweeps, with a new numbering of all ranks.
 
     Places number the ranks anew: first the top, then the levels, then the tiers from above, bundle
     by bundle; whatever is above a vertex comes before it.
@@ -80,7 +80,7 @@ class Bundles(NamedTuple):
 
 @njit
 def _tier_kernel(parent, first, limit, number, tiers, left):
-    """Assign the largest remaining subtrees that fit a bundle to a tier; return its vertex count.
+    """Assign the largest remaining subtrees within a limit to a tier; return their vertex count.
 
     Arguments
     ---------
@@ -156,7 +156,7 @@ def _bundle_kernel(parent, first, upper, limit, number, tiers, bundles, rows, se
 def _boundary_kernel(
     bundle_first, rank, size, first, upper, seen, lowest, highest, boundary_first, boundary
 ):
-    """List each bundle's boundary (neighbours above it), and the rank range of its subtrees.
+    """List the higher-ranked neighbours of each bundle of subtrees, and find its range of ranks.
 
     Arguments: bundle_first, rank, of the bundles; size, first, upper, of the structure; seen, shape
     (n,), scratch, negative; lowest, highest, boundary_first, and boundary as far as there is room:
@@ -185,7 +185,7 @@ def _boundary_kernel(
 
 
 def make_bundles(structure: Structure, limits: tuple[int, ...], top: int) -> Bundles:
-    """Partition the elimination tree of a structure into a top, levels and tiers of bundles.
+    """Partition the elimination tree into its top, levels, and groups of subtrees (bundles).
 
     Parameters
     ----------

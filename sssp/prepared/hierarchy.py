@@ -104,7 +104,7 @@ class Hierarchy:
 
     @property
     def labels(self) -> NDArray[Any] | None:
-        """Labels of the graph."""
+        """Labels of the graph's vertices, or None."""
         return self.graph.labels
 
     @property
@@ -118,7 +118,7 @@ class Hierarchy:
         return self.graph.greatest_weight
 
     def free_device(self) -> None:
-        """Drop the copies on CUDA devices; the next call there makes new ones.
+        """Drop the copies of this map on CUDA devices; a later call on a device makes new ones.
 
         Those of its graph go too, and those of the reversed map.
         """
@@ -145,12 +145,12 @@ class Hierarchy:
 
     @property
     def _tree_graph(self) -> Graph:
-        """The graph whose arcs make up shortest-path trees."""
+        """The original graph, whose arcs form the shortest-path trees of results."""
         return self.graph
 
     @property
     def _searched(self) -> Hierarchy:
-        """The prepared map that sweeps use: itself, or with turns the map of the expansion."""
+        """The hierarchy to sweep: this one or, with turns, that of the turn-expanded graph."""
         if self.graph.turns is None:
             return self
         return self._cached(
@@ -201,7 +201,7 @@ class Hierarchy:
         return metric or NO_METRIC
 
     def _weigh(self, threads: int | None = None) -> Hierarchy:
-        """Customize in the first dtype that is wide enough; return this hierarchy."""
+        """Customize this hierarchy in the first dtype that fits all distances; return itself."""
         if self.graph.turns is not None:
             self._searched._weigh(threads)
             return self
@@ -212,7 +212,7 @@ class Hierarchy:
         return self
 
     def _check(self, threads: int | None = None) -> Hierarchy:
-        """Raise on a negative cycle (customizes if a weight is negative); else return itself."""
+        """Return this hierarchy; raise an error if the graph has a negative cycle."""
         return self._weigh(threads) if self.least_weight < 0 else self
 
     # -- other weights -------------------------------------------------------------------------
@@ -351,7 +351,7 @@ class Hierarchy:
         return Scenarios(batches)
 
     def _scenario(self, change: Any, threads: int) -> Hierarchy:
-        """Return the hierarchy of a scenario, customized."""
+        """Return a hierarchy customized to the changed weights of one scenario."""
         if isinstance(change, tuple):
             return self._change(self._graph_of(change), change[0], threads)._weigh(threads)
         version = self._version(change, threads)._weigh(threads)
@@ -363,13 +363,13 @@ class Hierarchy:
         return version
 
     def _version(self, change: Any, threads: int) -> Hierarchy:
-        """Return the hierarchy of a scenario, customized only if a weight is negative."""
+        """Return the hierarchy with a scenario's weights; raise an error on a negative cycle."""
         graph = self._graph_of(change)
         graph._weight_range.working_dtypes(None)  # (refuses here, where its number is known)
         return Hierarchy(graph, self._structure, self._slots)._check(threads)
 
     def _graph_of(self, change: Any) -> Graph:
-        """Return the graph of a scenario."""
+        """Return the graph with the weights that a scenario (weights or arc changes) defines."""
         if not isinstance(change, tuple):
             return _with_weights(self.graph, change)
         if len(change) != 2:
@@ -380,11 +380,11 @@ class Hierarchy:
         return self.graph.with_changes(*change)
 
     def _is_light(self, change: Any) -> bool:
-        """Return whether a scenario is cheap to build: changes of arcs, or weights on a GPU."""
+        """Return whether the hierarchy for a scenario, a change of weights, is cheap to build."""
         return is_on_device(change) or (isinstance(change, tuple) and self.least_weight >= 0)
 
     def _change(self, graph: Graph, arcs: ArrayLike, threads: int | None = None) -> Hierarchy:
-        """Return the hierarchy of `graph`, whose weights differ from this one's on `arcs`."""
+        """Return the hierarchy of `graph`, which differs from this one's in weights of `arcs`."""
         places = arc_column(arcs, self.m)
         if self._opposite is not None and graph.turns is None:
             return self._change_opposite(graph, places, threads)

@@ -72,7 +72,7 @@ def read_hierarchy(
 
 
 def read_network(path: Pathname, coordinates: Pathname | None = None) -> Graph | Hierarchy:
-    """Read a graph, or a prepared map where the file holds one.
+    """Read a graph from a file, or a prepared map if the file contains one.
 
     It is read once, from the beginning to the end, so a pipe will do.
 
@@ -96,7 +96,7 @@ def read_network(path: Pathname, coordinates: Pathname | None = None) -> Graph |
 
 
 def _holds_hierarchy(content: Any) -> bool:
-    """Return whether a file's content, from `read_any`, was written by `Hierarchy.save`."""
+    """Return whether the content read from a file is a hierarchy saved by `Hierarchy.save`."""
     return isinstance(content, tuple) and content[0].get("kind") in (WITH_GRAPH, ALONE)
 
 

@@ -53,7 +53,7 @@ def build_in_batches(
     finish: Callable[[list[T]], None] | None = None,
     is_light: Callable[[Any], bool] = lambda change: False,
 ) -> Iterator[deque[T]]:
-    """Yield batches of ``build(change, threads)`` for each change, in order.
+    """Yield the results of ``build(change, threads)`` for all changes, in order, in batches.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def build_in_batches(
     """
 
     def take(change: Any) -> tuple[T | None, Any]:
-        """Return (hierarchy built now, None) for a cheap scenario, else (None, its copy)."""
+        """Return (hierarchy, None) if the scenario is cheap to build, else (None, its copy)."""
         if is_light(change):
             return build(change if is_on_device(change) else _copy(change), threads), None
         return None, _copy(change)
@@ -94,7 +94,7 @@ def build_in_batches(
 
 
 def _copy(change: Any) -> Any:
-    """Copy a scenario, because a generator may reuse its arrays."""
+    """Return a copy of a scenario, for a generator may overwrite the arrays that it yielded."""
     if isinstance(change, tuple):
         return tuple(map(_copy, change))
     if is_on_device(change):

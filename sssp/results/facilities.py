@@ -105,7 +105,7 @@ class NearestFacilities:
         return frames.facility_table(self.graph, self.facilities, self.distances, self.index)
 
     def service_areas(self, *, width: float = 60) -> Any:
-        """Return the area of each facility, where it is the nearest, in a `geopandas.GeoDataFrame`.
+        """Return the area that each facility is nearest to, in a `geopandas.GeoDataFrame`.
 
         An area is all points within a width of the streets that the facility is nearest to, and
         nearer to them than to other facilities' streets. A street is cut where two facilities

@@ -50,7 +50,7 @@ LEAST_WIDTH, MOST_WIDTH = 1, 100_000
 
 @njit
 def _lower_kernel(lines, widths, first_column, first_row, squares):
-    """Update a tile's squared distances to the nearest line (in line widths) with given lines.
+    """Take the given lines into account in a tile's squared distances to the nearest line.
 
     Points of two tiles get the same numbers in both, to the bit.
 
@@ -94,7 +94,7 @@ def _part_inside(inside, outside):
 
 @njit
 def _contour_kernel(levels, first, stride, sides, places):
-    """Find the boundary pieces of the area where levels are negative; return their number.
+    """Find the segments (pieces) that bound the area of negative levels; return their number.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ class Streets(NamedTuple):
         *,
         towards: bool = False,
     ) -> Streets:
-        """Return the streets of a graph, with distances of both ends and weights both ways.
+        """Return a graph's streets, with distances at their ends and weights in both directions.
 
         Parameters
         ----------
@@ -274,7 +274,7 @@ class Streets(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Lines in Mercator coordinates, each with a width and the number (mark) of its area.
+    """Lines in Mercator coordinates, each with a width and the number of the area it belongs to.
 
     Attributes
     ----------
@@ -298,7 +298,7 @@ class Lines(NamedTuple):
 def draw_areas(
     streets: Streets, parts: Array, marks: Array, dots: Array, width: float, *, apart: bool = False
 ) -> dict[int, Any]:
-    """Return for each mark (area number) the `shapely.MultiPolygon` around its parts of streets.
+    """Return, by area number (mark), the `shapely.MultiPolygon` around the streets of the area.
 
     Boundaries are drawn on a grid around the lines, tile by tile, from the lines near a tile.
 
@@ -378,7 +378,7 @@ def draw_areas(
 
 
 def _nest(lines: Lines, marks: Array, corner: tuple[int, int]) -> Iterator[tuple[int, Array]]:
-    """Yield for each mark a grid of levels, negative in the area of this and smaller marks."""
+    """Yield each mark (limit) with a grid of levels, negative inside the area within that limit."""
     squares = np.full((TILE + 1, TILE + 1), REACH**2)
     cuts = [0, *np.searchsorted(lines.marks, marks, "right").tolist()]
     for mark, start, end in zip(marks.tolist(), cuts[:-1], cuts[1:], strict=True):
@@ -387,7 +387,7 @@ def _nest(lines: Lines, marks: Array, corner: tuple[int, int]) -> Iterator[tuple
 
 
 def _divide(lines: Lines, _: Array, corner: tuple[int, int]) -> Iterator[tuple[int, Array]]:
-    """Yield for each mark a grid of levels, negative near its lines where they are the nearest."""
+    """Yield for each area (mark) a grid of values, negative in the part nearest to its lines."""
     marks = np.unique(lines.marks)
     distances = np.full((marks.size, TILE + 1, TILE + 1), REACH**2)
     for mark, squares in zip(marks, distances, strict=True):

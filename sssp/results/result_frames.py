@@ -44,7 +44,7 @@ def long_table(
 
 
 def distance_table(columns: dict[str, Any], distances: Array) -> Any:
-    """Return a DataFrame of `columns`, distance and reached; may write NaN to `distances`.
+    """Return a DataFrame of `columns`, `distance` and `reached`; may overwrite `distances`.
 
     Distances are missing where nothing is reached.
     """
@@ -59,7 +59,7 @@ def distance_table(columns: dict[str, Any], distances: Array) -> Any:
 
 
 def facility_table(graph: Graph, facilities: Array, distances: Array, index: Array) -> Any:
-    """Return a DataFrame with a row per vertex and rank, from arrays of shape (n, k)."""
+    """Return a DataFrame with k rows per vertex: its k nearest facilities and their distances."""
     n, k = index.shape
     places = index.ravel()
     columns = {

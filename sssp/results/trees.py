@@ -375,14 +375,14 @@ class ShortestPaths:
         return join_parts(loads, "volumes on a turn")[turns.row_turn]
 
     def _loads(self, volumes: ArrayLike) -> list[NDArray[Any]]:
-        """Return the arc loads of volumes on the trees, as 32-bit halves if sums may overflow."""
+        """Return the summed volume on each tree arc, in 32-bit halves if sums may overflow."""
         flows = as_numbers(volumes, "volumes")
         self._check_volumes_shape(flows.shape)
         self._require_predecessors()
         return self._load_arcs(flows.reshape(self.rows, self._width))
 
     def _load_arcs(self, flows: NDArray[Any]) -> list[NDArray[Any]]:
-        """Return arc loads for flows (rows, columns), as 32-bit halves if sums may overflow."""
+        """Return the flow on every arc, as upper and lower 32-bit halves if sums may overflow."""
         wide = may_wrap(flows, flows.size)
         trees = self._tree_sums(flows.dtype)
         m = trees.graph.m
@@ -865,7 +865,7 @@ class ShortestPaths:
         return self.graph.n if self.targets is None else int(self.targets.size)
 
     def _tree_sums(self, dtype: np.dtype[Any], ends: NDArray[np.int64] | None = None) -> TreeSums:
-        """Return an object that sums along the trees to the targets, or to given `ends`."""
+        """Return an object that sums values along the tree paths to the targets, or to `ends`."""
         trees, ends = self.predecessors, self.targets if ends is None else ends
         if not is_sparse(trees):
             trees = trees.reshape(self.rows, self.graph.n)

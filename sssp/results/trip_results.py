@@ -211,7 +211,7 @@ class Trips:
         return vertices.astype(np.int64)
 
     def path_labels(self, i: SupportsIndex) -> list[Any]:
-        """Return `path` as labels of the graph (numbers in the file, or NetworkX nodes)."""
+        """Return the shortest path of trip `i` as a list of the labels of its vertices."""
         return row_access.labels_of(self.graph, self.path(i))
 
     def path_arcs(self, i: SupportsIndex) -> NDArray[np.int64]:
@@ -295,7 +295,7 @@ class Trips:
     def _loads(
         self, volumes: ArrayLike, steps_of: Callable[[Walks], NDArray[np.int64]], size: int
     ) -> list[NDArray[Any]]:
-        """Return the loads of arcs or turns on paths, as 32-bit halves if sums may overflow."""
+        """Return the summed volume on each arc or turn, in 32-bit halves if sums may overflow."""
         flows = as_numbers(volumes, "volumes")
         if flows.shape != (len(self),):
             raise ValueError(

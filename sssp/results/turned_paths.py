@@ -67,7 +67,7 @@ class TurnedPaths(ShortestPaths):
 
     @predecessors.setter
     def predecessors(self, value: None) -> None:
-        """Ignore an assigned value: paths come from the search on the expansion."""
+        """Ignore the assigned value: with turns there is no predecessor tree."""
 
     @property
     def has_paths(self) -> bool:

@@ -107,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
 def _prepare(
     network: sssp.Graph | sssp.Hierarchy, table: FileTable, options: argparse.Namespace
 ) -> sssp.Graph | sssp.Hierarchy:
-    """Return the network; if ``--prepare`` or the number of trips asks for it, its hierarchy."""
+    """Return the hierarchy of the network if one is requested or pays off, else the network."""
     if options.prepare is False or not isinstance(network, sssp.Graph):
         return network
     if options.prepare:

@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     seen: list[tuple[str, int]] = []
 
     def list_columns(results: Iterable[sssp.ShortestPaths]) -> Iterator[dict[str, Any]]:
-        """Yield blocks of columns source, target, distance; ``--wide``: a column per target."""
+        """Yield blocks of the table: a row per pair or, with ``--wide``, a row per source."""
         rows, columns = sources.names, targets.names
         names = [str(name) for name in columns.tolist()] if options.wide else []
         if options.wide and len({"source", *names}) <= len(names):

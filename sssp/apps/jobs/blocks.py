@@ -115,7 +115,7 @@ class JobRequest:
     def plan(
         self, network: sssp.Graph, sources: Array, device: Any, threads: int | None
     ) -> Plan[Request]:
-        """Check the request for `sources`, return its plan; raise as the public calls do."""
+        """Check the arguments of a search from `sources`, and return the plan of the search."""
         asked = ("targets", "limit", "method", "memory_limit")
         options: dict[str, Any] = {name: getattr(self, name) for name in asked}
         options |= {"device": device, "threads": threads, "progress": False}
@@ -129,7 +129,7 @@ class JobRequest:
     def answer(
         self, plan: Plan[Request], buffers: Buffers
     ) -> tuple[dict[str, Array], sssp.ShortestPaths | None, str]:
-        """Run a plan; return rows by field name, the search result (None if reduced), device."""
+        """Run a plan; return arrays by name, the search result (None if reduced), the device."""
         if self.what is not None:
             answer = run_plan(plan)
             return {self.what: answer.distances}, None, answer.device
@@ -364,7 +364,7 @@ _networks: dict[str, sssp.Graph] = {}
 
 
 def store_inputs(inputs: Inputs, path: Path) -> Ticket:
-    """Write a job's inputs to a file that only this user can read; return its `Ticket`."""
+    """Write a job's inputs to a private file; return a `Ticket` with its path and checksum."""
     with stores.whole_file(path, inputs.temporary, PRIVATE) as stream:
         digested = _DigestingFile(stream)
         pickle.dump(inputs, digested, protocol=5)

@@ -133,7 +133,7 @@ class Report:
         return text
 
     def outcome(self) -> str:
-        """Return a line on this call's work: blocks, time, devices, bytes, certified rows."""
+        """Return a line of text on the work done: blocks, time, devices, bytes, certified rows."""
         places = ", ".join(f"{count:,} on {name}" for name, count in sorted(self.devices.items()))
         return (
             f"{self.path.name}: {self.done:,} blocks done in {_format_seconds(self.seconds)}"
@@ -370,7 +370,7 @@ class _Job:
             self.search_bytes += 4 * self.network.n  # (trees)
 
     def _identity(self, layout: stores.Layout, chunk_bytes: int | None) -> dict[str, Any]:
-        """Return all parameters that the table depends on, as the manifest stores them."""
+        """Return all parameters that determine the job's results, as stored in the manifest."""
         asked, plan = self.asked, self.plan
         reduction = plan.request.reduction
         decay: Any = None if reduction is None else reduction.decay
@@ -541,7 +541,7 @@ class _Job:
         )
 
     def _labels(self) -> dict[str, Array]:
-        """Return the labels of sources and, unless rows are reduced, of targets."""
+        """Return a dict with source labels and, if the table has them, labels of the targets."""
         vertices, labels = {"source": self.distinct}, self.network.labels
         if self.asked.what is None:
             vertices["target"] = np.arange(self.network.n) if self.targets is None else self.targets

@@ -1,4 +1,4 @@
-"""The manifest of a job: its parameters and its finished blocks, a line each, beside the table.
+"""The manifest of a job: a file that records its parameters and, line by line, finished blocks.
 
 One process writes it, whichever worker found the block, and only after the files of the block are
 on disk under their names. A crash loses at most the last line; then that block is found again. What
@@ -95,7 +95,7 @@ class Manifest:
         self.job: dict[str, Any] | None = self._read_job()[0]
 
     def _read_job(self) -> tuple[dict[str, Any] | None, Names]:
-        """Read the manifest; return its job (None if it has no block) and file name patterns."""
+        """Read the manifest; return its job (None if it lists no block) and file name patterns."""
         try:
             with self.path.open("rb") as stream:
                 line = stream.readline()
@@ -203,7 +203,7 @@ class Manifest:
                 _open.discard(stream)
 
     def add(self, blocks: Iterable[tuple[int | None, list[Piece]]]) -> None:
-        """Append a record of each block's files (`FRAME`: labels and metadata); flush to disk."""
+        """Append one record per block, with its files, to the manifest, and flush it to disk."""
         self._append(*({"block": block, "files": pieces} for block, pieces in blocks))
 
     def _append(self, *entries: Any) -> None:
@@ -316,7 +316,7 @@ class Manifest:
         return total
 
     def _files(self, blocks: int) -> dict[int | None, list[Piece]]:
-        """Return the recorded files by block number, and labels and metadata under key `FRAME`."""
+        """Return recorded files by block number; key `FRAME` holds those of labels and metadata."""
         found: dict[int | None, list[Piece]] = {}
         with self.path.open("rb") as stream:
             stream.readline()

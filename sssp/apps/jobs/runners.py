@@ -157,7 +157,7 @@ class ExecutorRunner(Runner):
         ]
 
     def _submit(self, inputs: Inputs | Ticket, group: list[int]) -> Any:
-        """Submit a group of blocks to the executor; return the future of that call."""
+        """Submit several blocks of a job to the executor as one call; return the future of it."""
         return self.on.submit(do_block, inputs, *group, self.measured_on, self.threads)
 
 
@@ -191,7 +191,7 @@ class LocalRunner(ExecutorRunner):
             self._idle.put(device)
 
     def run(self, inputs: Inputs | Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
-        """Compute the blocks; yield lists of `Done`, one per finished block, in any order."""
+        """Compute blocks of a job; yield lists with a record (`Done`) of each finished block."""
         try:
             yield from super().run(inputs, blocks)
         finally:
@@ -219,7 +219,7 @@ class LocalRunner(ExecutorRunner):
 def do_block_on_dask(
     inputs: Inputs | Ticket, block: int, device: Any, threads: int | None
 ) -> Done | tuple[str, str]:
-    """Compute a block; return its entry or, if the device is missing, worker address and reason."""
+    """Compute a block; return its entry or, on a `DeviceError`, worker address and error text."""
     try:
         return do_block(inputs, block, device, threads)
     except DeviceError as error:
@@ -240,12 +240,12 @@ class DaskRunner(Runner):
         return max(1, sum(self._able().values()))
 
     def _able(self) -> dict[str, int]:
-        """Return the thread count of each Dask worker, by address, that may have the device."""
+        """Return the thread count by address of all Dask workers not known to lack the device."""
         threads: dict[str, int] = self.on.nthreads()
         return {name: count for name, count in threads.items() if name not in self._without}
 
     def run(self, inputs: Inputs | Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
-        """Compute the blocks; yield lists of `Done`, one per finished block, in any order.
+        """Compute blocks of a job; yield lists with a record (`Done`) of each finished block.
 
         Raises
         ------

@@ -81,7 +81,7 @@ class Field:
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of one row."""
+        """Bytes of this field in one row of a job's table."""
         return self.dtype.itemsize * self.columns
 
 
@@ -110,7 +110,7 @@ class Layout:
 
     @property
     def blocks(self) -> int:
-        """Number of blocks."""
+        """Number of blocks that the table is divided into."""
         return -(-self.searches // self.block_size)
 
     @property
@@ -125,7 +125,7 @@ class Layout:
 
 
 def block_size_of(searches: int, search_bytes: int, *, on_gpu: bool) -> int:
-    """Return the number of searches in a block; memory and a least number of blocks limit it.
+    """Return the number of searches in a block of a job, from memory and the size of the job.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ class ZarrStore:
     def prepare(
         self, labels: Mapping[str, Array], attributes: Mapping[str, Any], temporary: Path
     ) -> dict[Path, Piece]:
-        """Write metadata and labels to temporary files; return name, size, checksum per file.
+        """Write metadata and labels to temporary files; return their names, sizes and checksums.
 
         Parameters
         ----------
@@ -401,7 +401,7 @@ class ZarrStore:
 
 
 def names_of_files(table: Path, job: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return regular expressions that match a table's file paths, one per path component.
+    """Return path patterns of a table's files: tuples with one regex per path component.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ def _both(found: SearchRow | PathBetween) -> tuple[Any, Any]:
 
 
 def _tree(row: SearchRow) -> tuple[dict[Any, Any], Lengths]:
-    """Return the predecessor of each reached node, and the distances."""
+    """Return a search's predecessors and distances, as two dicts keyed by reached node."""
     _refuse_negative_loops(row)
     return row.predecessors(), row.lengths()
 
@@ -172,7 +172,7 @@ def predecessor(
     cutoff: float | None = None,
     return_seen: bool | None = None,
 ) -> Any:
-    """Return each node's (or the target's) predecessors on all paths with the fewest arcs."""
+    """Return the predecessors of every node, or of `target`, on paths with the fewest arcs."""
 
     def form(row: SearchRow) -> tuple[Any, Any]:
         return row.all_predecessors(), row.lengths() if return_seen else {}
@@ -268,7 +268,7 @@ def _matrix(G: ConvertedGraph, weight: Any, *, tree: bool) -> ShortestPaths:
 
 
 def _distances(G: ConvertedGraph, weight: Any, found: ShortestPaths) -> Any:
-    """Return the matrix of distances; as floats if missing weights make NetworkX return floats."""
+    """Return the distance matrix; convert integers to floats where NetworkX returns floats."""
     defaulted = "all" if weight is None else G.defaulted
     if defaulted == "some" and not FLOYD_WARSHALL_KNOWS_CYCLES:
         raise NotImplementedError("some weights are missing, for which NetworkX takes 1.0, not 1")

@@ -58,7 +58,7 @@ def _why_not(parameter: str, value: Any, G: Any) -> str:
 
 
 def can_run(name: str, args: Collection[Any], kwargs: Mapping[str, Any]) -> bool | str:
-    """Return True if the backend can run a call, else why not (False: NetworkX too old). O(1).
+    """Return True if the backend supports a call, else False or a text with the reason.
 
     The weights are seen in the conversion, which may refuse them.
     """
@@ -72,7 +72,7 @@ def can_run(name: str, args: Collection[Any], kwargs: Mapping[str, Any]) -> bool
 
 
 def should_run(name: str, args: Collection[Any], kwargs: Mapping[str, Any]) -> bool | str:
-    """Return True if measurements show the backend faster on such a call, else why not. O(1)."""
+    """Return True if the backend is likely faster than NetworkX on a call, else a reason (text)."""
     given = _bind(name, args, kwargs)
     G = given.get("G")
     if G is None:

@@ -16,7 +16,7 @@ from sssp.kernels.dtypes import largest_distance
 
 
 class _Default(int):
-    """The type of the default weight 1 of edges without a weight, to tell it from a given 1."""
+    """Type of the weight 1 of edges without a weight attribute, distinct from an explicit 1."""
 
 
 _MISSING = _Default(1)
@@ -122,7 +122,7 @@ def convert_to_nx(result: Any, **_: Any) -> Any:
 
 
 def _weights(values: list[Any], name: Any, n: int) -> tuple[NDArray[Any], str]:
-    """Return the weights as an array, and how many were missing: "none", "some" or "all"."""
+    """Return edge weights as an array, and whether "none", "some" or "all" of them were missing."""
     kinds = set(map(type, values))
     others = kinds - {_Default}
     defaulted = "none" if _Default not in kinds else "some" if others else "all"

@@ -51,7 +51,7 @@ BY_WEIGHTS = SearchKind("auto")
 def kind_of(
     algorithm: str, G: ConvertedGraph, weight: Any = None, cutoff: float | None = None
 ) -> SearchKind:
-    """Return the search method and cutoff for a NetworkX algorithm (`HOPS`: count arcs).
+    """Return the search method and cutoff that correspond to a NetworkX algorithm.
 
     Raises
     ------
@@ -157,7 +157,7 @@ class Paths(Mapping[Any, list[Any]]):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle only the reached vertices, numbered in the order of the mapping."""
+        """Return what pickle stores: the reached vertices and their predecessors, renumbered."""
         order = self._order
         place = np.full(self._names.size + 1, -1, np.int32)
         place[order] = np.arange(order.size)
@@ -272,7 +272,7 @@ class SearchRow:
 
 
 def _call(search: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Call a search without a progress bar; turn `NegativeCycleError` into NetworkX's error."""
+    """Call a search function of `sssp`; raise NetworkX's error if there is a negative cycle."""
     try:
         return search(*arguments, progress=False, **options)
     except sssp.NegativeCycleError as error:

@@ -77,7 +77,7 @@ def open_page(
     open_browser: bool | None,
     **shown: Any,
 ) -> OpenPage:
-    """Serve a result as a page from this process; arguments as of `ShortestPaths.explore`."""
+    """Serve a search result as a map page from this process; return the open page."""
     if network is not None and getattr(network, "_tree_graph", None) is not result.graph:
         raise ValueError(
             "network= must be the prepared map of this result's graph: sssp.prepare(r.graph)"

@@ -1,4 +1,4 @@
-"""The map that is sent to the page once: positions of the vertices, and streets by class."""
+"""The street map of the web page: positions of vertices, and streets with their speed classes."""
 
 from __future__ import annotations
 

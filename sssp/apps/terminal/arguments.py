@@ -523,7 +523,7 @@ class _StoreOnce(argparse.Action):
 
 
 def _comma_hint(option: argparse.Action) -> str:
-    """Return a hint to omit blanks in comma-separated values, or '' for any other option."""
+    """Return a hint that comma-separated values take no blanks; '' for options without commas."""
     name, form = option.option_strings[-1], str(option.metavar)
     return f"; {name} takes {form} in one piece, without blanks" if "," in form else ""
 

@@ -95,7 +95,7 @@ def _interrupt() -> None:
 
 
 def _is_in_hook() -> bool:
-    """Return whether the main thread is still in `_interrupt_again`."""
+    """Return whether the main thread is running the function `_interrupt_again`."""
     frame = sys._current_frames().get(main_thread().ident or 0)
     while frame is not None and frame.f_code is not _interrupt_again.__code__:
         frame = frame.f_back

@@ -86,7 +86,7 @@ class Output:
                 yield stream
 
     def save(self, write: Callable[[Path], object]) -> None:
-        """Write the file with `write`, a function that replaces files atomically itself."""
+        """Save the output by a call of `write`, which must replace an existing file atomically."""
         by_name = self.path.name.lower().endswith(f".{self.format}")
         if self.is_stdout or not by_name or (self.path.exists() and not self.path.is_file()):
             self.fill(write)

@@ -61,7 +61,7 @@ class Chosen(NamedTuple):
 
 
 def add_vertices(parser: argparse.ArgumentParser, role: str, *, help: str) -> None:
-    """Declare ``--ROLE V``, ``--ROLE-at LON,LAT``, ``--ROLEs FILE``; ROLE: source, target...
+    """Declare the options ``--ROLE``, ``--ROLE-at`` and ``--ROLEs`` for a role, such as source.
 
     All may be repeated and mixed; their order is kept.
     """
@@ -139,7 +139,7 @@ def find_vertices(
 def find_ends(
     g: sssp.Graph, options: argparse.Namespace
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None, list[str]]:
-    """Return a command's sources and targets (each None if absent), and messages about points."""
+    """Return a command's source and target vertices, each None if absent, and user messages."""
     ends: list[NDArray[np.int64] | None] = [None, None]
     notes: list[str] = []
     for place, role in enumerate(("source", "target")):
@@ -217,7 +217,7 @@ def graph_of(options: argparse.Namespace) -> sssp.Graph:
 
 
 def network_of(options: argparse.Namespace) -> Network:
-    """Read the graph of a command and add its turns; or read the prepared map in its file."""
+    """Read the network named in a command: a graph, with its turns, or a prepared map."""
     network: Network = options.graph.load_network(options.coordinates)
     if isinstance(network, sssp.Graph):
         return with_turns(network, options)

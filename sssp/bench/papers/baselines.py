@@ -62,7 +62,7 @@ class BaselineBlockedFloydWarshall(BaselineMatrix):
 
 @dataclass(frozen=True)
 class BaselineSquaring(BaselineMatrix):
-    """Baseline: repeated min-plus squaring as in Xiao et al. (2023); GPU: a thread per entry.
+    """Baseline: repeated min-plus squaring as published by Xiao et al. (2023).
 
     `block` is the side of a tile: 4, 8, 16 or 32.
     """

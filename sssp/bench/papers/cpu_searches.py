@@ -1,4 +1,4 @@
-"""The plain serial algorithms that the papers measure against.
+"""Plain serial shortest-path algorithms, with which papers compare their own methods.
 
 They are here to be compared with, and are never chosen by ``method="auto"``.
 """

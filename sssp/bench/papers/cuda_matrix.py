@@ -69,7 +69,7 @@ def _step_kernel(matrix, n, k, flags):
 
 @inline
 def _beside(block, first):
-    """Return where tile number `block` starts if the diagonal tile at `first` is not counted."""
+    """Return the first index of tile `block`, if tile numbers skip the diagonal tile at `first`."""
     begin = uint32(block * SIDE)
     return uint32(begin + SIDE) if begin >= first else begin
 
@@ -151,14 +151,14 @@ def _make_square_kernel(dtype: np.dtype[Any], side: int) -> Any:
 
 
 def launch_square(before: Any, after: Any, n: int, side: int, flags: Any, stream: Any) -> None:
-    """Launch the kernel that writes the square of `before` to `after`, in tiles `side` wide."""
+    """Queue the min-plus or boolean square of matrix `before` into `after`."""
     grid = -(-n // side), -(-n // side)
     run = _make_square_kernel(np.dtype(before.dtype), side)
     run[grid, (side, side), stream](before, after, np.uint32(n), flags)
 
 
 def launch_steps(matrix: Matrix) -> tuple[Matrix, int]:
-    """Launch plain Floyd-Warshall; return the matrix and the number of steps."""
+    """Launch one Floyd-Warshall kernel per vertex; return the matrix and the number of launches."""
     grid = -(-matrix.n // WIDE), -(-matrix.n // HIGH)
     run = _step_kernel[grid, (WIDE, HIGH), matrix.stream]
     for k in range(matrix.n):

@@ -212,7 +212,7 @@ def _make_matrix(task: str, n: int, seed: int) -> Matrix:
 
 
 def _is_right(task: str, matrix: Matrix, result: Any) -> bool:
-    """Return True if sampled rows are right: closures by search, distances by one relaxation."""
+    """Return whether sampled rows of a measured transitive closure or distance matrix are right."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
 
@@ -241,7 +241,7 @@ def _is_right(task: str, matrix: Matrix, result: Any) -> bool:
 
 @dataclass
 class _Series:
-    """A contender on matrices of growing size, until one would take too long."""
+    """The measurements of one solver on matrices of growing size, up to the time limit."""
 
     contender: Column
     plan: BenchPlan
@@ -293,7 +293,7 @@ class _Series:
 
 
 class DenseTable(BenchTable):
-    """One table of dense methods: "squaring", "blocks", "floyd-warshall" or "closure"."""
+    """Benchmark table of methods on dense matrices, such as Floyd-Warshall."""
 
     def __init__(self, plan: BenchPlan, options: Namespace, report: BenchReport) -> None:
         super().__init__(plan, options, report)
@@ -308,7 +308,7 @@ class DenseTable(BenchTable):
         self.steps = sum(len(sizes) * len(spec.contenders) for _, spec, sizes in self.lines)
 
     def measure(self) -> None:
-        """Measure the lines of the table in order of growing matrices."""
+        """Run the benchmark for every line of the table, from small to large matrices."""
         first, spec = "block" if self.name == "blocks" else "n", self.lines[0][1]
         published = PUBLISHED[self.name]
         headings = [first, *published, *(contender.heading for contender in spec.contenders)]

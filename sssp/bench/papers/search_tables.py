@@ -75,7 +75,7 @@ def random_graph(n: int, m: int, seed: int = 0) -> Graph:
 
 
 class Thesis(BenchTable):
-    """Benchmark table: Dijkstra (figure 5-1) and Bellman-Ford (table 5-2) of a thesis."""
+    """Benchmark table: our Dijkstra and Bellman-Ford compared with results of a 2022 thesis."""
 
     def __init__(self, plan: BenchPlan, options: Namespace, report: BenchReport) -> None:
         super().__init__(plan, options, report)

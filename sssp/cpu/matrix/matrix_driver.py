@@ -60,7 +60,7 @@ def _settle_kernel(values, above, missing):
 
 @njit
 def _tight_tails_kernel(distances, weights, first, tails, row, end):
-    """Find predecessors of matrix rows: least tails of tight arcs out of a block of vertices.
+    """Find predecessors for some matrix rows in a block of tails: the least with a tight arc.
 
     From the last to the first, so that the smallest stays. ``weights`` are rows of the initial
     matrix, with no arc on the diagonal, and none is 0 or less: a sum that wraps, from a tail
@@ -88,7 +88,7 @@ def _tight_tails_kernel(distances, weights, first, tails, row, end):
 
 
 class Matrix:
-    """A dense solver's matrix of distances, with a matrix of tails if the solver keeps one.
+    """A dense solver's distance matrix, with a predecessor matrix if the solver keeps one.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class Matrix:
 
     @classmethod
     def of(cls, request: MatrixRequest, dtype: Number) -> Matrix:
-        """Return the matrix of a request's arc weights, and of their tails if needed."""
+        """Return the matrix of a request's arc weights, with predecessors if they are needed."""
         n = request.n
         matrix = cls(n, dtype, request.carries_tails(dtype))
 
@@ -147,7 +147,7 @@ def solve_matrix(
     *,
     copies: int = 1,
 ) -> Answer | None:
-    """Answer `request` in one dtype by the solver `close`; None if the dtype is too narrow.
+    """Answer a dense request with the solver `close`; return None if the dtype is too narrow.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def tails_from_arcs(
 def _mend(
     graph: Graph, request: MatrixRequest, distances: NDArray[Any], tails: NDArray[np.int32]
 ) -> None:
-    """Search again for rows whose tails form no tree (rounding on cycles of length zero).
+    """Replace rows of predecessors that, through rounding, form no tree, by searching again.
 
     They get the tree of a search from their source.
     """

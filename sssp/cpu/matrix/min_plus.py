@@ -42,7 +42,7 @@ def _relax_row_with_tails(row, row_tails, start, through, through_tails):
 
 @njit_inline
 def _relax_row_with_tails_deep(row, row_tails, starts, panel, panel_tails):
-    """Relax a row of C and its tails by a row of A times `DEPTH` rows of a panel (min-plus).
+    """Relax a row of distances and predecessors by `DEPTH` rows of a panel (min-plus product).
 
     Everything is loaded before it is compared, for else the compiler sees branches.
     """
@@ -85,14 +85,14 @@ def _relax_two_rows(upper, lower, upper_starts, lower_starts, panel):
 
 @njit
 def new_panels(matrix, tails):
-    """Return memory for a panel (rows of B), and for the tails of these rows."""
+    """Return two buffers for packed rows of a matrix: for distances and for predecessors."""
     room = 0 if tails is None else BLOCK * TILE
     return np.empty(BLOCK * TILE, matrix.dtype), np.empty(room, np.int32)
 
 
 @njit
 def pack(matrix, tails, first, depth, column, width, panel, panel_tails):
-    """Copy ``matrix[first : first + depth, column : column + width]``, and tails, to a panel."""
+    """Copy a rectangle of the matrix, and its predecessors if any, to a compact buffer."""
     for k in range(depth):
         _copy(matrix[first + k, column : column + width], panel[k * TILE : k * TILE + width])
         if tails is not None:

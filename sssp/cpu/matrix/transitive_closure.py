@@ -1,4 +1,4 @@
-"""Transitive closure, 64 vertices to a word: by one sweep, or by squaring.
+"""Transitive closure of a graph as a bit matrix: by one sweep (Warshall) or by squaring.
 
 S. Warshall, "A theorem on boolean matrices" (1962), in blocks of one word; by squaring: Xiao et
 al., "Parallel transitive closure algorithm for heterogeneous architecture" (2021). Both take a
@@ -71,7 +71,7 @@ def _fill_table(rows, table, tables):
 
 @njit
 def _unite(row, word, tables):
-    """Add to `row` all vertices reached from those in `word`; return whether `row` changed."""
+    """Add to `row` all vertices that the pivots in `word` reach; return whether `row` changed."""
     t0, t1 = tables[_look_up(word, 0)], tables[_look_up(word, 1)]
     t2, t3 = tables[_look_up(word, 2)], tables[_look_up(word, 3)]
     t4, t5 = tables[_look_up(word, 4)], tables[_look_up(word, 5)]

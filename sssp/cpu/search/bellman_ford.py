@@ -147,7 +147,7 @@ class CheckedKernel:
 
 
 def negative_cycle_from(graph: Graph, sources: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Find a negative cycle that the sources reach, in float64 where int64 may overflow.
+    """Find a negative cycle that is reachable from the sources.
 
     Parameters
     ----------

@@ -217,7 +217,7 @@ def delta_stepping_kernel(
 
 
 def make_links(n: int) -> tuple[NDArray[Any], ...]:
-    """Return the links of the bucket lists for n vertices: the scratch of one worker."""
+    """Allocate a worker's scratch memory: the links of the bucket lists, one per vertex."""
     return (np.empty(n, LINK),)
 
 

@@ -42,7 +42,7 @@ def _label(place, vertex):
 
 @njit
 def _take(distances, index, vertex, distance, place):
-    """Insert a label among the k best of a vertex; return False if it is not among them."""
+    """Add a facility to the k nearest of a vertex if near enough; return whether it was added."""
     k = index.shape[1]
     last = k - 1
     if index[vertex, last] >= 0 and (
@@ -70,7 +70,7 @@ def _take(distances, index, vertex, distance, place):
 
 @njit
 def _labels_kernel(indptr, indices, weights, facilities, bound, distances, index):
-    """Find up to k labels per vertex; return how many are settled, and if `bound` cut any off.
+    """Find up to k nearest facilities of every vertex within `bound`, by Dijkstra's algorithm.
 
     ``distances`` number and ``index`` int32, shape (n, k): unreached and -1 on entry. A label is
     long if it is above ``bound``.

@@ -118,7 +118,7 @@ class Whole:
 
     @cached_property
     def climbs(self) -> NDArray[np.float64]:
-        """For each rank, the greatest length of an upward path from it and of one down to it."""
+        """Greatest lengths of upward paths from each rank, and of downward paths to it; (2, n)."""
         return _measure_climbs(self.up, self.down)
 
     @cached_property
@@ -128,12 +128,12 @@ class Whole:
 
     @property
     def most_held(self) -> int:
-        """Greatest number of weights in a layer; beyond it a full customization is cheaper."""
+        """Most weights that a partial customization may store; with more, a full one is cheaper."""
         return max(FEW, self.basic.size // HELD_SHARE)
 
     @cached_property
     def scratch(self) -> tuple[NDArray[Any], ...]:
-        """Scratch of partial customizations, cleared after each.
+        """Scratch arrays for partial customizations; each customization clears them at its end.
 
         Of every rank: a number, whether it is touched, a place; of every chordal arc whether it is
         marked.
@@ -150,7 +150,7 @@ class Whole:
 
 
 class Layer(NamedTuple):
-    """The changed chordal arcs of a version, on top of the base that it was derived from.
+    """The differences of a changed customization from its base: the changed ranks and weights.
 
     Attributes
     ----------
@@ -169,13 +169,13 @@ class Layer(NamedTuple):
 
     @classmethod
     def empty(cls, dtype: Number) -> Layer:
-        """Return a layer without changes."""
+        """Return a layer (changes on top of a base map) that changes no arcs."""
         nothing = PackedArcs(np.zeros(1, np.uint32), np.empty(0, np.uint32), np.empty(0, dtype))
         return cls(np.empty(0, np.uint32), np.empty((2, 0), dtype), nothing, nothing)
 
 
 class Metric(NamedTuple):
-    """The customized weights of a hierarchy in one dtype: a base, and a layer of changes.
+    """Customized arc weights of a hierarchy: base arrays, and a layer that replaces some of them.
 
     Attributes
     ----------
@@ -209,11 +209,11 @@ class Metric(NamedTuple):
 
     @property
     def down(self) -> tuple[NDArray[Any], ...]:
-        """Downward arcs for kernels: those of the base, then the changed ranks and their arcs."""
+        """Downward arcs as arrays: those of the base version, then changed ranks and their arcs."""
         return (*self.base_down, self.layer.ranks, *self.layer.down)
 
     def reversed(self) -> Metric:
-        """Return the weights of the reversed graph; no versions are derived from them."""
+        """Return the weights of the reversed graph: upward and downward arcs are swapped."""
         back = None if self.potentials is None else -self.potentials
         layer = self.layer._replace(up=self.layer.down, down=self.layer.up)
         return Metric(self.base_down, self.base_up, layer, self.fits, self.joined, back)
@@ -253,7 +253,7 @@ def _first_weights_kernel(low, high, slots, arc_weights, weights, inf):
 def _basic_kernel(
     low, high, arc_low, arc_high, first, upper, lower_first, lower, rest, weights, above, inf=None
 ):
-    """Lower the weights of the arcs above ranks low..high-1 by their lower triangles.
+    """Lower the weights of arcs from ranks low..high-1 to higher ranks by lower triangles.
 
     `inf` is a number and a switch. Without it (None) no weight is negative: sums are plain, for two
     times INF fits the dtype and lowers nothing, and False is returned. With it weights may be
@@ -332,7 +332,7 @@ def _potentials_kernel(first, upper, weights, inf, potentials):
 def _perfect_kernel(
     low, high, arc_low, arc_high, first, upper, lower_first, lower, rest, weights, above
 ):
-    """Lower arc weights by triangles of middle rank low..high-1, top down (perfect pass).
+    """Relax all triangles whose middle rank is low..high-1, from the top down (perfect pass).
 
     Arguments as of `_basic_kernel`, without INF. The arcs above these ranks are final; those of
     lower vertices are read and written.
@@ -361,7 +361,7 @@ def _perfect_kernel(
 
 @njit
 def count_kernel(start, end, basic, weights, inf):
-    """Return how many arcs (up, down) of start..end-1 are kept, and the greatest basic weight.
+    """Return how many upward and downward arcs of a range sweeps need, and the greatest weight.
 
     In loops that the compiler turns into vector operations.
     """
@@ -479,7 +479,7 @@ def customize(
 
 
 class Customization:
-    """The weights of one customization, and the passes that compute them.
+    """One customization in progress: the weights of chordal arcs, and the passes that lower them.
 
     Attributes
     ----------
@@ -549,7 +549,7 @@ class Customization:
         self.basic[arcs] = self.weights[arcs]
 
     def _run(self, kernel: Any, start: Any, end: Any, low: int, high: int) -> None:
-        """Run a kernel over ranks low..high-1, for lower arcs from `start` to `end` only."""
+        """Run a customization kernel on ranks low..high-1, only for lower arcs start..end-1."""
         with self._spare.lend() as above:
             kernel(low, high, start, end, *self.arcs, self.weights, above)
 
@@ -589,7 +589,7 @@ class Customization:
         run(find, self.threads, self._scratch, find_together, downward=True)
 
     def pack(self, potentials: NDArray[Any] | None) -> Metric:
-        """Return the metric: the kept chordal arcs packed, with the given potentials."""
+        """Return the customized map: the packed arcs that sweeps need, and the potentials."""
         pieces = self.pieces
 
         def count(piece: tuple[int, int]) -> Any:
@@ -637,7 +637,7 @@ class Customization:
 
 
 def allocate_arcs(n: int, sizes: tuple[int, int], dtype: Number) -> tuple[PackedArcs, PackedArcs]:
-    """Return memory for packed arcs up and down: one allocation, so that it gets large pages."""
+    """Allocate arrays for upward and downward arcs in one block, so that it gets large pages."""
     parts = [part for s in sizes for part in ((n + 1, UINT32), (s, UINT32), (s, dtype))]
     ends = list(accumulate(-(-size * kind.itemsize // LINE) * LINE for size, kind in parts))
     memory = np.empty(ends[-1], np.uint8)

@@ -41,7 +41,7 @@ FEWER_VOLUMES = "give fewer origins at a time, and add up the flows"
 
 
 class Block(NamedTuple):
-    """Sources in groups of lanes, with their targets, for one call of a kernel.
+    """Sources, targets and their ancestors in the tree, as input of one flow kernel call.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Block(NamedTuple):
 
 
 class _Packed(NamedTuple):
-    """The packed upward and downward arcs that a block uses, with the slot of each arc.
+    """The upward and downward arcs that sweeps from one block of origins use, packed in arrays.
 
     `slots` has the directed chordal arc of every arc up, and of every arc down.
     """
@@ -78,7 +78,7 @@ class _Packed(NamedTuple):
 
 
 class SweptFlows:
-    """Loader of one demand, which also skims its trips, on a prepared map with any weights.
+    """Computation of flows and skims of one demand, on a prepared map with any arc weights.
 
     Parameters
     ----------
@@ -141,11 +141,11 @@ class SweptFlows:
     # -- the demand, side by side --------------------------------------------------------------
 
     def _pieces(self, part: range) -> list[range]:
-        """Split a range of groups of lanes into one range for each kernel call."""
+        """Split a range of groups of origins into one range for each kernel call."""
         return [part] if self.is_small else [range(i, i + 1) for i in part]
 
     def _block(self, part: range) -> Block:
-        """Return the sources and targets of some groups of lanes, as kernel input."""
+        """Return sources and targets for some groups of `LANES` sources, as kernel arguments."""
         known = self._blocks.get(part)
         if known is not None:
             return known
@@ -178,7 +178,7 @@ class SweptFlows:
         return block
 
     def _gather(self, block: Block) -> NDArray[np.float64]:
-        """Return the volumes of a block, shape (targets, LANES)."""
+        """Return the trip volumes of a block: one row per target, one column (lane) per source."""
         volumes, starts = self.demand.volumes, block.arrays[2]
         if self.demand.is_sparse:
             lanes = np.zeros((block.columns.size, LANES))
@@ -250,7 +250,7 @@ class SweptFlows:
         return unpack(version, weighed.dtype, self.street_of, flow, self.threads), lost
 
     def skim(self, version: PreparedMap, values: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Sum arc values (c, m) along every trip; return shape (c, *demand.entries.shape).
+        """Return the sums of each row of arc `values` along the paths of all trips of the demand.
 
         Infinity where nothing leads; None where sums may leave every dtype.
         """
@@ -299,7 +299,7 @@ class SweptFlows:
         return None
 
     def _run(self, work: Callable[[range], Any], weighed: _Weighed) -> Iterator[Any]:
-        """Check the memory limit, call `work` for every block, and yield the results in order."""
+        """Call `work` for every block of origins, in parallel; yield the results in order."""
         if not self.parts:
             return
         packed = weighed.pack(self._block(self._pieces(self.parts[0])[0]))
@@ -327,7 +327,7 @@ def _spread(flow: NDArray[np.float64], slots: Any, loads: Any) -> None:
 
 
 class _Weighed:
-    """The customized weights of a map, packed for the blocks of a demand."""
+    """The customized weights of a map, with arcs packed for the sweeps that load flows."""
 
     def __init__(self, structure: Structure, metric: Any, dtype: Number, is_table: bool) -> None:
         self.structure, self.metric, self.dtype = structure, metric, dtype
@@ -335,7 +335,7 @@ class _Weighed:
         self._packed: _Packed | None = None
 
     def pack(self, block: Block) -> _Packed:
-        """Return the packed arcs that a block uses; cached if every block sweeps all targets."""
+        """Return the arcs that the sweeps of a block of demand need, packed in arrays."""
         if self._packed is not None and self.is_table:
             return self._packed
         s, sides = self.structure, []

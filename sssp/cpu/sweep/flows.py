@@ -23,7 +23,7 @@ from sssp.kernels.jit import njit
 
 @njit
 def slots_kernel(ancestors, first, upper, depth, down, packed_first, ends, slots, depths):
-    """Write the slot (directed chordal arc) of every packed arc, and the depth of its tail.
+    """Write the number (slot) of every arc of a packed arc list, and the depth of its tail.
 
     ``down`` is 0 for arcs up, whose depth is that of the tail, and 1 for arcs down, whose depth is
     that of the upper end.
@@ -40,7 +40,7 @@ def slots_kernel(ancestors, first, upper, depth, down, packed_first, ends, slots
 
 @njit
 def lanes_kernel(volumes, rows, positions, lanes):
-    """Copy `rows` of a volume table to lanes: one lane per row, columns moved to `positions`."""
+    """Copy the chosen `rows` of a volume table, transposed, to the rows `positions` of `lanes`."""
     for column in range(positions.size):
         own = lanes[positions[column]]
         for lane in range(rows.size):
@@ -157,7 +157,7 @@ def _gather_kernel(low, high, targets, volumes, downs, inf, scratch, on_arc, los
 
 @njit
 def _descend_kernel(ups, climbs, down_flow, on_arc):
-    """Pass flows down each climb back to its source, adding them to arcs; clear `down_flow`."""
+    """Move the flows in `down_flow` from the top down to the sources; add them to the arcs."""
     tail_depths, via = ups[-1], climbs[2]
     if on_arc.size == 0:  # (all climbs end where they begin)
         down_flow[:] = 0.0
@@ -183,7 +183,7 @@ def _sweep_group(sources, ups, downs, inf, scratch):
 
 @njit
 def load_kernel(lanes, volumes, ups, downs, inf, scratch, on_up, on_down, lost, which):
-    """Load the volumes of groups of sources onto packed arcs, one group after the other.
+    """Load trip volumes onto the arcs of the hierarchy, one group of sources after the other.
 
     ``lanes``: the places of the sources, and where those of every group begin; where its targets
     begin, and these.
@@ -200,7 +200,7 @@ def load_kernel(lanes, volumes, ups, downs, inf, scratch, on_up, on_down, lost, 
 
 @njit
 def _carry_kernel(lanes, ups, climbs, values, carried):
-    """Sum arc values along the climb of every lane, from its source to each ancestor."""
+    """For each source, sum arc values along the upward path to each of its ancestors."""
     tail_depths, (on_climb, _, via) = ups[-1], climbs
     for lane in range(lanes):
         for depth in range(on_climb.shape[0] - 1, -1, -1):

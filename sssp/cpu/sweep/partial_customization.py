@@ -87,7 +87,7 @@ def _queue_rank(rank, number, structure, both, scratch, waiting, log):
 
 @njit
 def _swap(ranks, count, begins, held, first, both):
-    """Exchange the weights of arcs above the first `count` ranks with those saved in `held`."""
+    """Exchange the arc weights of the first `count` of `ranks` for the weights saved in `held`."""
     basic, perfect = both
     for note in range(count):
         rank, place = np.int64(ranks[note]), begins[note]
@@ -127,7 +127,7 @@ def _renew(v, structure, graph, inf, basic, scratch, counts):
 
 @njit
 def _differs(arc, place, before, now):
-    """Return whether an arc's weights differ from the saved ones at `place`."""
+    """Return whether the up or down weight of an arc differs from that saved in `before`."""
     return before[place] != now[2 * arc] or before[place + 1] != now[2 * arc + 1]
 
 
@@ -225,7 +225,7 @@ def _make_perfect(v, structure, both, counts):
 
 @njit
 def _affects_triangle(one, other, arc, place, before, perfect):
-    """Return whether the old or new weight of a triangle's upper side may set that of a leg.
+    """Return whether an arc's old or new weight may determine a leg's weight in a triangle.
 
     The legs lead up from one rank, to the lower and to the upper end of the arc.
     """
@@ -298,7 +298,7 @@ def _perfect_pass(structure, both, scratch, waiting, log, most, exact):
 
 @njit
 def _is_much_above(slots, first, parent, states, most):
-    """Return whether over `most` weights are on arcs above given arcs' ranks and ancestors."""
+    """Return whether more than `most` weights may change if the arcs in `slots` change."""
     held = 0
     for is_clearing in range(2):
         for slot in slots:
@@ -317,7 +317,7 @@ def _change_kernel(
     arcs, slots, structure, graph, inf, both, scratch, log, layer_ranks, layer_begins, layer_held,
     parent, above, most, exact,
 ):  # fmt: skip
-    """Customize partially after arcs changed; return how many ranks changed, -1 if too many.
+    """Customize again after arcs changed; return the number of changed ranks, -1 if given up.
 
     Arguments
     ---------
@@ -361,7 +361,7 @@ def _merge_kernel(
     new_ranks, new_begins, new_weights, ranks, begins, weights, first, upper, both, merged,
     merged_weights, merged_first, merged_upper,
 ):  # fmt: skip
-    """Merge changed ranks into a layer; return its number of ranks and number of weights.
+    """Merge newly changed ranks into a layer; return its number of ranks and number of weights.
 
     Both lists of ranks are ascending; new ones count before old ones, and what is as in the base is
     left out.
@@ -400,7 +400,7 @@ def _merge_kernel(
 
 @njit
 def _rise_kernel(ranks, first, ends, weights, climbs):
-    """Return an upper bound on how much a layer lengthens the longest upward path."""
+    """Return an upper bound on how much changed arcs lengthen the longest upward path."""
     rise = 0.0
     for i in range(ranks.size):
         climb = 0.0
@@ -418,7 +418,7 @@ def change_arcs(
     arcs: NDArray[np.int64],
     slots: NDArray[np.uint32],
 ) -> Metric | None:
-    """Customize a map partially after some arcs changed; None if customizing all is faster.
+    """Return a `Metric` updated for changed arcs; None if a full customization is faster.
 
     Parameters
     ----------

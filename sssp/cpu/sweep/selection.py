@@ -84,7 +84,7 @@ def _select_kernel(chosen_ranks, places, arcs_of_all, chosen_first, chosen_ends,
 def select_arcs(
     arcs: Arcs, ancestors: Ancestors, check: Callable[[int], object] = lambda nbytes: None
 ) -> Selection:
-    """Return the selection of given ranks, all their ancestors, and the arcs between them.
+    """Return a selection of given ranks and all their ancestors, with the arcs between them.
 
     O(s) time and that of copying their arcs. `check` gets the bytes of the selection before they
     are allocated, and may raise.

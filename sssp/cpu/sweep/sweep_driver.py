@@ -68,12 +68,12 @@ def solve(prepared: PreparedMap, request: Request, method: Method, dtype: Number
 
 
 def _fits(prepared: PreparedMap, request: Request, dtype: Number) -> bool:
-    """Return whether all sums of weights fit the dtype."""
+    """Return whether no sum of arc weights in a sweep of the map can overflow the dtype."""
     return bool(prepared._layered(dtype).fits)
 
 
 def _solve(prepared: PreparedMap, request: Request, method: Method, dtype: Number) -> Answer | None:
-    """Choose climbs, single sweeps or sweeps in lanes for a request, and answer it."""
+    """Answer a request on a prepared map by the kind of CPU sweep that suits it."""
     question = prepared, request, method, dtype
     targets, few = request.targets, request.rows <= thresholds.SINGLE_ROWS
     if request.target_offsets is not None and not request.predecessors:
@@ -114,7 +114,7 @@ def _searches_backward(graph: Graph, request: Request, farthest: Any) -> bool:
 
 
 class _SweptRows(SingleRows):
-    """Run that solves each row by its own sweep, with trees or nearest sources if requested."""
+    """Solver that computes each row by a sweep of its own, with its tree if requested."""
 
     def __init__(
         self,
@@ -189,7 +189,7 @@ class _TripRows(_SweptRows):
         return ranges_of(self.request.rows, step)
 
     def solve(self, rows: range, scratch: Scratch) -> None:
-        """Find distances and paths of the trips from some sources; add them to the answer."""
+        """Find the shortest paths of all trips from some sources; add them to the answer."""
         request, structure = self.request, self.structure
         assert request.target_offsets is not None
         assert request.targets is not None
@@ -211,14 +211,14 @@ class _TripRows(_SweptRows):
 
 @cache
 def _climb_scratch(dtype: Number, backward: bool) -> Allocate:
-    """Return the (cached) function that allocates a worker's scratch for climbs."""
+    """Return a function that allocates one worker's scratch arrays for upward searches."""
     return lambda n: (
         np.full(n, infinity(dtype), dtype), np.empty(n, INDEX), np.zeros(n * backward, np.bool_),
     )  # fmt: skip
 
 
 class _LaneRows(Rows):
-    """Run that sweeps many rows together, one lane per row: distances without trees.
+    """Solver that sweeps many rows together, one vector lane per row; it finds no trees.
 
     Attributes
     ----------
@@ -329,7 +329,7 @@ class _LaneRows(Rows):
         return prepared._cached(f"joined, {self.dtype.char}", build)
 
     def run(self) -> Answer | None:
-        """Sweep all rows in lanes; return the answer, or None after an overflow."""
+        """Sweep from all sources, one lane per source; return the answer, None after overflow."""
         answer = super().run()
         if answer is not None and (self.memory is not None or self.answer is not None):
             answer.distances = narrow(answer.distances.T, self.asked).T
@@ -355,7 +355,7 @@ class _LaneRows(Rows):
     def sweep(
         self, rows: range, distances: NDArray[Any], is_open: NDArray[Any], block: NDArray[Any]
     ) -> int:
-        """Climb and sweep for some rows, one lane per row; return the first lane in the block."""
+        """Compute the distances of `rows`, one lane of `block` per row; return the first lane."""
         selection, parent = self.selection, self.structure.parent
         start = 0 if self.memory is None else rows.start
         lanes = -(-len(rows) // LANES) * LANES
@@ -381,7 +381,7 @@ class _LaneRows(Rows):
 
 
 class _LanePaths(_LaneRows):
-    """Run that finds paths to targets from many sources, one group of lanes per sweep."""
+    """Run that finds shortest paths from many sources to targets, `LANES` sources per sweep."""
 
     def __init__(
         self, prepared: PreparedMap, request: Request, method: Method, dtype: Number
@@ -398,7 +398,7 @@ class _LanePaths(_LaneRows):
         return self._select_all(prepared), self.request.targets
 
     def solve(self, rows: range, scratch: tuple[NDArray[Any], ...]) -> None:
-        """Sweep some rows, find the paths to their targets, and add both to the answer."""
+        """Add the distances and paths from some sources to the targets to the answer."""
         self.sweep(rows, *scratch)
         lanes = scratch[-1], len(rows), np.full(self.graph.n, -1, INDEX)
         branches = find_branches(self.open_graph, self.columns, *lanes)
@@ -410,7 +410,7 @@ class _LanePaths(_LaneRows):
 
 @njit
 def _gather_kernel(block, start, places, bound, unseen, rows):
-    """Transpose lanes of given vertices to rows, in tiles; write `unseen` above the bound."""
+    """Copy distances of selected vertices to `rows`, one row per lane; `unseen` above `bound`."""
     for low in range(0, places.size, TILE):
         high = min(low + TILE, places.size)
         for lane in range(rows.shape[0]):
@@ -421,7 +421,7 @@ def _gather_kernel(block, start, places, bound, unseen, rows):
 
 @njit
 def _copy_lanes_kernel(block, start, places, bound, unseen, answer, first, count):
-    """Copy distances of given vertices, not transposed; write `unseen` above the bound."""
+    """Copy the distances of some vertices, one row per vertex; write `unseen` above the bound."""
     for i in range(places.size):
         row = block[np.uint64(places[i]), start : start + count]
         kept = answer[i, first : first + count]
@@ -442,7 +442,7 @@ def _reached_kernel(block, start, bound, places, vertices, distances):
 
 @njit
 def _reduce_kernel(block, start, places, bound, least, counts, greatest, upper, lower):
-    """Write count, maximum (`least` if none) and sum of the reached distances of every lane.
+    """Write the count, maximum and sum of the reached distances in every lane (row) of a block.
 
     Sums go to `lower`, or their upper and lower 32 bits to both, where `upper` is not None; nowhere
     if `lower` is None. A loop each, so that the compiler sees which arrays do not overlap.
@@ -468,7 +468,7 @@ def _reduce_kernel(block, start, places, bound, least, counts, greatest, upper, 
 
 @njit
 def _weigh_kernel(block, start, places, bound, weights, upper, lower):
-    """Sum the weights of each lane's reached vertices, upper and lower 32 bits separately.
+    """Sum the weights of the vertices that each lane (row) reached, in two 32-bit halves.
 
     Shapes: weights (places, c), sums (c, lanes).
     """
@@ -486,7 +486,7 @@ def _weigh_kernel(block, start, places, bound, weights, upper, lower):
 
 @dataclass
 class SweptLanes:
-    """Solved rows of a request in lanes: a block of distances with one column per row.
+    """Distances of finished rows (sources) of a request, one column of a block per row.
 
     Parameters
     ----------
@@ -515,11 +515,11 @@ class SweptLanes:
 
     @property
     def _lanes(self) -> tuple[Any, ...]:
-        """Leading arguments of all kernels here: distance block, first lane, columns, bound."""
+        """The distance block, first lane, columns and bound, as arguments of several kernels."""
         return self.block, self.start, self.columns, self.bound
 
     def copy_distances(self, out: NDArray[Any]) -> None:
-        """Write the distances of the requested columns, transposed to rows."""
+        """Write the distances of the requested columns to `out`, one row per source."""
         if np.may_share_memory(out, self.block):
             return  # swept in place
         in_place = out.dtype == self.block.dtype and out.flags.c_contiguous

@@ -1,4 +1,4 @@
-"""Distances of single trips on a hierarchy: the upward searches from both ends meet.
+"""Distances of single trips on a hierarchy, by upward searches from source and target.
 
 From the source along arcs up, and from the target along arcs down, both only to ancestors in the
 elimination tree. The shortest way leads over an ancestor of both (Dibbelt, Strasser and Wagner
@@ -40,7 +40,7 @@ ONE = np.uint64(1)
 
 @njit
 def _ancestors_kernel(group, parent, inf, block, path):
-    """List given ranks and their ancestors, ascending, and reset their lanes; return how many.
+    """List some ranks and all their ancestors, ascending; reset their distances; return the number.
 
     Their rows of `block` are made INF, but for 0 in the lane of every rank.
     """
@@ -61,7 +61,7 @@ def _ancestors_kernel(group, parent, inf, block, path):
 
 @njit
 def _relax_path_kernel(path, offset, first, ends, weights, block):
-    """Relax the arcs of ascending ranks for all lanes of a block.
+    """Relax the arcs of the ranks in `path`, in ascending order, for `LANES` searches at once.
 
     The arcs of a rank begin at ``first[rank - offset]``.
     """
@@ -119,7 +119,7 @@ def _labels_kernel(ranks, parent, depth, arcs, inf, block, path, labels):
 
 
 def solve_trips(hierarchy: PreparedMap, request: Request, method: Method, dtype: Number) -> Answer:
-    """Find the distances of trips, or of a whole table, where the climbs of both ends meet.
+    """Find the distances of trips, or from all sources to all targets, by distance labels.
 
     O(arcs to ancestors) time per source and target, `LANES` at a time, and O(depth) a trip.
     """
@@ -149,7 +149,7 @@ def solve_trips(hierarchy: PreparedMap, request: Request, method: Method, dtype:
     spare = Spare(lambda: (lanes_memory(n, LANES, dtype), np.empty(n, INDEX)))
 
     def climb(ranks: NDArray[np.int32], arcs: Arcs, scratch: Any) -> tuple[Any, NDArray[Any]]:
-        """Compute distance labels of `ranks`; return each label's offset, and all labels."""
+        """Compute distance labels of `ranks`; return each rank's offset, and the label array."""
         ranks, place_of = np.unique(ranks, return_inverse=True)
         labels: NDArray[Any] = np.empty((ranks.size, structure.height), dtype)
         _labels_kernel(ranks, *tree[:2], arcs, inf, *scratch, labels)

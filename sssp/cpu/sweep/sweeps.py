@@ -68,7 +68,7 @@ def _relax_arcs(distance, start, end, ends, weights, distances):
 
 @njit_uncounted
 def _relax_rank(rank, place, arcs, distances):
-    """Relax a rank's upward arcs: the layer's if the layer changed this rank, else the base's."""
+    """Relax a rank's upward arcs; take them from the layer of changed ranks if it has the rank."""
     first, ends, weights, ranks, own_first, own_ends, own_weights = arcs
     distance = distances[rank]
     if place < ranks.size and ranks[place] == rank:
@@ -125,7 +125,7 @@ def _least_over_arcs(least, start, end, ends, weights, distances):
 
 @njit
 def sweep_kernel(arcs, distances, greatest, order, row, unseen):
-    """Sweep all ranks: distances from the nearest of the sources; return how many are reached.
+    """Complete the distances by a downward sweep of all ranks; return the number of reached ranks.
 
     Arguments
     ---------
@@ -225,7 +225,7 @@ def sweep_within_kernel(
 def climb_lanes_kernel(
     sources, parent, arcs, inf, distances, places, is_open, block, start, lanes, passed
 ):
-    """Find the upward distances from every source; write those of each source to its lane.
+    """Compute the distances over upward arcs from each source into a column of `block`.
 
     Arguments
     ---------
@@ -264,7 +264,7 @@ def clear_marks_kernel(sources, parent, places, is_open):
 
 @njit
 def _sweep_lanes_kernel(first, ends, weights, order, is_open, block, stride, groups, inf):
-    """Sweep consecutive ranks, highest first, for groups of lanes of a distance block."""
+    """Relax the downward arcs of consecutive ranks, highest first, for many sources at once."""
     rank = np.uint64(order.size)
     end = np.uint64(first[rank])
     while rank > ZERO:
@@ -310,7 +310,7 @@ def sweep_lanes_kernel(arcs, order, is_open, block, stride, groups, inf):
 
 @njit
 def cut_kernel(block, start, end, greatest, unseen):
-    """Replace distances above the limit by unreached, for some lanes of every vertex."""
+    """Replace the distances above the limit by the unreached value, for some of the sources."""
     for place in range(block.shape[0]):
         row = block[place, start:end]
         for lane in range(row.size):
@@ -319,7 +319,7 @@ def cut_kernel(block, start, end, greatest, unseen):
 
 @njit
 def shift_kernel(block, start, heights, source_heights, unseen):
-    """Convert distances reduced by potentials to distances of the graph, for some lanes."""
+    """Convert distances in weights reduced by potentials to distances in the graph's weights."""
     number = block.dtype.type
     for place in range(block.shape[0]):
         for i in range(source_heights.size):
@@ -329,7 +329,7 @@ def shift_kernel(block, start, heights, source_heights, unseen):
 
 
 def lanes_memory(places: int, lanes: int, dtype: Number) -> NDArray[Any]:
-    """Return an uninitialized matrix whose groups of `LANES` entries begin at cache lines."""
+    """Return an uninitialized matrix of `places` rows and `lanes` columns, in aligned memory."""
     size, line = places * lanes * dtype.itemsize, LANES * dtype.itemsize
     flat = np.empty(size + line, np.uint8)
     start = -flat.ctypes.data % line

@@ -27,7 +27,7 @@ from sssp.order.structure import Structure, find_ancestors
 
 
 class TripLabels(NamedTuple):
-    """The distance labels of all vertices, one behind the other in order of rank.
+    """The distance labels of all vertices: distances to and from their ancestors.
 
     Attributes
     ----------

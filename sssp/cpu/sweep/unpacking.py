@@ -25,7 +25,7 @@ ONE, TWO = np.uint64(1), np.uint64(2)
 
 @njit
 def _split_shortcut_flow(slot, left, right, flow, sides):
-    """Move a shortcut's flow to the two lower arcs of its triangle; record both in `sides`."""
+    """Move a shortcut's flow to the two lower arcs of its triangle."""
     flow[left] += flow[slot]
     flow[right] += flow[slot]
     flow[slot] = 0.0
@@ -102,7 +102,7 @@ def _unpack_kernel(
 
 @njit
 def _values_kernel(street_of, sides, flow, arc_values, values):
-    """Sum `arc_values` over the graph's arcs that each chordal arc with flow represents."""
+    """Sum `arc_values` along the unpacked path of each chordal arc that carries flow."""
     for slot in range(np.uint64(flow.size)):
         if sides[slot, 0] != NO_SLOT:
             values[slot] = values[sides[slot, 0]] + values[sides[slot, 1]]
@@ -118,7 +118,7 @@ def street_of_slots(structure: Structure, slots: NDArray[np.uint32]) -> NDArray[
 
 
 def _basic_weights(prepared: PreparedMap, dtype: Number, threads: int) -> NDArray[Any]:
-    """Return a copy of a map's basic weights, shape (2 c,), not reduced by potentials."""
+    """Return a copy of a map's weights after basic customization, two per chordal arc."""
     metric, structure = prepared._layered(dtype), prepared._structure
     whole, layer = metric.whole, metric.layer
     if whole is not None:
@@ -179,7 +179,7 @@ def sum_over_shortcuts(
     flow: NDArray[np.float64],
     arc_values: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Sum each row of `arc_values` over the arcs that each chordal arc with flow represents."""
+    """Sum each row of `arc_values` along the unpacked path of every chordal arc with flow."""
     values = np.zeros((len(arc_values), flow.size))
     for own, sums in zip(arc_values, values, strict=True):
         _values_kernel(street_of, sides, flow, own, sums)

@@ -30,7 +30,7 @@ else:
     from numba.cuda.extending import intrinsic
 
     def _make_anchor(space: int) -> Any:
-        """Return the function `anchor` for one address space: global or shared memory."""
+        """Return a device function that keeps an array's address in a register."""
         # addresses in shared memory have 32 bits
         bits, register = (32, "r") if space == SHARED else (64, "l")
 

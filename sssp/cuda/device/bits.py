@@ -41,7 +41,7 @@ def bits_of(dtype: np.dtype[Any]) -> Any:
 
 
 def number_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that converts an integer to the number with the same bits."""
+    """Return a device function that reinterprets an integer's bits as a number of `dtype`."""
     integers, (_, convert) = dtype.kind == "i", _converters(dtype)
     kind = from_dtype(np.dtype(f"i{dtype.itemsize}"))
 

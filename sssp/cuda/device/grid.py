@@ -30,7 +30,7 @@ class Worker(namedtuple("Worker", "row thread threads block blocks")):
 
 
 def worker_of(*, together: bool) -> Any:
-    """Return a device function that gives a thread's position among those on its row.
+    """Return a device function that finds the row, thread and block numbers of a thread.
 
     It takes the row of the whole grid, or, if every block has a row of its own, anything.
     """
@@ -72,7 +72,7 @@ SLOTS = 3
 
 
 class Slots(namedtuple("Slots", "now after before")):
-    """Positions of three array entries: read in this step, filled for the next, or cleared.
+    """Indices of three array entries, which take turns to be read, filled and cleared.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Slots(namedtuple("Slots", "now after before")):
 
 @inline
 def slots_of(step, first):
-    """Return the three rotating positions (read, fill, clear) that a step uses."""
+    """Return the three positions of a rotating buffer that a step reads, fills and clears."""
     return Slots(
         uint32(first + step % SLOTS),
         uint32(first + (step + 1) % SLOTS),
@@ -97,5 +97,5 @@ def slots_of(step, first):
 
 @inline
 def rotate(slots):
-    """Return the positions of the next step: read the filled one, fill the cleared one."""
+    """Return the three rotating array positions (read, fill, clear) for the next step."""
     return Slots(slots.after, slots.before, slots.now)

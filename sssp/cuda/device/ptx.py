@@ -30,7 +30,7 @@ def _word(low: int, high: int) -> Any:
 
 
 def least_halves_twin(a: Any, b: Any) -> Any:
-    """Return the minimum of two words by unsigned 16-bit halves; in Python for the simulator."""
+    """Return the minima of the unsigned 16-bit halves of two words, in Python for the simulator."""
     return _word(*map(min, _halves(a), _halves(b)))
 
 
@@ -58,7 +58,7 @@ else:
         return builder.call(ir.InlineAsm(kind, ptx, operands, side_effect=not pure), arguments)
 
     def _of_words(ptx: str, count: int) -> tuple[Any, Callable[..., Any]]:
-        """Return signature and code generator of a PTX instruction on `count` words."""
+        """Return Numba's type signature and code generator of a PTX instruction on words."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return _emit(builder, ptx, "=r" + ",r" * count, _WORD, arguments, pure=True)
@@ -72,7 +72,7 @@ else:
 
     @intrinsic
     def lower_halves(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
-        """Return ``min(a + b, c)`` for each 16-bit half: one instruction, or two on 12.0 GPUs."""
+        """Return ``min(a + b, c)`` for each unsigned 16-bit half of three words."""
         return _of_words("{ .reg .b32 t; add.u16x2 t, $1, $2; min.u16x2 $0, t, $3; }", 3)
 
     def _place(context: Any, builder: Any, kind: Any, array: Any, index: Any, space: int) -> Any:
@@ -166,7 +166,7 @@ else:
     _QUARTER = ir.VectorType(_WORD, 4)
 
     def _quarter(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
-        """Return a pointer to four words of a flat array in global memory."""
+        """Return an LLVM pointer to four words of a flat array, from the given index on."""
         data = context.make_array(kind)(context, builder, array).data
         place = builder.bitcast(builder.gep(data, [index], inbounds=True), _QUARTER.as_pointer())
         return builder.addrspacecast(place, _QUARTER.as_pointer(GLOBAL))
@@ -202,7 +202,7 @@ else:
 
 @inline
 def low_twice(word):
-    """Return a word whose halves are both the lower half of the given word."""
+    """Return a 32-bit integer with both 16-bit halves equal to the lower half of `word`."""
     return uint32((word << uint32(HALF_BITS)) | (word & uint32(LOW_HALF)))
 
 
@@ -213,7 +213,7 @@ def high_twice(word):
 
 
 def has_short_arithmetic() -> bool:
-    """Return whether the current device runs `lower_halves` as one 16-bit instruction.
+    """Return whether the current GPU computes 16-bit ``min(a + b, c)`` in one instruction.
 
     That is measured on compute capability 9.0, and so in machine code for 10; 12.0 takes two.
     """

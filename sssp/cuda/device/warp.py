@@ -95,7 +95,7 @@ def reserve(counts, slot, takers, lane):
 
 
 def lower_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function: lower a shared-memory entry to the minimum of all threads' values.
+    """Return a device function that lowers a shared value to the minimum over all threads.
 
     It must be called by whole warps.
     """

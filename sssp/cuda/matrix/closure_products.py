@@ -69,7 +69,7 @@ def shared_bytes(pivots: int) -> int:
 
 @part
 def _swap_blocks(x, lane, distance, low):
-    """Run one step of transposing a warp's 32 x 32 bits: swap blocks `distance` wide."""
+    """Return this thread's row after one step of a warp's 32 x 32 bit matrix transpose."""
     y = uint32(cuda.shfl_xor_sync(0xFFFFFFFF, int32(x), int32(distance)))
     if lane & distance == 0:
         return uint32((x & low) | ((y & low) << distance))
@@ -78,7 +78,7 @@ def _swap_blocks(x, lane, distance, low):
 
 @part
 def _transpose(reach, pitch, first, depth, panel, panel_pitch):
-    """Transpose `depth` rows of a bit matrix, from `first` on, to `panel`; by the whole grid."""
+    """Write the transpose of rows `first` to ``first + depth - 1`` of a bit matrix to `panel`."""
     tile = cuda.shared.array(0, uint32, alignment=16)
     thread = uint32(cuda.threadIdx.x)
     lane, warp = uint32(thread % WARP), uint32(thread // WARP)
@@ -113,7 +113,7 @@ def _transpose(reach, pitch, first, depth, panel, panel_pitch):
 
 @part
 def _multiply_eight(shared, a_own, b_at, counts, first):
-    """Multiply four tiles of A by eight columns of B; add the bit counts to `counts[first:]`."""
+    """Multiply four bit-matrix tiles of A by eight columns of B; add the results to `counts`."""
     b0, b1, b2, b3 = ptx.four_tiles(shared, b_at)
     for m in range(4):
         at, a = m * 32 + first, 8 * m
@@ -129,7 +129,7 @@ def _multiply_eight(shared, a_own, b_at, counts, first):
 
 @part
 def _byte_of(counts, at):
-    """Pack eight counts (two for each 8 columns) into a byte: a bit per count, 1 if nonzero."""
+    """Return a byte whose bits tell which of eight counts are nonzero."""
     found = uint32(0)
     for t in range(4):
         # (16 bits are enough for a count)
@@ -142,7 +142,7 @@ def _byte_of(counts, at):
 def _multiply_strip(
     own, a_start, out_start, own_pitch, other, other_at, other_pitch, tiles, slices
 ):
-    """Compute ``out |= A * B`` for a strip of tiles and `COLUMNS` columns, with one block.
+    """Compute ``out |= A * B`` of bit matrices for a strip of rows, with one thread block.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def _multiply_strip(
 
 @cache
 def make_products_kernel(barrier: Any = None) -> Any:
-    """Return the kernel of closure rounds; type checks pass a `barrier` for its grid barrier."""
+    """Return the kernel that runs rounds of blocked Warshall for the transitive closure."""
     meet = barrier or barrier_of(together=True)
 
     @kernel
@@ -265,7 +265,7 @@ def make_products_kernel(barrier: Any = None) -> Any:
         reach, size, pivots, panel, flags, first_round, last_round, block_strip, column_strip,
         strip,
     ):  # fmt: skip
-        """Close a bit matrix over the pivots of some rounds (blocked Warshall), with all blocks.
+        """Run some rounds of blocked Warshall, for the transitive closure of a bit matrix.
 
         ============ ===================== ====== ==========================================
         argument     shape                 dtype  written by
@@ -373,7 +373,7 @@ def _strip_of(columns: int, tiles: int, blocks: int) -> int:
 
 
 class Products:
-    """Device memory of a closure by products: a padded bit matrix, and a transposed panel.
+    """Device memory to compute a transitive closure by products of bit matrices.
 
     Parameters
     ----------
@@ -400,12 +400,12 @@ class Products:
         _copy_rows_kernel[BLOCKS, THREADS, stream](reach, self.words, self.reach, own)
 
     def give(self, reach: Any, stream: Any) -> None:
-        """Queue a copy of the padded matrix, without the padding, back to a matrix."""
+        """Queue a copy of the computed bit matrix to `reach`, without the padding."""
         own = self.size // 64
         _copy_rows_kernel[BLOCKS, THREADS, stream](self.reach, own, reach, self.words)
 
     def close(self, stream: Any, rounds: range | None = None) -> None:
-        """Queue the rounds of the closure: all rounds, or those of a range."""
+        """Queue rounds of the transitive closure on the device: all, or those in `rounds`."""
         rounds = rounds or range(self.rounds)
         launch(
             make_products_kernel(), (blocks_at_once(), THREADS, stream, shared_bytes(self.pivots)),

@@ -126,7 +126,7 @@ def _least_kernel(matrix, leasts):
 
 @kernel
 def _settle_kernel(matrix, above, missing, greatests):
-    """Set entries of at least `above` to the sentinel; write per thread the maximum of others."""
+    """Set entries of at least `above` to `missing`; write each thread's maximum of the rest."""
     own = matrix.dtype.type(0)
     for i in range(cuda.grid(1), matrix.size, cuda.gridsize(1)):
         if matrix[i] >= above:
@@ -228,7 +228,7 @@ class Matrix:
         return matrix
 
     def room(self) -> Matrix:
-        """Return another matrix of this size and dtype, uninitialized; both share their flags."""
+        """Return a new uninitialized matrix of this size and dtype that shares this one's flags."""
         dtype, with_tails = np.dtype(self.flat.dtype), self.tails is not None
         other = Matrix(self.n, dtype, self.stream, with_tails=with_tails)
         other.flags = self.flags
@@ -248,11 +248,11 @@ class Matrix:
         return other
 
     def flag(self, which: int) -> int:
-        """Return the value of a flag, once the stream's queued work is done."""
+        """Return the value of a status flag, after waiting for the work queued on the stream."""
         return int(on_host(self.flags, self.stream)[which])
 
     def vertex(self, which: int) -> int | None:
-        """Return the vertex that a flag encodes as its number plus 1; None if the flag is 0."""
+        """Return the vertex that a status flag reports; None if the flag is not set."""
         found = self.flag(which)
         return found - 1 if found else None
 

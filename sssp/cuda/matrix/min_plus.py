@@ -52,7 +52,7 @@ PADDING = 4
 
 
 def tile_side(dtype: np.dtype[Any], *, with_tails: bool = False) -> int:
-    """Return the number of rows (and of columns) of a tile; smaller if tails are updated too."""
+    """Return the side length, in entries, of the square matrix tile of one thread block."""
     wide = dtype.itemsize == 4 and not with_tails and not SIMULATOR
     return 2 * SMALL_TILE if wide else SMALL_TILE
 
@@ -94,7 +94,7 @@ def make_product(
 
     @part
     def relax(slices, k, begin, place, own):
-        """Lower a thread's entries to sums of column `k` of slice A and row `k` of slice B."""
+        """Relax a thread's matrix entries by the sums of column `k` of A and row `k` of B."""
         a_slice, b_slice = slices
         first_row, first_column = place
         a_own, b_own, least, through = own

@@ -42,7 +42,7 @@ UNSEEN = int(infinity(SHORT)) * 0x10001
 
 @part
 def _relax(slices, k, place, own):
-    """Lower a thread's words to the sums of column `k` of slice A and row `k` of slice B."""
+    """Lower a thread's entries by the min-plus product of column `k` of A and row `k` of B."""
     a_slice, b_slice = slices
     first_row, first_word = place
     a_own, b_own, least = own
@@ -65,7 +65,7 @@ def _relax_four(slices, k, place, own):
 
 @inline
 def _product(out, old, start, stride, a, a_start, b, b_start, rows, words, pairs):
-    """Write ``min(old, A (+) B)`` to a tile of `out`; return whether a word of this thread fell.
+    """Write ``min(old, A (+) B)`` to a tile of `out`; return whether this thread lowered any.
 
     Everything is in words, and rows of all matrices are `stride` apart; A has `pairs` of columns.
     """
@@ -251,7 +251,7 @@ def _close_kernel(matrix, n, first):
 @kernel_with(max_registers=65536 // (2 * THREADS))
 @no_type_check
 def _tiles_kernel(matrix, n, first, cross):
-    """Lower a tile to the min-plus product of two tiles, through the closed diagonal block.
+    """Relax a tile of the matrix by paths through the vertices of the closed diagonal block.
 
     The block has `TILE` columns, half of those of a tile: what stands beside it in a tile is found
     once more, and nothing of it falls.
@@ -288,7 +288,7 @@ def _tiles_kernel(matrix, n, first, cross):
 
 
 def multiply_short(out: Matrix, old: Matrix, a: Matrix, b: Matrix) -> None:
-    """Queue ``out = min(old, A (+) B)`` and set the flag `CHANGED` of `out` if an entry falls."""
+    """Queue the 16-bit min-plus product ``out = min(old, A (+) B)``; flag whether an entry fell."""
     n = out.n
     _product_kernel[(-(-n // (2 * TILE)), -(-n // TILE)), THREADS, out.stream](
         *(each.flat.view(np.uint32) for each in (out, old, a, b)), np.uint32(n), out.flags

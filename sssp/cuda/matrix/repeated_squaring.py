@@ -85,7 +85,7 @@ def launch_square(matrix: Matrix, after: Matrix) -> None:
 def solve(
     graph: Graph, request: MatrixRequest, method: RepeatedSquaring, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer `request` with at most ``request.squarings`` min-plus squarings.
+    """Compute the shortest paths between all vertices by repeated min-plus squaring.
 
     Parameters
     ----------

@@ -106,7 +106,7 @@ def _fill_tables(pivots, tables):
 
 @inline
 def _bring_pivots(matrix, base, count, words, own, lane, group, pivots):
-    """Load a block's words of `count` pivot rows, from row `base`, into shared memory."""
+    """Load words of `count` pivot rows of a bit matrix, from row `base` on, into shared memory."""
     row = group
     while row < WORD:
         pivots[row, lane] = uint64(0)
@@ -117,7 +117,7 @@ def _bring_pivots(matrix, base, count, words, own, lane, group, pivots):
 
 @inline
 def _look_up(word, tables, lane):
-    """Look up one word of the union of the pivot rows whose bits are set in `word`."""
+    """Return one 64-bit word of the bitwise OR of the pivot rows that `word` selects."""
     low, high = uint32(word), uint32(word >> uint64(32))
     found = uint64(0)
     for table in range(HALF):
@@ -129,7 +129,7 @@ def _look_up(word, tables, lane):
 
 @cache
 def _make_sweep_kernel(barrier: Any = None) -> Any:
-    """Return the kernel of Warshall's algorithm; type checks pass a `barrier` for its own."""
+    """Return the CUDA kernel of Warshall's algorithm on a bit matrix."""
     meet = barrier or barrier_of(together=True)
 
     @kernel_with(max_registers=65536 // THREADS // BLOCKS)
@@ -246,7 +246,7 @@ def _square_kernel(before, after, n, words, changed):
 
 
 def sweep(reach: Any, n: int, words: range, stream: Any) -> None:
-    """Queue Warshall's algorithm on a bit matrix for a range of pivots, as words of 64 each.
+    """Queue Warshall's algorithm on a bit matrix; `words` is the range of pivots, 64 per word.
 
     Parameters
     ----------

@@ -122,7 +122,7 @@ class Arcs(namedtuple("Arcs", "indptr indices weights table")):
 
 
 class OwnPiles(namedtuple("OwnPiles", "near far sizes places least")):
-    """A block's own near and far piles, with their sizes, in shared memory.
+    """One thread block's lists of near and far vertices, with their sizes, in shared memory.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ class CommonPiles(namedtuple("CommonPiles", "near far sizes least")):
 
 
 class CommonPile(namedtuple("CommonPile", "entries sizes slot")):
-    """A common pile that is being filled: its entries, and the position of its size counter."""
+    """A vertex list (pile) that all thread blocks of a row fill, and where its size is counted."""
 
 
 class Pile(namedtuple("Pile", "entries sizes slot common")):
@@ -160,7 +160,7 @@ class Pile(namedtuple("Pile", "entries sizes slot common")):
 
 
 class Queue(namedtuple("Queue", "size entries common shared")):
-    """Near vertices that a block expands in a hop: its own pile, or its share of a common one.
+    """Near vertices that a thread block expands in a step, from its own or a common list.
 
     Attributes
     ----------
@@ -187,7 +187,7 @@ class Group(namedtuple("Group", "member place first total leader")):
 
 
 class Block(namedtuple("Block", "worker group arcs words own common")):
-    """The arrays that a thread block works on: arcs, distances of the row, and piles.
+    """The arrays that a thread block works on: arcs, a row's distances, vertex lists (piles).
 
     Attributes
     ----------
@@ -223,14 +223,14 @@ class Progress(namedtuple("Progress", "hop expanded slots least")):
 
 @inline
 def _near_of_round(common, row, rounds):
-    """Return the near pile, common to a row's blocks, that a round fills for the next."""
+    """Return the near pile, shared by a row's thread blocks, that is read in the next round."""
     entries = common.near[row, uint32((rounds + 1) & 1)]
     return CommonPile(entries, common.sizes, slots_of(rounds, COMMON_NEAR).after)
 
 
 @inline
 def _near_of_hop(own, hop, slot, common):
-    """Return the near pile of a block that hop `hop - 1` fills and hop `hop` expands."""
+    """Return a thread block's own near pile: filled in hop `hop - 1`, expanded in hop `hop`."""
     return Pile(own.near[uint32(hop & 1)], own.sizes, slot, common)
 
 
@@ -244,7 +244,7 @@ def _far_of_phase(own, common, row, phase):
 
 @inline
 def _push(vertex, pile):
-    """Append `vertex` to a block's own pile or, if this is full, to the common pile."""
+    """Append `vertex` to a thread block's list or, if that is full, to the list of all blocks."""
     place = cuda.atomic.add(pile.sizes, pile.slot, uint32(1))
     if place < uint32(pile.entries.size):
         pile.entries[place] = vertex
@@ -255,7 +255,7 @@ def _push(vertex, pile):
 
 @inline
 def _move(worker, pile, size, place):
-    """Copy the entries of a block's own pile into the common pile, starting at `place`."""
+    """Copy a block's own pile of vertices to the pile that all blocks share, from `place` on."""
     common = pile.common.entries
     i = uint32(worker.thread)
     while i < size:
@@ -325,7 +325,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @inline
     def arc_of(table, vertex, k):
-        """Return head and weight of arc `k` of a vertex, from the first-arcs table.
+        """Return head and weight of one of the first arcs of a vertex, read from `table`.
 
         An arc is one word where both fit 64 bits, else two.
         """
@@ -338,7 +338,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @inline
     def common_piles(row, near, far, sizes, least):
-        """Return a row's common piles, with size counters in global or shared memory.
+        """Return a search's near and far vertex lists, which its thread blocks share.
 
         The sizes for a block that works alone are in its shared memory.
         """
@@ -350,7 +350,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @inline
     def relax(head, candidate, words, limits, near, far, least):
-        """Relax an arc; add an improved head to a pile; return the updated least far distance."""
+        """Relax an arc, queue its head if improved, and return the least far-pile distance."""
         if candidate > limits.bound:
             if words[head] == nothing:
                 near.common.sizes[STATUS] = CLIPPED
@@ -390,7 +390,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @part
     def relax_wide(block, wide, arc, last, length, limits, near, far, least):
-        """Relax arcs of high-degree vertices with a whole warp; return the least far distance."""
+        """Relax high-degree vertices by warp; return the least distance above the threshold."""
         arcs = block.arcs
         waiting = ballot(wide and block.group.member == 0)
         while waiting != 0:
@@ -408,7 +408,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @part
     def relax_queue(block, queue, limits, near, far, least):
-        """Relax the arcs of all vertices in a queue; return the least distance of a far head."""
+        """Relax the arcs of all queued vertices; return the least distance above the threshold."""
         group, arcs, words = block.group, block.arcs, block.words
         i = group.place
         following = take(i, queue, block)
@@ -688,7 +688,7 @@ def _first_arcs_kernel(indptr, indices, weights, table):
 
 
 def _first_arcs(indptr: Any, indices: Any, bits: Any) -> Any:
-    """Return a device table of the first `GROUP` arcs of every vertex, packed for `arc_of`."""
+    """Return a device array with head and weight of the first `GROUP` arcs of every vertex."""
     table = device_array(2 * GROUP * (indptr.size - 1), bits.dtype)
     stream = cuda.stream()
     _first_arcs_kernel[blocks_for(table.size), THREADS, stream](indptr, indices, bits, table)
@@ -697,7 +697,7 @@ def _first_arcs(indptr: Any, indices: Any, bits: Any) -> Any:
 
 
 class _DeltaSearch(Search):
-    """Delta-stepping on one graph: the kernel, its arcs, and its scratch."""
+    """Delta-stepping search on one graph, which launches the kernel for batches of sources."""
 
     is_replayed = True
 

@@ -91,7 +91,7 @@ class Arcs(namedtuple("Arcs", "indptr ends weights lightest_ends lightest_weight
 
 
 class List(namedtuple("List", "shared spilled")):
-    """A list that starts in shared memory and continues in global memory."""
+    """A list on the GPU: the first entries are in shared memory, the others in global memory."""
 
 
 class OpenVertices(namedtuple("OpenVertices", "vertices seen heads weights")):
@@ -140,7 +140,7 @@ class Tallies(namedtuple("Tallies", "counts thresholds leasts flags hidden")):
 
 
 class Owner(namedtuple("Owner", "thread threads lane warp first")):
-    """Numbers of a thread, and the first place it owns in the list of open vertices; uint32.
+    """Indices of a thread in its block and warp, and of its first entry among open vertices.
 
     Attributes
     ----------
@@ -198,7 +198,7 @@ def _set_entry(entries, i, entry):
 
 @part
 def _clear_slots(block, slots):
-    """Reset the counters and minima of the next phase, which no thread reads in this phase."""
+    """Reset the counters and minima that the next phase will write."""
     owner, tallies = block.owner, block.tallies
     # the last thread, which seldom owns a vertex
     if owner.thread == owner.threads - 1:
@@ -218,7 +218,7 @@ def _load_lightest(vertex, place, open_vertices, arcs):
 
 @part
 def _take_over(block, slots, end, count, arrived):
-    """Put newly reached vertices in a thread's free list positions; return its next free one."""
+    """Move newly reached vertices into a thread's list; return the list's next free position."""
     owner, open_vertices = block.owner, block.open_vertices
     asking = ballot(end < count)
     while asking:
@@ -292,7 +292,7 @@ def _least_out(block, vertex, place):
 
 @part
 def _move_up(vertex, place, kept, open_vertices, arcs):
-    """Move a vertex that stays open to the first free list position of its thread."""
+    """Move an open vertex to its thread's next free position in the list of open vertices."""
     heads, weights = open_vertices.heads, open_vertices.weights
     capacity = uint32(open_vertices.vertices.shared.size)
     _set_entry(open_vertices.vertices, kept, vertex)
@@ -405,7 +405,7 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
 
     @part
     def settle(block, slots, end, threshold, least):
-        """Settle vertices up to the threshold, relax their lightest arcs, and close list gaps.
+        """Settle open vertices up to the threshold, relax their lightest arcs, compact the list.
 
         Vertices that stay open move up to free places. Return the first place of the thread after
         them.
@@ -589,7 +589,7 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
 
 
 def _lightest_arcs(graph: Graph, dtype: np.dtype[Any], reverse: bool) -> tuple[NDArray[Any], ...]:
-    """Return ends and weights of each vertex's `LIGHTEST` lightest arcs, shape (n, LIGHTEST).
+    """Return two arrays (n, LIGHTEST): ends and weights of the lightest arcs of each vertex.
 
     The last end has the bit `MORE` if the vertex has more arcs.
     """

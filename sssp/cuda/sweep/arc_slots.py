@@ -20,7 +20,7 @@ HALF, LOW_HALF = 16, 0xFFFF
 
 @inline
 def rows_of(word):
-    """Unpack an arc's word: numbers of tail and head among its bundle's members and boundary."""
+    """Unpack an arc's word: return the numbers of its tail and its head within their bundle."""
     tail = uint32((word >> uint32(ROW_BITS)) & uint32(MEMBER))
     return tail, uint32(word & uint32(STREAM_ROW))
 
@@ -39,7 +39,7 @@ def place_of(values, low, high, value):
 
 @inline
 def third_of(heads, low, high, i, j, degree, head):
-    """Return the arc that joins the heads of arcs `i` and `j` of a vertex with `degree` arcs.
+    """Return the arc that joins the heads of the arcs numbered `i` and `j` of a vertex.
 
     It is one of those of the former head, from `low` up to `high`, which has arcs to all heads
     after its own: so many stand before it, and so many behind. Within a supernode that leaves one.
@@ -52,7 +52,7 @@ def placed_arcs_kernel(
     start, ranks, places, depth, bundles, levels, bundle_first, boundary_first, boundary, first,
     upper, arcs_first, heads, depths, rows,
 ):  # fmt: skip
-    """Write chordal arcs in order of their tails' places, with their ends' numbers in bundles.
+    """Copy the chordal arcs into the order in which GPU sweeps number the tails of the arcs.
 
     ============== ============ ====== =========================================================
     argument       shape        dtype  written by
@@ -146,7 +146,7 @@ def pairs_kernel(
     start, roots, root_pairs, bundles, places, bundle_first, boundary_first, arcs_first, heads,
     rows, pairs, pair_arcs,
 ):  # fmt: skip
-    """List the arcs between boundary vertices of bundles, one block per root of a subtree.
+    """List the chordal arcs between the upper neighbours of each subtree, a block per subtree.
 
     Every neighbour above a subtree is one of its root's, and they are all joined.
 

@@ -71,7 +71,7 @@ def _make_load_weight(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def _make_greatest(dtype: np.dtype[Any]) -> Any:
-    """Return a device function: the maximum of a value and an arc's finite weights, up and down."""
+    """Return a function that updates a maximum by the finite up and down weights of an arc."""
     inf, length_of = infinity(dtype).item(), make_length_of(dtype)
 
     @inline
@@ -92,7 +92,7 @@ def make_first_weights_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _first_weights_kernel(count, arc_weights, givers, weights, matrix, found):
-        """Set chordal arc weights, up and down, from the graph; reset top matrix and status.
+        """Initialize chordal arc weights from the graph, the top matrix to INF, status words to 0.
 
         A thread a chordal arc and direction, or an entry of the matrix, whatever is more.
 
@@ -121,7 +121,7 @@ def make_first_weights_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
-    """Return the kernel of the basic pass (lower triangles) over bundles of subtrees.
+    """Return the kernel of the basic customization pass, which relaxes arcs over lower triangles.
 
     Parameters
     ----------
@@ -265,12 +265,12 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
 @cache
 def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel of the basic pass over a level: one depth of the tree above bundles."""
+    """Return the kernel of basic customization for vertices of one depth, above all bundles."""
     number, with_arc = from_dtype(dtype), _make_greatest(dtype)
 
     @kernel
     def _basic_level_kernel(first_place, places, arcs_first, heads, weights, found):
-        """Relax arcs over lower triangles whose lowest vertex is on one level (basic pass).
+        """Lower arc weights by triangles whose lowest vertex is on one level (basic pass).
 
         =========== ========== ====== =========================================
         argument    shape      dtype  written by
@@ -313,12 +313,12 @@ def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_to_top_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that copies arc weights into the dense matrix of the tree's top."""
+    """Return the kernel that writes the arc weights among the top vertices to a dense matrix."""
     number, with_arc = from_dtype(dtype), _make_greatest(dtype)
 
     @kernel
     def _to_top_kernel(places, arcs_first, heads, weights, size, matrix, found):
-        """Write weights of arcs within the top to its matrix, one for each set of weights.
+        """Copy the weights of arcs between top vertices to dense matrices, one per weight set.
 
         ========== ================ ====== =========================================
         argument   shape            dtype  written by

@@ -37,7 +37,7 @@ class Path(namedtuple("Path", "chains offsets known count")):
 
 
 class Climb(namedtuple("Climb", "bottom count starts stops depths weights way thread inf")):
-    """A climb's data: arc ranges of the path's vertices, distances by depth, calling thread."""
+    """State of an upward search: arc ranges of the path's vertices, and distances by depth."""
 
 
 @inline
@@ -70,7 +70,7 @@ def _note_arcs(path, arcs_first, arcs_stop, start, stop, thread):
 
 @inline
 def _find_doors(path, places, depth, first, upper, way, doors, door_ways, thread):
-    """List top vertices adjacent to the path's last vertex, with distances; return the number."""
+    """List the top vertices next to a path's last vertex, with distances; return their number."""
     own = uint32(path.known - 1)
     last = uint32(uint32(path.chains[own]) + path.count - 1 - uint32(path.offsets[own]))
     begin = first[last]
@@ -96,7 +96,7 @@ def _load_arc(i, climb):
 
 @inline
 def _relax(i, weight, depth, climb):
-    """Relax the upward arcs of one vertex on the path in parallel, as their heads differ."""
+    """Relax the upward arcs of vertex `i` of an upward path, with all threads of the block."""
     way = climb.way
     if i < climb.count:
         here = way[uint32(climb.bottom - i)]
@@ -114,7 +114,7 @@ def _relax(i, weight, depth, climb):
 
 @inline
 def _climb_path(climb):
-    """Relax the upward arcs of all vertices on the climb's path, from the lowest up."""
+    """Relax the upward arcs along the path from a source to the top of the elimination tree."""
     weights = cuda.local.array(AHEAD, climb.weights.dtype)
     depths = cuda.local.array(AHEAD, int32)
     for k in range(AHEAD):
@@ -129,7 +129,7 @@ def _climb_path(climb):
 
 @inline
 def _cross_top(entered, doors, door_ways, top, between, least, thread, inf):
-    """Multiply (min-plus) the climb's distances of top vertices by the top's distance matrix."""
+    """Extend the distances that an upward search found at top vertices to all top vertices."""
     for share in range(SHARE):
         least[share] = inf
     i = uint32(0)

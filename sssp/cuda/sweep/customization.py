@@ -139,7 +139,7 @@ class Weights:
 
     @contextmanager
     def lease(self, stream: Any) -> Iterator[None]:
-        """Lease the memory to a stream; its work waits until the previous stream's is done."""
+        """Reserve the memory for a stream in a ``with`` block; it waits for the previous stream."""
         with self._lock:
             self._used.wait(stream)
             try:
@@ -195,7 +195,7 @@ class Work(NamedTuple):
 
 
 class Findings:
-    """Status of the last customization of some maps (overflow, connectivity), on the host.
+    """Status of the last customization of some hierarchies (overflow, connectivity).
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ class Findings:
                 self.done.synchronize()
 
     def read(self, own: int) -> tuple[bool, bool]:
-        """Wait; return whether a map's sums fit the dtype, and whether it is strongly connected.
+        """Wait, then return two flags: path sums fit the dtype; the map is strongly connected.
 
         Kernels measure the longest ways only where some weight is above `most`. If none is, all
         sums fit: a path has less than `height` arcs up and less than `height` down, so it is
@@ -428,7 +428,7 @@ class DeviceMaps:
             findings.done.record(stream)
 
     def _basic_stages(self) -> list[tuple[str, Callable[[Work, Any], None]]]:
-        """Return the kernel launches of the basic pass below the top as (name, function) pairs."""
+        """Return (name, launch function) pairs for basic customization below the top vertices."""
         levels = list(pairwise(self.tree.bundles.levels.tolist()))
         return [
             ("first weights", self._first_weights),
@@ -454,7 +454,7 @@ class DeviceMaps:
         ]
 
     def _launch(self, make: Any, configuration: Any, work: Work, **numbers: int) -> None:
-        """Launch a kernel for the weights in `work`; find its arguments by parameter name."""
+        """Launch a kernel on the sets of weights in `work`, with arguments found by name."""
         arrays = self.arrays | work.memory.arrays | work._asdict()
         words = {name: np.uint32(number) for name, number in numbers.items()}
         launch_by_name(make(self.dtype), configuration, arrays, **words)
@@ -474,7 +474,7 @@ class DeviceMaps:
         self._launch(basic_pass.make_basic_level_kernel, level, work, first_place=low)
 
     def _close_top(self, work: Work, stream: Any) -> None:
-        """Compute all distances within the top by Floyd-Warshall, and write them to its arcs."""
+        """Find all distances between the top vertices by Floyd-Warshall; write them to the arcs."""
         top = self.tree.bundles.top
         if not top:
             return
@@ -504,7 +504,7 @@ class DeviceMaps:
         self._launch_tier(make, tier, work, stream, group_bits=bits, feeds=feeds)
 
     def _launch_tier(self, make: Any, tier: int, work: Work, stream: Any, **others: int) -> None:
-        """Launch a kernel on the bundles of a tier, for the weights in `work`."""
+        """Launch a kernel on one tier of vertex bundles, for all sets of weights in `work`."""
         tree, dtype, versions = self.tree, self.dtype, work.versions
         low, high = tree.bundles.tiers[tier : tier + 2].tolist()
         room, outside = tree.rooms[tier], tree.outside(tier, dtype) > 0
@@ -520,14 +520,14 @@ class DeviceMaps:
 
 
 def customize(stream: Any, maps: DeviceMaps, work: Work) -> None:
-    """Launch all kernels of a customization to the weights in `work`; copy status to host."""
+    """Queue the kernels that customize maps to the weights in `work`; copy their status to host."""
     for _, stage in maps.stages():
         stage(work, stream)
     fetch(maps.found, maps.findings.noted, stream)
 
 
 def _pass_basic(stream: Any, maps: DeviceMaps, work: Work) -> None:
-    """Launch the basic pass alone; process the top level by level, not as a dense matrix."""
+    """Launch all kernels of basic customization, and none of perfect customization."""
     for _, stage in maps._basic_stages():
         stage(work, stream)
     for low, high in [*pairwise(maps.tree.top_levels)][::-1]:
@@ -547,7 +547,7 @@ def working_memory(tree: DeviceTree, dtype: np.dtype[Any], count: int) -> Weight
 
 
 def together(tree: DeviceTree, dtype: np.dtype[Any], versions: int) -> int:
-    """Return how many sets of weights are customized at a time: a power of two, or all."""
+    """Return how many sets of weights are customized at once, limited by device memory."""
     n, arcs, top = tree.bundles.rank.size, tree.arcs, tree.bundles.top
     one = (8 * n + 6 * arcs + top * top) * dtype.itemsize + 8 * (n + arcs)
     one += 8 * stream_words(dtype) * tree.stream_arcs
@@ -558,7 +558,7 @@ def together(tree: DeviceTree, dtype: np.dtype[Any], versions: int) -> int:
 
 
 class Loan:
-    """Reservation of memory for maps; it ends once no hierarchy holds any of the maps.
+    """Reserved device memory for customized maps, reusable once no hierarchy holds any of them.
 
     Parameters
     ----------
@@ -590,7 +590,7 @@ _taking = threading.Lock()
 
 
 def _take_idle(idle: deque[DeviceMaps], kind: tuple[Any, ...]) -> DeviceMaps | None:
-    """Take idle `DeviceMaps` of a kind (dtype, count, shifted by potentials or not), or None."""
+    """Remove idle map memory of a kind from the queue and return it; None if there is none."""
     with _taking:
         for _ in range(len(idle)):
             maps = idle.popleft()
@@ -614,7 +614,7 @@ def _key(dtype: np.dtype[Any], number: int) -> str:
 
 
 def device_map(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> DeviceMap:
-    """Return a map's customized weights on the current device; queue the customization once."""
+    """Return the customized weights of a prepared map on a GPU, computed once and cached."""
 
     def make() -> DeviceMap:
         return _customize_all(tree_of(hierarchy._structure, number), [hierarchy], dtype, number)[0]
@@ -623,7 +623,7 @@ def device_map(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> Dev
 
 
 class Ahead:
-    """Customization to device weights, queued before the host has built their `Hierarchy`.
+    """Customization on a GPU that starts before the host has built the new `Hierarchy`.
 
     Parameters
     ----------
@@ -650,7 +650,7 @@ class Ahead:
             self._weights, self._queued = weights, loan.maps.maps[0].with_loan(loan)
 
     def adopt(self, version: PreparedMap) -> None:
-        """Use the queued customization for a hierarchy, if that has exactly its weights.
+        """Cache the queued customization in a hierarchy that has exactly the customized weights.
 
         Not if some are negative, or if distances are sure to leave int32.
         """
@@ -665,7 +665,7 @@ class Ahead:
 
 
 def find_idle_memory(structure: Structure, slots: NDArray[np.uint32]) -> Ahead | None:
-    """Find a GPU with reusable map memory, to customize there ahead; None if there is none."""
+    """Return an `Ahead` to customize early on a GPU with reusable memory; None if none has any."""
     for name, tree in list(structure.shared.items()):
         idle = list(tree.made.get("idle maps", ())) if isinstance(tree, DeviceTree) else []
         if any(_kind_of(maps) == (INT32, 1, False) for maps in idle):
@@ -698,7 +698,7 @@ def customize_together(hierarchies: Sequence[PreparedMap], number: int) -> None:
 def _customize_all(
     tree: DeviceTree, hierarchies: Sequence[PreparedMap], dtype: np.dtype[Any], number: int
 ) -> list[DeviceMap]:
-    """Customize hierarchies together, or a single one with negative weights; return maps."""
+    """Customize prepared maps to their weights on a GPU; return a `DeviceMap` for each."""
     shifted = hierarchies[0].graph.least_weight < 0
     loan = Loan(tree, dtype, len(hierarchies), shifted=shifted)
     maps = [each.with_loan(loan) for each in loan.maps.maps[: len(hierarchies)]]
@@ -725,7 +725,7 @@ def _customize_shifted(maps: DeviceMaps, hierarchy: PreparedMap) -> None:
 
 
 def _weights_of(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> ArcWeights:
-    """Return a graph's arc weights as `ArcWeights`, from the device if they are there.
+    """Return the arc weights of a map's graph as `ArcWeights`; use a copy on the device if any.
 
     Of a graph that was made by a change only what changes: the others are those of the other graph,
     which stay on the device.
@@ -745,7 +745,7 @@ def _weights_of(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> Ar
 def basic_weights(
     prepared: PreparedMap, dtype: np.dtype[Any], number: int
 ) -> Iterator[tuple[DeviceMaps, Work]]:
-    """Run only the basic pass on non-negative weights; yield memory that holds the result.
+    """Run only the basic customization on a GPU; yield the objects that hold the new weights.
 
     The device is current; launches on the maps' stream find them there.
     """

@@ -1,4 +1,4 @@
-"""An elimination tree cut into bundles, in GPU memory; independent of weights."""
+"""An elimination tree in GPU memory, cut into bundles of subtrees, one per thread block."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PAIR_THREADS = 2 if SIMULATOR else 32
 
 
 class DeviceTree(Arrays):
-    """An elimination tree cut into bundles, in GPU memory; independent of weights.
+    """An elimination tree in GPU memory, cut into bundles of subtrees, one per thread block.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ class DeviceTree(Arrays):
     def _find_steps(
         self, depths: NDArray[np.int32], owners: NDArray[np.int32]
     ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Group each bundle's members by depth (steps); return step starts and members' steps.
+        """Divide the vertices of each bundle of subtrees into steps, one step for each tree depth.
 
         Return the first place of each, and the step of every place in its bundle.
         """
@@ -229,14 +229,14 @@ class DeviceTree(Arrays):
         return self.made.get_or_build(key, make)
 
     def outside(self, tier: int, dtype: np.dtype[Any]) -> int:
-        """Return how many weights of a tier go to global memory; 0 if shared memory holds all."""
+        """Return how many weights of a tree tier are in global instead of shared memory."""
         room = self.rooms[tier]
         if room.shared_bytes(dtype, packs=True, outside=False) <= most_shared_bytes():
             return 0
         return int(np.diff(self.bundles.tiers)[tier]) * room.numbers(packs=True)
 
     def group(self, tier: int) -> int:
-        """Return how many arcs form a group in the arc streams of a tier."""
+        """Return the number of arcs per group in the packed arcs of one tier of the tree."""
         return GROUPS[0] if tier == self.tiers - 1 else GROUPS[1]
 
 
@@ -267,13 +267,13 @@ class Above(Arrays):
 
 
 def _cut_into_bundles(structure: Structure) -> Bundles:
-    """Cut the elimination tree into bundles, wider ones if levels would remain below the top."""
+    """Cut the elimination tree into bundles: groups of subtrees, one per GPU thread block."""
     bundles = make_bundles(structure, LIMITS, TOP)
     return bundles if bundles.levels.size == 1 else make_bundles(structure, LIMITS + WIDER, TOP)
 
 
 def _chains(structure: Structure, bundles: Bundles) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return for each rank the last rank of its chain, and the parent above the chain or -1."""
+    """Find chains (paths of consecutive ranks); return each rank's chain end, and its parent."""
     ranks = np.arange(structure.order.size, dtype=INDEX)
     in_top = bundles.place < bundles.top
     above = np.where(structure.parent >= 0, structure.parent, 0)

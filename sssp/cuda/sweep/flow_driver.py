@@ -112,7 +112,7 @@ class SweptFlows:
         return None
 
     def _sweep(self, version: PreparedMap, scratch: _Scratch) -> tuple[NDArray[np.float64], Any]:
-        """Return the arc flows, and the largest weight with which distances surely fit."""
+        """Load the demand on a GPU; return arc flows, and the weight limit that avoids overflow."""
         with basic_weights(version, scratch.dtype, self.number) as (maps, work):
             stream = maps.matrix.stream
             scratch.launches.do(
@@ -217,7 +217,7 @@ class _Scratch(Arrays):
         self.arrays |= numbers | {"place_ranks": tree["ranks"]}
 
     def bring(self, demand: Demand, origins: NDArray[np.int32]) -> None:
-        """Copy the volumes and origins of a demand to the device, if they are not there."""
+        """Copy a demand's volumes and origins to the device, unless the device already has them."""
         if demand is self.demand:
             return
         rows, entries = demand.origins.size, demand.entries.reshape(-1)
@@ -260,7 +260,7 @@ def _sort_by_depth(
 
 
 def _prepare(stream: Any, scratch: _Scratch, placed: Any, arc_weights: Any) -> None:
-    """Copy the weights of chordal arcs to rank order, and find the triangle of each shortcut."""
+    """Copy chordal weights to rank order, and find the pair of arcs that each shortcut replaces."""
     arrays = scratch.arrays
     for name, value in (("on_slot", 0), ("down_flow", 0), ("lost", 0), ("trip", flows.NO_TRIP)):
         array = arrays[name]
@@ -286,7 +286,7 @@ def _load_batch(stream: Any, scratch: _Scratch) -> None:
     ]
 
     def together(slices: int) -> int:
-        """Return the number of lanes per block, a divisor of the number of all lanes."""
+        """Return how many lanes (origins) a thread block handles: a divisor of all lanes."""
         most = min(TOGETHER, flows.LEVEL_THREADS // slices)
         while lanes % most:
             most //= 2
@@ -308,7 +308,7 @@ def _load_batch(stream: Any, scratch: _Scratch) -> None:
 
 
 def _join_small(levels: list[tuple[int, int, int]]) -> list[tuple[int, int, bool]]:
-    """Merge adjacent small levels; return (low, high, is small) from the deepest level up."""
+    """Merge adjacent small levels of vertices; return (low, high, is_small), deepest first."""
     runs: list[tuple[int, int, bool]] = []
     for low, high, _ in reversed(levels):
         is_small = high - low <= MOST_IN_TURN
@@ -320,7 +320,7 @@ def _join_small(levels: list[tuple[int, int, int]]) -> list[tuple[int, int, bool
 
 
 def _slices(degree: float, rows: int) -> int:
-    """Return how many threads share the arcs of a vertex in one lane: a power of two.
+    """Return how many threads share the arcs of a vertex, for one source: a power of two.
 
     More of them wait less, where rows are too few to fill the device.
     """
@@ -331,7 +331,7 @@ def _slices(degree: float, rows: int) -> int:
 
 
 def _unpack(stream: Any, scratch: _Scratch, found: Any) -> None:
-    """Unpack shortcut flows to graph arcs; copy lost volume and status words to the host."""
+    """Unpack shortcut flows to graph arcs; copy the volume of unreached trips to the host."""
     ranks = scratch["ranks_by_depth"]
     sizes, low, height = np.diff(scratch.all_levels), 0, len(scratch.all_levels) - 1
     while low < height:

@@ -226,7 +226,7 @@ def descent_kernel(
     first_spot, ranks, size, depth, first, head_spots, inf, weights, source_ranks, ways, lanes,
     distances, choices,
 ):  # fmt: skip
-    """Find distances and last arcs of one depth's vertices; a block per vertex and some lanes.
+    """Compute distances and last arcs for the vertices of one depth in the elimination tree.
 
     The arcs of a vertex are shared by as many slices as a block has rows of threads, a power
     of two.
@@ -340,7 +340,7 @@ def gather_kernel(
 
 @kernel
 def descend_kernel(tail_depths, via, down_flow, on_slot):
-    """Pass flows down the climbs to the origins, and add them to arcs; a thread per origin.
+    """Move flows from the top vertices down to the origins, adding them to the arcs.
 
     =========== =============== ======= =======================================================
     argument    shape           dtype   written by
@@ -364,7 +364,7 @@ def descend_kernel(tail_depths, via, down_flow, on_slot):
 
 @kernel
 def unpack_flows_kernel(low, high, level_first, ranks, first, triangles, on_slot):
-    """Unpack flows: pass those of shortcuts to the two sides of their triangles, by levels.
+    """Move the flow of each shortcut to the two arcs that it stands for, level by level.
 
     Some threads per vertex.
 

@@ -1,4 +1,4 @@
-"""Count, sum and maximum of the distances in each lane of a sweep, on a GPU.
+"""Count, sum and maximum of the distances from each source of a sweep, on a GPU.
 
 Every block folds what its threads see, and adds it up in one of some places; few meet there. At the
 end the places are folded. Integers are the same in any order.
@@ -28,7 +28,7 @@ def add_up(totals, lane, reached, total, greatest):
 
 @kernel
 def fold_kernel(places, lanes, bound, distances, values, totals):
-    """Reduce each lane's distances at listed vertices to their count, sum and maximum.
+    """Reduce each source's distances at listed vertices to their count, sum and maximum.
 
     ========= ================= ====== ==================================================
     argument  shape             dtype  written by
@@ -57,7 +57,7 @@ def fold_kernel(places, lanes, bound, distances, values, totals):
 
 @kernel
 def place_kernel(values, vertices, placed):
-    """Gather ``values[vertices]`` into `placed`, one thread per entry."""
+    """Copy ``values[vertices]`` to the array `placed`, one thread per entry."""
     place = cuda.grid(1)
     if place < placed.size:
         placed[place] = values[vertices[place]]
@@ -65,7 +65,7 @@ def place_kernel(values, vertices, placed):
 
 @kernel
 def total_kernel(totals, words):
-    """Fold the SLOTS partial results of every lane into its count, sum and maximum."""
+    """Combine the partial results of each source into one count, one sum and one maximum."""
     lane, word = cuda.grid(1), cuda.blockIdx.y
     if lane < words.shape[1]:
         found = int64(0)

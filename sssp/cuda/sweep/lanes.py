@@ -1,4 +1,4 @@
-"""Distances from many sources swept together on a GPU (lanes): their memory and launches.
+"""Distances from many sources at once by GPU sweeps: device memory and kernel launches.
 
 What becomes of them then is written in `sssp.cuda.sweep.sweep_outputs`.
 """
@@ -80,7 +80,7 @@ class Scratch(
 
 
 class LanesSearch(Search):
-    """Base class of sweeps of lanes on a map in one dtype; subclasses choose their output."""
+    """Base class of GPU sweeps from many sources at once (lanes); subclasses choose the output."""
 
     writes_all, is_replayed, together = True, True, LANES
     rows_at_once: int
@@ -132,22 +132,22 @@ class LanesSearch(Search):
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of scratch for one row."""
+        """Bytes of device memory that a sweep needs for each row of distances."""
         height: int = self.tree.height
         return (self.size + height) * self.dtype.itemsize + 8 * height
 
     @property
     def fixed_bytes(self) -> int:
-        """Bytes that do not grow with the rows: those of the map, and of lanes for padding."""
+        """Bytes of device memory that a batch needs regardless of its number of rows."""
         return int(self.held) + LANES * self.row_bytes
 
     def lanes(self, rows: int) -> int:
-        """Return the number of lanes for some rows: a multiple of `LANES`, or `rows` if few."""
+        """Return how many lanes a batch of `rows` sources takes, padded unless it is small."""
         return rows if rows <= self.few else whole_lanes(rows)
 
     @property
     def kind(self) -> Any:
-        """What must match, beside search class and row count, for scratch to be reused."""
+        """Part of the key under which scratch memory is cached: sizes and options of the sweep."""
         return self.size, self.few, self.finds_trees, self.direct, self.pitch
 
     def allocate(self, rows: int) -> Any:
@@ -163,7 +163,7 @@ class LanesSearch(Search):
         )
 
     def lanes_memory(self, lanes: int) -> Any:
-        """Return memory for the distances of all lanes, filled with 0."""
+        """Return device memory for the distances of `lanes` searches, filled with 0."""
         memory = device_array(max(1, self.size * lanes), self.dtype)
         fill(memory, self.dtype.type(0), cuda.default_stream())
         return memory
@@ -174,13 +174,13 @@ class LanesSearch(Search):
         return key_of_fields(self)
 
     def launch(self, batch: Batch, scratch: Any) -> None:
-        """Compute a batch's distances by a sweep, into the lanes of the scratch."""
+        """Compute the distances from a batch of sources by a sweep, in the scratch memory."""
         self.fill_lanes(batch, scratch, self.lanes(batch.rows), scratch.swept)
 
     def fill_lanes(
         self, batch: Batch, scratch: Any, lanes: int, swept: Any, totals: Any = None
     ) -> None:
-        """Climb from the sources and sweep into `swept`, which has `lanes` lanes per vertex."""
+        """Compute a batch's distances by upward searches and a sweep, and write them to `swept`."""
         if self.lanes(batch.rows) != batch.rows:
             batch.fill(scratch.source_ranks, -1)
         arrays = self.arrays | {
@@ -199,7 +199,7 @@ class LanesSearch(Search):
         self.sweep(batch, arrays, totals)
 
     def sweep(self, batch: Batch, arrays: dict[str, Any], totals: Any) -> None:
-        """Sweep all levels and bundles after the climbs; with `totals` also reduce distances."""
+        """Queue the downward sweep of a batch by levels; with `totals` also reduce distances."""
         width, stream = self.lanes(batch.rows), batch.stream
         together = width if batch.rows <= self.few else LANES
         slices = 1 << (LEVEL_THREADS // together).bit_length() - 1
@@ -230,7 +230,7 @@ class LanesSearch(Search):
         )  # fmt: skip
 
     def _few_together(self, width: int, bundles: int, room: int, arcs: int, threads: int) -> int:
-        """Return the number of lanes per block: 1, or more if blocks would be too many."""
+        """Return the number of lanes (sources) per thread block for the sweep of a small batch."""
         fitting = [
             lanes
             for lanes in range(1, min(width, threads) + 1)
@@ -255,14 +255,14 @@ class LanesSearch(Search):
         )  # fmt: skip
 
     def fold(self, batch: Batch, places: Any, lanes: np.uint32, swept: Any, totals: Any) -> None:
-        """Queue the reduction of each lane's swept distances over some vertices."""
+        """Queue the reduction, per source, of the swept distances to the vertices at `places`."""
         grid = max(1, min(SLOTS, -(-places.size // SLICES))), self.lanes(batch.rows) // LANES
         fold_kernel[grid, (LANES, SLICES), batch.stream](
             places, lanes, batch.bound, swept, self.values, totals
         )
 
     def find_tails(self, batch: Batch, lanes: int, swept: Any, *, transposed: bool) -> None:
-        """Find predecessors by the distances in lanes; write them as lanes or as rows."""
+        """Find the predecessors of a batch from its distances, and write them as a matrix."""
         tails = batch.tails.reshape(batch.tails.size)
         grid = -(-self.n // TILE), -(-batch.rows // TILE)
         tails_kernel[grid, (TILE, TILE_ROWS), batch.stream](

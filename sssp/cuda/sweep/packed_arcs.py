@@ -40,7 +40,7 @@ MOST_GROUPED = 4
 
 
 class ArcStreams(namedtuple("ArcStreams", "stream_first stream_stop stream")):
-    """The packed downward arcs (streams) of all bundles of a tree or a selection.
+    """Packed downward arcs in one array, with one range (stream) per bundle of subtrees.
 
     Attributes
     ----------
@@ -51,13 +51,13 @@ class ArcStreams(namedtuple("ArcStreams", "stream_first stream_stop stream")):
 
 
 def stream_words(dtype: np.dtype[Any]) -> int:
-    """Return how many 64-bit words an arc of a stream takes: 1 or 2."""
+    """Return how many 64-bit words a packed arc takes: 1 for weights of 4 bytes, else 2."""
     return 1 if dtype.itemsize == 4 else 2
 
 
 @cache
 def make_arc_functions(dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return device functions that read and write an arc of a stream."""
+    """Return two device functions: the first reads a packed arc, the second writes one."""
     bits, number, narrow = bits_of(dtype), number_of(dtype), stream_words(dtype) == 1
 
     @inline

@@ -61,14 +61,14 @@ class KeptArcs(
 
 @inline
 def _kept_of(weighed, up_stop, up_depths, up_weights, down_stop, down_ends, down_weights):
-    """Return the arrays of the kept arcs of one map, from those of all maps customized with it."""
+    """Return one map's arcs that perfect customization kept, from the arrays of all maps."""
     up = up_stop[weighed], up_depths[weighed], up_weights[weighed]
     return KeptArcs(*up, down_stop[weighed], down_ends[weighed], down_weights[weighed])
 
 
 @inline
 def _pack(place, ranks, depth, arcs_first, heads, weights, perfect, kept, inf):
-    """Pack a vertex's kept arcs in order, with one warp; return how many lead up, and down."""
+    """Pack a vertex's arcs that sweeps need, by one warp; return the counts of up and down arcs."""
     begin, stop = uint32(arcs_first[place]), uint32(arcs_first[uint32(place + 1)])
     lane = uint32(cuda.threadIdx.x % WARP)
     ups, downs, base = begin, begin, begin
@@ -96,7 +96,7 @@ def _pack(place, ranks, depth, arcs_first, heads, weights, perfect, kept, inf):
 
 @cache
 def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that sets top arcs to matrix distances, and packs the kept ones."""
+    """Return the kernel that sets the weights of arcs between top vertices to distances."""
     inf, length_of = infinity(dtype).item(), make_length_of(dtype)
 
     @kernel
@@ -104,7 +104,7 @@ def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
         ranks, places, depth, arcs_first, heads, size, matrix, perfect, lengths, found,
         up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
     ):  # fmt: skip
-        """Set arcs between top vertices to their matrix distances, and pack the kept ones.
+        """Set the arcs between top vertices to matrix distances; pack the arcs that sweeps need.
 
         A block per place and set.
 
@@ -185,7 +185,7 @@ class Bundle(namedtuple("Bundle", "first members begin arcs thread threads")):
 
 
 class Held(namedtuple("Held", "numbers basic ways words signed at room")):
-    """A bundle's working memory in the perfect pass: old and new weights, and other arrays.
+    """Working memory of a bundle in perfect customization, such as old and new arc weights.
 
     Attributes
     ----------
@@ -204,7 +204,7 @@ class Held(namedtuple("Held", "numbers basic ways words signed at room")):
 
 @inline
 def _kept_between(bits, words_at, low, high):
-    """Count the set bits (kept arcs) from position `low` to `high`."""
+    """Return the number of set bits from `low` to `high` (excluded) in a bit mask of arcs."""
     count = uint32(0)
     word = uint32(low // WARP)
     while uint32(word * WARP) < high:
@@ -221,13 +221,13 @@ def _kept_between(bits, words_at, low, high):
 
 @inline
 def _last_group(kept, group_bits):
-    """Return the index of a member's last group of arcs in the arc stream, from 0."""
+    """Return the index of the last arc group of a vertex with `kept` arcs, counted from 0."""
     return uint32(uint32(max(kept, uint32(1)) - 1) >> group_bits)
 
 
 @inline
 def _note_members(bundle, held, arcs_first):
-    """Write the position of every member's first arc to shared memory."""
+    """Write to shared memory the position of the first arc of every vertex of a bundle."""
     i = bundle.thread
     while i <= bundle.members:
         begins = uint32(arcs_first[uint32(bundle.first + i)] - bundle.begin)
@@ -237,7 +237,7 @@ def _note_members(bundle, held, arcs_first):
 
 @inline
 def _number_groups(bundle, held, group_bits):
-    """Write per member the number of arc groups of all members before it (a prefix sum).
+    """Write for every vertex of a bundle the number of arc groups before its own (prefix sum).
 
     A member of which no arc is kept has a group too, that leads nowhere.
     """
@@ -255,7 +255,7 @@ def _number_groups(bundle, held, group_bits):
 
 @inline
 def _note_kept(bundle, held, ranks, measures, lengths, found, kept):
-    """Write each member's kept arc ranges, number of kept downward arcs, longest path lengths."""
+    """Write for each vertex of a bundle where its packed upward and downward arcs end."""
     words, at = held.words, held.at
     i = bundle.thread
     while i < bundle.members:
@@ -279,7 +279,7 @@ def _note_kept(bundle, held, ranks, measures, lengths, found, kept):
 
 @cache
 def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
-    """Return the kernel of the perfect pass over bundles, which packs the kept arcs.
+    """Return the kernel that customizes bundles of subtrees perfectly and packs their arcs.
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def relax(numbers, basic, ways, legs, third):
-        """Relax each leg of a triangle: over the other leg and the third side.
+        """Relax the two arcs at a triangle's lowest vertex, each over the other two sides.
 
         From what they were, so that no sum depends on which thread is first.
         """
@@ -318,7 +318,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def bring(bundle, held, weights):
-        """Load members' arc weights to shared memory twice: an unchanged copy, one to lower."""
+        """Load a bundle's arc weights into shared memory: the originals, and a copy to relax."""
         i = bundle.thread
         while i < bundle.arcs:
             arc = uint32(bundle.begin + i)
@@ -341,7 +341,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
     def measure(
         bundle, held, boundary, boundary_at, count, steps, first_step, stages, rows, lengths
     ):  # fmt: skip
-        """Find each member's longest path lengths over kept arcs: up from it, and down to it."""
+        """Find for each vertex of a bundle the length of the longest upward and downward path."""
         numbers, words, signed = held.numbers, held.words, held.signed
         i = bundle.thread
         while i < count:
@@ -375,7 +375,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def choose(bundle, held, feeds, perfect):
-        """Mark the kept arcs, one bit each; write the perfect weights for the bundles below."""
+        """Mark the arcs that the perfect pass has not lowered; write perfect weights if `feeds`."""
         base = uint32(0)
         while base < bundle.arcs:
             i = uint32(base + bundle.thread)
@@ -397,7 +397,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def pack(bundle, held, group_bits, rows, heads, depths, kept, stream, start):
-        """Write a bundle's kept arcs; write the downward ones also to the arc stream.
+        """Write the arcs of a bundle that sweeps need, downward ones also to the arc stream.
 
         There a member's kept arc k comes at `group_at` + k: behind all groups of the members before
         it. `sssp.cuda.sweep.packed_arcs` has an example.
@@ -428,7 +428,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def fill_up(bundle, held, group_bits, count, rows, stream, start, stream_stop, own):
-        """Pad the last group of every member with arcs of weight INF; write the stream's end.
+        """Pad each vertex's last group of arcs with arcs of INF; write the end of the stream.
 
         They come from row `count`, which is behind all rows of the bundle: the dots in the example
         of `sssp.cuda.sweep.packed_arcs`.
@@ -463,7 +463,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         perfect, lengths, found, up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
         stream_first, stream_stop, stream, spare,
     ):  # fmt: skip
-        """Relax the arcs of a tier's bundles in the perfect pass; pack those that are kept.
+        """Run perfect customization on a tier of bundles, and pack the arcs that sweeps need.
 
         ============== ========== ======= =====================================================
         argument       shape      dtype   written by
@@ -596,7 +596,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
 @cache
 def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel of the perfect pass over a level: vertices of one depth."""
+    """Return the kernel of the perfect customization for all vertices of one tree depth."""
     number = from_dtype(dtype)
 
     @kernel
@@ -651,14 +651,14 @@ def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_lengths_level_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that finds a level's longest path lengths over kept arcs, up and down."""
+    """Return the kernel that finds the longest path lengths from and to vertices of a level."""
     inf, length_of = infinity(dtype).item(), make_length_of(dtype)
 
     @kernel
     def _lengths_level_kernel(
         first_place, most, ranks, arcs_first, heads, weights, perfect, lengths, found
     ):
-        """Find longest path lengths over kept arcs, unless weights are too small to overflow.
+        """Find for each vertex of a level the length of the longest upward and downward path.
 
         =========== ========== ======= ===============================================
         argument    shape      dtype   written by
@@ -714,7 +714,7 @@ def make_pack_levels_kernel(dtype: np.dtype[Any]) -> Any:
         first_place, last_place, ranks, depth, arcs_first, heads, weights, perfect, found,
         up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
     ):  # fmt: skip
-        """Pack the kept arcs of the vertices on levels, for each set of weights.
+        """Pack the arcs that sweeps need, for all vertices between the bundles and the top.
 
         ============ ========== ====== ===================================================
         argument     shape      dtype  written by

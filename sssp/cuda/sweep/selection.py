@@ -84,7 +84,7 @@ def _mark_above_kernel(targets, rank_of, places, chain, leap, top, marks):
 
 @inline
 def _flag_members(flags, sums, thread, threads, first, members, rows_here, marks):
-    """Flag a bundle's marked members by 1, its other vertices by 0; count the marked ones.
+    """Write a flag per vertex of a bundle, 1 if it is marked; count the marked vertices.
 
     Barriers on both sides.
     """
@@ -107,7 +107,7 @@ def _flag_members(flags, sums, thread, threads, first, members, rows_here, marks
 def _flag_boundary(
     flags, sums, thread, threads, first, members, rows_here, arcs_first, rows, group
 ):
-    """Flag and count boundary vertices that flagged members have arcs to; count arc groups.
+    """Flag and count the boundary vertices of a tree part that selected vertices have arcs to.
 
     Barriers on both sides.
     """
@@ -137,7 +137,7 @@ def _flag_boundary(
 def _count_kernel(
     marks, lowest_tier, group, lowest_group, bundle_first, boundary_first, arcs_first, rows, counts
 ):
-    """Count a bundle's selected members, boundary vertices and arc groups; a block per bundle.
+    """Count the selected vertices, boundary vertices and arc groups of each bundle of vertices.
 
     ============== ======== ====== ====================================================
     argument       shape    dtype  written by
@@ -176,7 +176,7 @@ def _renumber_kernel(
     highest, places, ranks, arcs_first, rows, own_first, own_boundary_first, renumbered_first,
     own_places, own_ranks, own_boundary, own_lowest, own_highest, renumbered,
 ):  # fmt: skip
-    """Renumber a bundle's selected members and boundary vertices; a block per selected bundle.
+    """Renumber the selected members and boundary vertices of bundles, one block per bundle.
 
     Rows, and the one that arcs come from which only fill up their group.
 
@@ -247,7 +247,7 @@ def _selection_positions_kernel(
     start, bounded, targets, rank_of, places, ranks, own_places, own_boundary, own_ranks, names,
     columns,
 ):  # fmt: skip
-    """Write the positions that boundary vertices and targets have within a selection.
+    """Write where each boundary vertex and each target stands in the numbering of a selection.
 
     ============ ======= ====== ==============================================================
     argument     shape   dtype  written by
@@ -283,12 +283,12 @@ def _selection_positions_kernel(
 
 @cache
 def make_pack_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that packs the arc streams of a selection."""
+    """Return the kernel that copies a selection's arcs from the packed arcs of all vertices."""
     read, write = make_arc_functions(dtype)
 
     @inline
     def member_of(row, renumbered, at):
-        """Return the selection's number of the member that an arc leads to; -1 if unselected."""
+        """Return the number, in the selection, of the vertex that an arc leads to, or -1."""
         return int32(renumbered[uint32(at + ((row >> uint32(ROW_BITS)) & uint32(MEMBER)))])
 
     @kernel
@@ -296,7 +296,7 @@ def make_pack_kernel(dtype: np.dtype[Any]) -> Any:
         chosen, lowest_tier, group, lowest_group, room, renumbered_first, renumbered, stream_first,
         stream_stop, stream, own_first, own_stream_first, own_stream_stop, own_stream,
     ):  # fmt: skip
-        """Copy the groups of arcs that lead to selected members, one block per bundle.
+        """Copy the packed arcs that lead to selected vertices, one thread block per bundle.
 
         ================ ======== ====== ==================================================
         argument         shape    dtype  written by
@@ -369,7 +369,7 @@ def make_pack_kernel(dtype: np.dtype[Any]) -> Any:
 
 
 class Arrays:
-    """Device arrays by name, with a unique key for recorded launches that use them."""
+    """Device arrays accessed by name, with a unique key to find recorded kernel launches."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, Any] = {}
@@ -377,7 +377,7 @@ class Arrays:
         self.replay_key = Arrays, next(_serials)
 
     def __getitem__(self, name: str) -> Any:
-        """Return an array by name."""
+        """Return the device array that has the given name."""
         return self.arrays[name]
 
     def launch(self, kernel: Any, configuration: Any, /, **others: Any) -> None:
@@ -499,7 +499,7 @@ class Selection(Arrays):
 
 
 class Selections:
-    """Cache of recent selections by their targets; they do not depend on weights."""
+    """Cache of recent selections (targets with all their ancestors), by the targets."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[bytes, Selection] = OrderedDict()
@@ -508,11 +508,11 @@ class Selections:
         self._lock = threading.Lock()
 
     def known(self, targets: NDArray[np.int64]) -> Selection | None:
-        """Return the cached selection for some targets; None if there is none."""
+        """Return the cached selection for an array of targets, or None if none is cached."""
         return self._kept.get(targets.tobytes())
 
     def come_again(self, targets: NDArray[np.int64]) -> bool:
-        """Return whether these targets were requested before; remember them."""
+        """Return whether these targets were requested recently; remember them for later calls."""
         asked = targets.tobytes()
         with self._lock:
             if asked in self._asked:
@@ -521,7 +521,7 @@ class Selections:
             return False
 
     def of(self, tree: Any, targets: NDArray[np.int64]) -> Selection:
-        """Return the selection of some targets in the tree, made if needed."""
+        """Return the cached selection of some targets and their ancestors, or make a new one."""
         with self._lock:
             asked = targets.tobytes()
             if asked != self._last[0]:  # (which takes a tenth of the time of their hash)
@@ -535,7 +535,7 @@ class Selections:
 
 
 class Packed:
-    """The packed arcs (streams) of a selection, with the weights of one map.
+    """The packed arcs for sweeps to selected targets, with the weights of one map.
 
     Parameters
     ----------
@@ -565,7 +565,7 @@ class Packed:
         self.nbytes = selection.nbytes + sum(array.nbytes for array in self.streams)
 
     def pack(self, streams: ArcStreams) -> None:
-        """Pack the selection's arc streams from the streams of all arcs, in place.
+        """Copy the selected arcs, with current weights, from the packed arcs of the whole map.
 
         All other streams wait for the default stream: what they get from now on finds them packed.
         """
@@ -573,7 +573,7 @@ class Packed:
 
 
 def pack_streams(stream: Any, packed: Packed, streams: ArcStreams) -> None:
-    """Launch the kernel that packs the arc streams of a selection."""
+    """Launch the kernel that copies the arcs of a selection out of the packed arcs of a map."""
     selection, (first, stop, arcs) = packed.selection, packed.streams
     size, pack = selection["chosen"].size, make_pack_kernel(packed.dtype)
     if size:
@@ -586,7 +586,7 @@ def pack_streams(stream: Any, packed: Packed, streams: ArcStreams) -> None:
 
 
 class SelectedStreams:
-    """The packed streams of a map's selections, packed again when its weights change.
+    """Packed arcs of a map's selections; they are packed again when the map's weights change.
 
     Parameters
     ----------
@@ -601,12 +601,12 @@ class SelectedStreams:
         self._lock = threading.Lock()
 
     def renew(self) -> None:
-        """Record that the weights have changed, so that streams are packed again."""
+        """Mark the packed arcs of all selections as outdated, after a change of the weights."""
         with self._lock:
             self._version += 1
 
     def of(self, selection: Selection, *, packed: bool = True) -> Packed:
-        """Return a selection's arc streams; pack outdated ones, unless `packed` is False."""
+        """Return the packed arcs of a selection of vertices, updated unless `packed` is False."""
         with self._lock:
             found = self._packed(selection)
             if packed and found.version != self._version:

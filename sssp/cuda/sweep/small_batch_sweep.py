@@ -1,4 +1,4 @@
-"""A sweep over bundles for a few lanes on a GPU: one thread per arc instead of one per lane.
+"""A downward sweep (PHAST) from few sources on a GPU: one thread per arc, not per source.
 
 The twin for few of `sssp.cuda.sweep.sweeps`. A thread block sweeps a bundle by depth: threads
 relax the arcs into the vertices of one depth, an arc each, and meet before the next. They take the
@@ -31,14 +31,14 @@ from sssp.kernels.dtypes import infinity
 
 
 def few_bytes(dtype: np.dtype[Any], room: int, lanes: int, arcs: int) -> int:
-    """Return shared memory bytes of `room` bundle vertices in some lanes, and of `arcs` arcs."""
+    """Return the bytes of shared memory that a thread block needs to sweep a small batch."""
     rows = (room + 1) * lanes * dtype.itemsize + room * 4
     return arcs * stream_words(dtype) * 8 + -(-rows // 8) * 8
 
 
 @cache
 def make_few_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that sweeps bundles for a few lanes."""
+    """Return the kernel of the downward sweep (PHAST) from few sources."""
     number, inf = from_dtype(dtype), infinity(dtype).item()
     integer = int32 if dtype.itemsize == 4 else int64
     bits, from_bits = bits_of(dtype), number_of(dtype)
@@ -53,7 +53,7 @@ def make_few_kernel(dtype: np.dtype[Any]) -> Any:
 
     @inline
     def name_of(i, bundle, vertices, boundary_vertices):
-        """Return the global memory position of a bundle vertex's distances; 0 for the padding."""
+        """Convert a vertex's index `i` in its bundle to a global memory index; 0 for padding."""
         name = uint32(0)
         if i < bundle.members:
             name = uint32(vertices[uint32(bundle.first + i)])
@@ -76,7 +76,7 @@ def make_few_kernel(dtype: np.dtype[Any]) -> Any:
 
     @inline
     def relax(arcs, there, rows, rows_at, together, thread, threads):
-        """Relax arcs in shared memory level by level, a thread's arcs one after the other."""
+        """Relax the arcs in shared memory level by level, with a barrier after each level."""
         last = uint32(there - 1)
         weight, row = read(arcs, uint64(last))
         last_level = level_of(row)
@@ -103,7 +103,7 @@ def make_few_kernel(dtype: np.dtype[Any]) -> Any:
         highest, vertices, ranks, size, depth, stream_first, stream_stop, stream, source_ranks,
         ways, lanes, distances,
     ):  # fmt: skip
-        """Sweep bundles: one block per bundle and a few lanes, one thread per arc and lane.
+        """Sweep bundles for a small batch of sources, one thread per arc and lane (source).
 
         The arcs into the vertices of a level stand together in the stream, in order of level. Every
         thread looks at the next arc of its own, and relaxes it when its level has come.

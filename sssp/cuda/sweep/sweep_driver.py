@@ -70,7 +70,7 @@ def solve(
 def reduce_versions(
     versions: Sequence[PreparedMap], plan: Plan[Request]
 ) -> Iterator[NDArray[Any] | None] | None:
-    """Return an iterator that reduces the same rows under several sets of weights, or None.
+    """Return an iterator over reduced distances under several sets of weights; None if unsuitable.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def reduce_versions(
 def _sweep(
     number: int, hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer a request by sweeps on the current device; delegate nearest searches and trips."""
+    """Answer a request by sweeps on the current GPU; None if sums may overflow the dtype."""
     if request.nearest:
         return search_graph(hierarchy, request, method, dtype)
     there = device_map(hierarchy, dtype, number)
@@ -177,7 +177,7 @@ def _sweep(
 
 
 def _fits(number: int, hierarchy: PreparedMap, request: Request, dtype: np.dtype[Any]) -> bool:
-    """Return False if some sum of weights may leave the dtype; int32 sums are checked later."""
+    """Return False if it is known that sums of arc weights may overflow the dtype, else True."""
     if request.nearest:
         return True
     there = device_map(hierarchy, dtype, number)
@@ -194,7 +194,7 @@ def _set_up(
     whole: bool,
     kind: Any,
 ) -> Setup:
-    """Prepare the sweeps of a request; return a `Setup` that requests of the same kind reuse."""
+    """Prepare the sweeps of a request on a GPU; requests of the same kind may reuse the result."""
     graph = hierarchy.graph.without_closed_arcs() if request.predecessors else hierarchy.graph
     there, dtype, trees = device_graph(graph, device_number(request.device)), on_device.dtype, None
     if request.predecessors and graph._least_inner_weight > 0:
@@ -206,7 +206,7 @@ def _set_up(
 
 
 def _kind_of(request: Request, packed: Packed | None, whole: bool) -> Any:
-    """Return the key of all requests that one search can answer; None if only this request."""
+    """Return the cache key of the search for a request; None if it cannot be reused."""
     reduction = request.reduction
     if request.arc_ends is not None or (reduction is not None and reduction.key is None):
         return None
@@ -222,7 +222,7 @@ def _kept_search(
     whole: bool,
     kind: Any,
 ) -> LanesSearch:
-    """Return the search for a request: the one kept under `kind`, or else a new one.
+    """Return a sweep search for a request: a cached one of the same `kind`, or a new one.
 
     Versions of a map, one after the other, have the same memory, and so the same searches.
     """
@@ -245,7 +245,7 @@ def _search_for(
     *,
     whole: bool,
 ) -> LanesSearch:
-    """Return a search with the output that a request needs: rows, lanes, or reductions."""
+    """Return a sweep object for a request: it outputs either distances or reductions."""
     targets, reduction = request.targets, request.reduction
     if request.predecessors and (trees is None or targets is not None):
         return Transposed(on_device, None, trees, direct=whole)
@@ -270,13 +270,13 @@ def _ends_at_targets(request: Request) -> bool:
 
 
 def _stand_side_by_side(on_device: DeviceMap, request: Request, whole: bool) -> bool:
-    """Return whether the answer is left on the device as lanes: many rows, not reduced."""
+    """Return whether a device answer keeps the layout of the sweep: one lane per row."""
     filled = request.rows > FEW and on_device.dtype != INT64
     return whole and filled and request.output == "device" and request.reduction is None
 
 
 def _folds(on_device: DeviceMap, reduction: Reduction) -> bool:
-    """Return whether lanes can be reduced to integers, exact in any order of addition."""
+    """Return whether a sweep can reduce distances by integer sums, exact in any order."""
     if on_device.dtype != INT32 or on_device.shifts.size or reduction.decay is not None:
         return False
     weights = reduction.vertex_weights
@@ -290,7 +290,7 @@ def _folds(on_device: DeviceMap, reduction: Reduction) -> bool:
 
 
 def _adds_in_order(on_device: DeviceMap, reduction: Reduction) -> bool:
-    """Return whether lanes can be reduced to float sums, by one step in vertex order."""
+    """Return whether a reduction is one float sum that the GPU can add up in vertex order."""
     step = reduction.steps[0]
     if on_device.shifts.size or len(reduction.steps) > 1 or step.is_exact(on_device.dtype):
         return False
@@ -298,7 +298,7 @@ def _adds_in_order(on_device: DeviceMap, reduction: Reduction) -> bool:
 
 
 def _selection(on_device: DeviceMap, request: Request) -> Selection | None:
-    """Return the selection for a request's targets; None if sweeping all vertices is better."""
+    """Return the part of the tree to sweep for a request's targets; None to sweep all of it."""
     tree, targets = on_device.tree, request.targets
     if targets is None or not _ends_at_targets(request):
         return None
@@ -352,7 +352,7 @@ def _are_joined(on_device: DeviceMap, hierarchy: PreparedMap, asked: Graph) -> b
 def _count_tops_kernel(
     sinks, departures, hidden, kept_first, up_stop, up_depths, down_stop, down_ends, tops
 ):
-    """Count the ranks from which no kept arc leads up, and those to which none leads down.
+    """Count the ranks that no arc leaves upward, and the ranks that no arc enters from above.
 
     Ends of trips do not count, nor do arcs to them from below: a thread per rank.
 

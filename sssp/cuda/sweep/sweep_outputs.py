@@ -1,4 +1,4 @@
-"""Outputs of sweeps in lanes on a GPU: distances as rows, as lanes, or reduced."""
+"""Sweeps on a GPU whose results are rows of distances, their transpose, or reductions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sssp.kernels.dtypes import INT64, infinity, unreached
 
 
 class Transposed(LanesSearch):
-    """Sweep whose lanes are transposed into rows, of all vertices or of the targets."""
+    """Sweep search whose output is a row of distances per source, to all vertices or targets."""
 
     def __init__(
         self,
@@ -46,11 +46,11 @@ class Transposed(LanesSearch):
             self.wanted, self.places_wanted = packed.selection.wanted, packed.selection.columns
 
     def is_row(self, rows: int) -> bool:
-        """Return whether a batch of `rows` rows is one lane, swept directly into the result."""
+        """Return whether a batch is a single row that a sweep writes directly to the result."""
         return self.direct and self.lanes(rows) == 1
 
     def launch(self, batch: Batch, scratch: Any) -> None:
-        """Sweep a batch, transpose its lanes into rows, and find predecessors if requested."""
+        """Sweep a batch; write its distances, and predecessors if requested, row by row."""
         columns, lanes = self.n if self.columns is None else self.columns, self.lanes(batch.rows)
         if self.is_row(batch.rows):
             self.fill_lanes(batch, scratch, lanes, batch.distances.reshape(self.n))
@@ -74,7 +74,7 @@ class Transposed(LanesSearch):
 
 
 class SideBySide(LanesSearch):
-    """Sweep whose lanes are the answer itself, left on the device."""
+    """A sweep whose result stays on the device, as a matrix with one column per source."""
 
     few = 0
 
@@ -85,11 +85,11 @@ class SideBySide(LanesSearch):
         self.pitch = whole_lanes(rows)
 
     def lanes_memory(self, lanes: int) -> Any:
-        """Return None, as distances are swept directly into the answer."""
+        """Return None: no extra memory is needed, as the sweep writes directly into the answer."""
         return None
 
     def launch(self, batch: Batch, scratch: Any) -> None:
-        """Sweep a batch directly into the answer, and find predecessors if requested."""
+        """Sweep from a batch of sources directly into the result array; find trees if requested."""
         assert self.pitch is not None
         self.fill_lanes(batch, scratch, self.pitch, batch.distances)
         if self.finds_trees and self.n:
@@ -97,7 +97,7 @@ class SideBySide(LanesSearch):
 
 
 class Folded(LanesSearch):
-    """Sweep that reduces each lane to the count, sum and maximum of its distances.
+    """GPU sweep that reduces the distances of each source to their count, sum and maximum.
 
     In place of distances it may add up what the vertices weigh.
 
@@ -121,14 +121,14 @@ class Folded(LanesSearch):
             self.held += self.values.nbytes
 
     def allocate(self, rows: int) -> Any:
-        """Return `Scratch` with memory for counts, sums and maxima, on the device and host."""
+        """Return `Scratch`: memory to sweep, and for counts, sums and maxima of the distances."""
         lanes = self.lanes(rows)
         totals, numbers = device_array((SLOTS, 3, lanes), INT64), (3, lanes)
         words, here = device_array(numbers, INT64), cuda.pinned_array(numbers, INT64)
         return super().allocate(rows)._replace(totals=totals, words=words, here=here)
 
     def launch(self, batch: Batch, scratch: Any) -> None:
-        """Sweep a batch, reduce its lanes, and copy counts, sums and maxima to the host."""
+        """Queue a sweep, and the count, sum and maximum of the distances from each source."""
         swept, totals, words = scratch.swept, scratch.totals, scratch.words
         batch.fill(totals, 0)
         lanes = whole_lanes(batch.rows)
@@ -173,7 +173,7 @@ class FoldedRows(DeviceRows):
 
 
 class Summed(LanesSearch):
-    """Sweep that reduces each lane to float sums, added in the order of the vertices."""
+    """GPU sweep that reduces each row of distances to float sums, added in order of vertices."""
 
     columns = few = 0
 
@@ -186,12 +186,12 @@ class Summed(LanesSearch):
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of scratch for one row."""
+        """Bytes of scratch memory that one row of a batch takes, including its sums."""
         return super().row_bytes + sums_bytes(self.adds.columns, self.adds.size)
 
     @property
     def kind(self) -> Any:
-        """What must match, beside search class and row count, for scratch to be reused."""
+        """Key that must be equal for another search to reuse this search's scratch memory."""
         return *super().kind, self.adds.columns, self.adds.size
 
     def allocate(self, rows: int) -> Any:
@@ -201,7 +201,7 @@ class Summed(LanesSearch):
         return super().allocate(rows)._replace(totals=sums, words=totals, here=here)
 
     def launch(self, batch: Batch, scratch: Any) -> None:
-        """Sweep a batch, sum up each lane in vertex order, and copy the sums to the host."""
+        """Sweep a batch, sum up each row in vertex order, and copy the sums to the host."""
         lanes, memory = whole_lanes(batch.rows), SumsMemory(scratch.totals, scratch.words)
         self.fill_lanes(batch, scratch, lanes, scratch.swept)
         self.adds.launch(scratch.swept, (1, lanes), batch.bound, lanes, memory, batch.stream)
@@ -224,13 +224,13 @@ class SummedRows(DeviceRows):
     totals: Any = None
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
-        """Return the float sums of each row, shape (rows, c)."""
+        """Return the batch's float sums, shape (rows, c) for c columns of vertex weights."""
         numbers: NDArray[Any] = self.totals[:, : self.batch.rows].T
         return numbers
 
 
 class OfVersions(Search):
-    """Search that reduces the same rows under several sets of weights of a map, in turn.
+    """Search from the same sources under several weight sets, with each row reduced to numbers.
 
     Parameters
     ----------
@@ -254,29 +254,29 @@ class OfVersions(Search):
 
     @property
     def fixed_bytes(self) -> int:
-        """Bytes of scratch that all sets of weights of a batch use in turn."""
+        """Bytes of scratch memory that the sets of weights of a batch use one after another."""
         first = self.searches[0]
         return first.fixed_bytes + self.rows * first.row_bytes
 
     @property
     def kind(self) -> Any:
-        """What must match, beside search class and row count, for scratch to be reused."""
+        """Key of the scratch arrays: only searches with an equal key can reuse them."""
         return type(self.searches[0]), self.searches[0].kind, self.rows
 
     def part(self, rows: range) -> OfVersions:
-        """Return this search cut down to the sets of weights whose rows are in a range."""
+        """Return this search restricted to the sets of weights whose rows are in `rows`."""
         versions = slice(rows.start // self.rows, rows.stop // self.rows)
         return OfVersions(self.searches[versions], self.rows)
 
     def allocate(self, rows: int) -> Any:
-        """Return scratch for the rows under one set of weights, and memory for all results."""
+        """Allocate scratch for one set of weights, and memory for the results of all sets."""
         scratch = self.searches[0].allocate(self.rows)
         shape = rows // self.rows, *scratch.words.shape
         numbers = device_array(shape, scratch.words.dtype)
         return scratch._replace(words=numbers, here=cuda.pinned_array(shape, numbers.dtype))
 
     def launch(self, batch: Batch, scratch: Any) -> None:
-        """For each set of weights: pack the arcs of a selection, sweep the lanes, reduce them."""
+        """For each set of weights, queue a sweep from all sources and reduce its distances."""
         for version, search in enumerate(self.searches):
             rows = slice(version * self.rows, (version + 1) * self.rows)
             if search.packed is not None:
@@ -287,6 +287,6 @@ class OfVersions(Search):
             search.launch(one, scratch._replace(**words))
 
     def complete(self, rows: DeviceRows, scratch: Any) -> DeviceRows:
-        """Return the finished batch with the reduced results under all sets of weights."""
+        """Return a finished batch with the reductions (such as sums) for all sets of weights."""
         numbers = np.concatenate(scratch.here[:, :, : self.rows], axis=1)
         return self.searches[0].complete(rows, scratch._replace(here=numbers))

@@ -48,7 +48,7 @@ MOST_TOGETHER = 1 << 20
 
 @kernel
 def _mark_kernel(sources, targets, rank_of, rows):
-    """Mark the ranks of trip ends: of sources in the first row, of targets in the second."""
+    """Set `rows` to 1 at the ranks of trip ends: row 0 for sources, row 1 for targets."""
     i, stride = cuda.grid(1), cuda.gridsize(1)
     while i < sources.size:
         rows[0, rank_of[sources[i]]] = 1
@@ -88,7 +88,7 @@ def _make_climb_kernel(dtype: np.dtype[Any], *, shares: bool) -> Any:
         ranks, counts, parent, depth, arcs_first, up_stop, up_depths, up_weights, down_stop,
         down_depths, down_weights, height, labels,
     ):  # fmt: skip
-        """Climb from marked ranks, one warp per rank, and write distances for all ancestors.
+        """Compute the distances between each requested rank and its ancestors, a warp per rank.
 
         Sources climb along upward arcs, and targets along downward ones, in other blocks.
 
@@ -249,7 +249,7 @@ class _Scratch(
 
 
 class _Climbs(namedtuple("_Climbs", "map depths_down parent chain held")):
-    """A device map with the tree arrays that climbs of trips need, and the bytes of all."""
+    """A prepared map on a GPU, with the tree arrays that upward searches of trips use."""
 
 
 def find_trips(

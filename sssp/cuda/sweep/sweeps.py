@@ -1,4 +1,4 @@
-"""Distances from sources on a hierarchy, on a GPU: a sweep over the vertices below the top.
+"""GPU kernels that compute distances from many sources by a downward sweep of the hierarchy.
 
 The twin of `sssp.cpu.sweep.sweeps`, on the pieces that `sssp.order.tree_partition` cuts the
 elimination tree into. Rows are swept side by side: a row is a *lane*, and the distances of a vertex
@@ -52,7 +52,7 @@ ROW = 0x7FFFFFFF
 
 
 class Pass(NamedTuple):
-    """One launch of a sweep: a tier of bundles.
+    """Parameters of one kernel launch of a sweep, such as the range of vertex bundles.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Pass(NamedTuple):
 
 
 class Bundle(namedtuple("Bundle", "first members begin bounded")):
-    """A bundle that a block sweeps: its first member, its boundary, and their sizes.
+    """Subtrees that one thread block sweeps: positions and numbers of vertices and boundary.
 
     Attributes
     ----------
@@ -86,20 +86,20 @@ class Bundle(namedtuple("Bundle", "first members begin bounded")):
 
 
 def shared_bytes(dtype: np.dtype[Any], room: int, threads: int) -> int:
-    """Return the shared memory bytes for a bundle of at most `room` vertices, in some lanes."""
+    """Return the shared memory bytes of a sweep's block: `room` vertices for `threads` lanes."""
     rows = (room + 1) * (threads * dtype.itemsize + 4)
     return -(-((CHUNK + MOST_GROUPED) * stream_words(dtype) * 8 + rows) // 8) * 8
 
 
 @inline
 def has_passed(source, rank, size):
-    """Return whether a source's climb passes `rank`: that of the source or of an ancestor."""
+    """Return whether `rank` is the rank of the source or of one of its ancestors in the tree."""
     return int32(int32(rank) - size[rank]) < source <= int32(rank)
 
 
 @inline
 def _global_distance(vertex, distances, lanes, lane):
-    """Return the distance of a vertex in a lane, read from global memory."""
+    """Read the distance of a vertex from one source (lane) from global memory."""
     return distances[uint64(uint32(vertex)) * uint64(lanes) + lane]
 
 
@@ -108,7 +108,7 @@ def level_kernel(
     first_place, ranks, order, size, depth, kept_first, down_stop, down_ends, down_weights,
     source_ranks, ways, lanes, inf, distances,
 ):  # fmt: skip
-    """Find the distances of vertices of one depth: a block per vertex and some lanes.
+    """Compute the distances from all sources to the vertices of one elimination tree depth.
 
     There are as many slices as a block has rows of threads, a power of two.
 
@@ -201,12 +201,12 @@ def make_sweep_kernel(
 
     @inline
     def locate(row, threads):
-        """Return an arc tail's offset in shared memory, with the bit of a member's last group."""
+        """Convert an arc's tail to an offset in shared memory, without changing its bit `ENDS`."""
         return uint32((rows_at + (row & uint32(STREAM_ROW)) * threads) | (row & uint32(ENDS)))
 
     @inline
     def bring_boundary(bundle, vertices, distances, lanes, lane, rows, thread, threads):
-        """Load a lane's boundary distances to shared memory, several at once to hide latency."""
+        """Load the distances of a bundle's boundary vertices into shared memory, for one source."""
         ahead = cuda.local.array(BROUGHT, number)
         i = uint32(0)
         while i < bundle.bounded:
@@ -222,7 +222,7 @@ def make_sweep_kernel(
 
     @inline
     def seed(bundle, source, ranks, size, depth, ways, lane, rows, thread, threads):
-        """Initialize the members' distances with those of the lane's climb, or INF."""
+        """Set the distances of a bundle's members to those of the upward search, or to infinity."""
         i = uint32(0)
         while i < bundle.members:
             rank = ranks[uint32(bundle.first + i)]
@@ -256,7 +256,7 @@ def make_sweep_kernel(
         vertices, ranks, size, depth, stream_first, stream_stop, stream, source_ranks, ways, lanes,
         distances, bound, values, totals,
     ):  # fmt: skip
-        """Sweep bundles: one block per bundle and some lanes, one thread per lane.
+        """Sweep bundles of subtrees downward, with one thread for each bundle and source.
 
         ================= ================== ====== ===========================================
         argument          shape              dtype  written by

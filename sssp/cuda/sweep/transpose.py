@@ -1,4 +1,4 @@
-"""The transpose of lanes into rows, on a GPU."""
+"""GPU kernels that transpose swept distances, from a row per vertex to a row per source."""
 
 from numba import uint32, uint64
 
@@ -72,7 +72,7 @@ def transpose_kernel(swept, lanes, wanted, places, inf, missing, bound, shifts, 
 def few_transpose_kernel(
     swept, lanes, wanted, places, inf, missing, bound, shifts, sources, distances
 ):
-    """Copy lanes to rows, one thread per column; distances above the limit become unreached.
+    """Transpose swept distances to a row per source; those above the limit become unreached.
 
     ========= =============== ====== ============================================
     argument  shape           dtype  written by

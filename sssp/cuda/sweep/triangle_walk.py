@@ -1,4 +1,4 @@
-"""Memory of a bundle, and the walk over its triangles, in the basic and the perfect pass.
+"""GPU customization: shared memory of a bundle of subtrees, and the loop over its triangles.
 
 `sssp.cuda.sweep.customization` explains the words; `basic_pass` and `perfect_pass` have the
 kernels.
@@ -64,13 +64,13 @@ def make_length_of(dtype: np.dtype[Any]) -> Any:
 
 @inline
 def note(found, word, length):
-    """Raise a status word to a length, if that is greater (atomic maximum of float bits)."""
+    """Set a status word to a path length if that is greater (atomic maximum of float bits)."""
     if int32(length_bits(length)) > found[word]:
         cuda.atomic.max(found, word, int32(length_bits(length)))
 
 
 class Shares(namedtuple("Shares", "ends starts lengths groups up_bits down_bits stop")):
-    """Offsets of a bundle's arrays in its shared memory, in words.
+    """Offsets of the arrays of a bundle of vertices in shared memory, in 32-bit words.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ _shares_here = inline(_shares)
 
 @inline
 def own_shares(room, arc_room, numbers, words_a_number, units):
-    """Return where the arrays of a bundle (a piece of the tree) begin in shared memory."""
+    """Return the offsets of a bundle's arrays in the shared memory of its thread block."""
     shares = _shares_here(room, arc_room, numbers, words_a_number)
     own = uint32(cuda.threadIdx.y * units * (UNIT // 4))
     return Shares(
@@ -122,7 +122,7 @@ def own_shares(room, arc_room, numbers, words_a_number, units):
 
 
 class Room(NamedTuple):
-    """Greatest sizes of a tier's bundles (rows, arcs, pairs), which size their shared memory.
+    """Greatest sizes of the tree parts (bundles) that thread blocks process in shared memory.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class Room(NamedTuple):
     ways: int
 
     def crew(self, sets: int, *, packs: bool) -> tuple[int, int]:
-        """Return the number of threads per bundle, and of bundles per block."""
+        """Return the numbers of threads per bundle of vertices and of bundles per thread block."""
         crews = CREWS if sets == 1 else CREWS_OF_SETS
         threads = next(crew[packs] for most, crew in crews if self.rows <= most)
         return threads, SIDE_BY_SIDE if threads == WARP else 1
@@ -149,7 +149,7 @@ class Room(NamedTuple):
         return 2 * (self.ways + (self.arcs if packs else 0))
 
     def shared_bytes(self, dtype: np.dtype[Any], *, packs: bool, outside: bool) -> int:
-        """Return the bytes of a bundle's shared memory, with or without the weights."""
+        """Return the shared memory bytes for a part of the tree; `outside`: without its weights."""
         numbers = 0 if outside else self.numbers(packs=packs)
         shares = _shares(self.rows, self.arcs, numbers, dtype.itemsize // 4)
         words: int = shares.stop if packs else shares.starts
@@ -158,7 +158,7 @@ class Room(NamedTuple):
 
 @inline
 def own_block():
-    """Return the block's number among those for one set of weights, and that set's number.
+    """Return a thread block's number within its set of weights, and the number of that set.
 
     Blocks of one number are next to each other, so that what sets share is read once.
     """
@@ -169,7 +169,7 @@ def own_block():
 
 @inline
 def up_position(arc):
-    """Return the position of an arc's upward weight in shared memory; the downward one is next.
+    """Return the position of an arc's upward weight in shared memory; the downward weight follows.
 
     (With 64 bits, shifted last, the compiler sees that both can be read at once.)
     """
@@ -178,7 +178,7 @@ def up_position(arc):
 
 @cache
 def make_lend(dtype: np.dtype[Any], *, outside: bool) -> Any:
-    """Return a device function that finds a bundle's weights: the array, and their position."""
+    """Return a device function that locates a bundle's weights: an array and a start index."""
     number, arcs_a_unit = from_dtype(dtype), UNIT // 2 // dtype.itemsize
 
     @inline
@@ -204,7 +204,7 @@ def meet():
 
 @cache
 def make_walk(relax: Any, *, from_below: bool) -> Any:
-    """Return a device function that relaxes a bundle's triangles, from depth to depth.
+    """Return a device function that relaxes the triangles of a bundle of vertices, by depth.
 
     Words say where every step ends, in the order in which they are walked.
 
@@ -226,7 +226,7 @@ def make_walk(relax: Any, *, from_below: bool) -> Any:
 
     @inline
     def find_next(words, ends_at, stages, own, stage):
-        """Return position and stage of a thread's next triangle, at or after position `own`.
+        """Return the position and the stage of the next triangle that this thread relaxes.
 
         In every step a thread takes the triangle of its own number, and every `blockDim.x`-th after
         it. Where that leads beyond the end of a step it begins anew in the next one.
@@ -238,7 +238,7 @@ def make_walk(relax: Any, *, from_below: bool) -> Any:
 
     @inline
     def walk(words, ends_at, stages, legs, thirds, numbers, basic, ways):
-        """Relax all triangles of a bundle, with a barrier after every stage.
+        """Relax all triangles of a bundle (the vertices of a thread block), stage by stage.
 
         The words of a triangle take long to come, so a thread asks for them two triangles ahead. Of
         a thread with the triangles A, B in stage 0 and C, D, E in stage 1, in time:

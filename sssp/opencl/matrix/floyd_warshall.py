@@ -28,7 +28,7 @@ SIDE = 16
 
 
 class Rounds:
-    """Kernels, and buffers for a block's rows and columns, for Floyd-Warshall on one matrix."""
+    """The kernels and buffers that the rounds of blocked Floyd-Warshall use on one matrix."""
 
     def __init__(self, matrix: DeviceMatrix) -> None:
         queue, dtype, side, stride = matrix.queue, matrix.dtype, matrix.side, matrix.stride

@@ -32,7 +32,7 @@ _tiles: dict[tuple[int, np.dtype[Any], bool], ProductTile] = {}
 
 
 class Part(NamedTuple):
-    """The part of a device matrix that begins at an entry: buffers, offset and row stride."""
+    """A submatrix on a device: buffers, the offset of the first entry, and the row stride."""
 
     flat: Buffer
     tails: Buffer | None
@@ -41,7 +41,7 @@ class Part(NamedTuple):
 
 
 class DeviceMatrix:
-    """A padded distance matrix on a device, and its matrix of tails if the solver updates it.
+    """A padded distance matrix on a device, with a predecessor matrix if the solver updates one.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class DeviceMatrix:
         self._travel(self.flat, host, to_device=True)
 
     def copy_to(self, matrix: Matrix) -> None:
-        """Copy this device matrix, and its tails, to a host matrix."""
+        """Copy the distances, and the predecessors if present, from the device to a host matrix."""
         self._travel(self.flat, matrix.distances, to_device=False)
         if matrix.tails is not None:
             self._travel(self.tails, matrix.tails, to_device=False)
@@ -95,7 +95,7 @@ class DeviceMatrix:
         self.queue.copy(*((buffer, host) if to_device else (host, buffer)), **rectangle)
 
     def room(self) -> DeviceMatrix:
-        """Return an uninitialized device matrix like this one: size, dtype, with tails or not."""
+        """Return an uninitialized device matrix: same size and dtype, and tails if present here."""
         return DeviceMatrix(self.queue, self.n, self.dtype, with_tails=self.tails is not None)
 
     def differs_from(self, other: DeviceMatrix) -> bool:
@@ -139,7 +139,7 @@ def check_matrices(
 
 
 class Product:
-    """The min-plus product in one dtype, compiled for one call.
+    """The min-plus matrix product on an OpenCL device, compiled for one dtype.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class Product:
         *,
         skip: tuple[int, int] = (NONE, NONE),
     ) -> None:
-        """Queue ``out = min(old, A (+) B)`` on parts of matrices, except skipped blocks.
+        """Queue the min-plus product ``out = min(old, A (+) B)`` of parts of matrices.
 
         Parameters
         ----------

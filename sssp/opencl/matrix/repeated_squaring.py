@@ -1,4 +1,4 @@
-"""Repeated squaring over (min, +) by OpenCL; the algorithm of `sssp.cpu.matrix.repeated_squaring`.
+"""All-pairs distances on OpenCL devices, by repeatedly squaring a matrix over (min, +).
 
 A square goes from one matrix to another, some rows at a time; then the two are compared.
 """

@@ -22,7 +22,7 @@ from sssp.opencl.compiler import DeviceQueue, open_queue
 
 
 class Strip(NamedTuple):
-    """Tile sizes: the part of a boolean matrix product that one work-group computes.
+    """Sizes of the part of a boolean matrix product that one OpenCL work-group computes.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class Squares:
 
 
 def close(request: ClosureRequest, method: ClosureBySquaring) -> NDArray[np.uint64]:
-    """Return the packed transitive closure, as `sssp.cpu.matrix.transitive_closure.close`."""
+    """Compute the transitive closure by OpenCL; return it packed, 64 vertices to a word."""
     n, limit, rounds = request.n, request.memory_limit, request.squarings
     with open_queue(request.device) as queue:
         squares = Squares(queue, n)

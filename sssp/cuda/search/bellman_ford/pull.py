@@ -89,7 +89,7 @@ def _root_kernel(sources, first_sources, keys, changes):
 
 @cache
 def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -> Any:
-    """Return the pull-round kernel for a dtype (heads relax in-arcs); see `_make_push_kernel`."""
+    """Return the kernel of a Bellman-Ford pull round: each vertex relaxes its incoming arcs."""
     meet, worker_of_row = barrier or barrier_of(together=together), worker_of(together=together)
     bits, number_of = ordered_bits_of(dtype)
     number, unseen, tile_length = from_dtype(dtype), unreached(dtype), TILE_BYTES // dtype.itemsize
@@ -123,7 +123,7 @@ def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = No
 
     @part
     def pull(worker, heads, n, tile_keys, old, new, arcs, limits, predecessors, counters):
-        """Relax the arcs into a block's heads, tile by tile; return whether a distance fell."""
+        """Relax the arcs into the range `heads`; return True if this thread lowered a distance."""
         changed, base = False, heads.first
         while base < heads.end:
             base_end = uint32(min(uint32(base + heads.stretch), heads.end))

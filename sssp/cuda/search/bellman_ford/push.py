@@ -61,7 +61,7 @@ SIZE, PLACE = 0, 1
 
 
 class Chunks(namedtuple("Chunks", "bits places wanted pending")):
-    """Positions of arc chunks on the device, and flags of vertices that wait for their arcs.
+    """Which arc chunks are on the device, and which vertices wait for arcs of missing chunks.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Group(namedtuple("Group", "member members place groups")):
 
 
 class State(namedtuple("State", "words marks predecessors counters")):
-    """Arrays of all rows' search state: distance words, stamps, predecessors, counters."""
+    """Device arrays with the search state of all rows, such as distances and predecessors."""
 
 
 class Round(namedtuple("Round", "row stamp current following counts slot staged stage")):
@@ -325,7 +325,7 @@ def _make_push_kernel(
 
 
 def row_arrays(graph: Graph, dtype: np.dtype[Any]) -> RowArrays:
-    """Return per-row shapes and dtypes of scratch: words, stamps, frontiers, sizes, tails."""
+    """Return the shapes and dtypes of the scratch arrays that the search of one row needs."""
     n, narrow = graph.n, dtype.itemsize == 4
     return (
         ((n if narrow else 1,), np.int64),
@@ -379,7 +379,7 @@ class PushSearch(BellmanFordSearch):
         )  # fmt: skip
 
     def words(self, batch: Batch, scratch: tuple[Any, ...]) -> Any:
-        """Return the distance array for the kernels: packed words if 32-bit, else the result."""
+        """Return the device array of distances for the kernels; distances of 32 bits are packed."""
         return scratch[0] if self.dtype.itemsize == 4 else self.keys(batch)
 
     def launcher(

@@ -46,7 +46,7 @@ class Limits(namedtuple("Limits", "bound lowest negative")):
 
 
 class Kept(namedtuple("Kept", "words predecessors")):
-    """A batch's results in device memory: distance words, and predecessors.
+    """Distances and predecessors of a batch in device memory.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ def make_finish_kernel(dtype: np.dtype[Any], *, packed: bool) -> Any:
 
     @kernel
     def _finish_kernel(words, distances):
-        """Convert packed words, or ordered integer keys, to distances.
+        """Convert distances from the integer codes that the search uses to numbers.
 
         ========= ======== ================ ==============================
         argument  shape    dtype            written by
@@ -132,7 +132,7 @@ class BellmanFordSearch(Search):
         self.most_rounds = graph.n
 
     def grid(self, batch: Batch) -> tuple[bool, int, range]:
-        """Return whether all blocks work on one row, blocks per launch, each launch's first row.
+        """Choose the launches for a batch of rows: all blocks on one row, or one block per row.
 
         A few rows are done one after the other, many side by side, a block each.
         """
@@ -147,7 +147,7 @@ class BellmanFordSearch(Search):
     def run_rounds(
         self, batch: Batch, active: Any, kept: Kept, launch: Callable[[int], None]
     ) -> bool:
-        """Launch rounds until no vertex is active; return False if `look` ends them earlier.
+        """Run rounds until no vertex is active; return False if overflow or rounding ends them.
 
         With negative weights they pause for a search for negative cycles, ever more rarely.
 
@@ -184,7 +184,7 @@ class BellmanFordSearch(Search):
     def look(
         self, batch: Batch, counters: NDArray[np.int64], unfinished: NDArray[np.bool_], kept: Kept
     ) -> bool:
-        """Raise on a negative cycle; return whether overflow or rounding lets the search stop.
+        """Raise on a negative cycle; return whether the search can stop before it is finished.
 
         It can if a distance has left the dtype, for then the rows are thrown away, or if rounding
         alone keeps the rows going.
@@ -224,7 +224,7 @@ class BellmanFordSearch(Search):
         return self.dtype.kind == "f" and bool(late.any() and (late == unfinished).all())
 
     def finish(self, batch: Batch, kept: Kept) -> None:
-        """Convert words to distances if needed; check float predecessors for negative cycles.
+        """Convert results to distances; with negative float weights, check for negative cycles.
 
         Raises
         ------

@@ -149,7 +149,7 @@ class StreamedSearch(PushSearch):
         return self.room * self.arc_bytes
 
     def allocate(self, rows: int) -> tuple[Any, ...]:
-        """Return scratch for `rows` rows; pending flags and the memory for arcs come last."""
+        """Return device arrays for the search of `rows` rows, including space for copied arcs."""
         return (
             *super().allocate(rows),
             device_array(self.room, np.uint32),
