@@ -171,7 +171,7 @@ def quote(value: Any) -> str:
 
 
 def join_briefly(texts: Iterable[str], between: str = ", ") -> str:
-    """Join texts, shortened if the result is long."""
+    """Join texts into one with a separator, and shorten the result if it is too long."""
     return shorten(between.join(islice(texts, LONGEST)))
 
 
@@ -181,7 +181,7 @@ def shorten(text: str) -> str:
 
 
 def plain_digits(text: str) -> str:
-    """Return `text`, to be parsed as a number; ValueError if it has `_` or non-ASCII digits.
+    """Return a number's text unchanged; raise ValueError if it has ``_`` or non-ASCII characters.
 
     Both also read the digits of other scripts, and ``1_0`` as 10.
 

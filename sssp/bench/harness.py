@@ -115,7 +115,7 @@ class BenchTable(ABC):
         return workload
 
     def make(self, name: str, make: Callable[[], Graph], choose: Choose) -> Workload:
-        """Time `make`, which builds a graph; choose its sources and record both; return both."""
+        """Build a graph by `make`, record its build time and sources, and return a `Workload`."""
         load_seconds, graph = time_call(make)
         sources = choose(graph)
         labels = sources if graph.labels is None else graph.labels[sources]
@@ -216,7 +216,7 @@ class _Entry(ABC):
             self.row.remark = f"trials cut to {self.trials}, to end within {limit:g} s"
 
     def _expect_seconds(self) -> float:
-        """Estimate the time of one call from calls of growing size, each within the limit."""
+        """Estimate the seconds of one call from cheaper calls, such as on smaller graphs."""
         graph = self.workload.graph
         turns = math.ceil(self.sources.size / self.workers)
         # from two graphs, by a power of the size
@@ -285,7 +285,7 @@ class _RivalEntry(_Entry):
 
 
 class _OurEntry(_Entry):
-    """One of our methods on a workload."""
+    """Benchmark of one of this package's methods on a graph and its sources."""
 
     def __init__(self, ours: Ours, workload: Workload, plan: BenchPlan, compiled: set[Any]) -> None:
         workers = plan.threads or default_threads()
@@ -303,7 +303,7 @@ class _OurEntry(_Entry):
         super().warm_up()
 
     def verify(self, rivals: Sequence[_RivalEntry]) -> None:
-        """Certify distances from sampled sources; check timed results and rivals against them."""
+        """Certify distances from sampled sources; compare timed results with the certified ones."""
         try:
             sources = self.workload.sources[self.workload.sample]
             result = self.solve(sources, predecessors=True, dtype=self.sampled.dtype)
@@ -454,7 +454,7 @@ class Methods(BenchTable):
             self.report.rows += self._harness.measure(self.load(origin, self._choose))
 
     def _choose(self, graph: Graph) -> NDArray[np.int64]:
-        """Return the named sources, or draw distinct vertices that have an outgoing arc."""
+        """Return the sources requested by label, or draw random vertices with an outgoing arc."""
         if labels := self.options.labels:
             return np.array([vertex_of(graph, label) for label in labels], dtype=np.int64)
         count: int = self.options.sources

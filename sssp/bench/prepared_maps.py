@@ -291,7 +291,7 @@ class PreparedMaps(BenchTable):
                 other.answers.weigh(self.graph.weights)
 
     def _close(self, hierarchy: sssp.Hierarchy) -> None:
-        """Time one tree after closing a random street, on the prepared map and on the graph."""
+        """Time a search after a random street is closed, on the prepared map and on the graph."""
         self._step(CLOSED)
         graph, random = self.graph, self.random
         seconds: list[list[float]] = []
@@ -341,7 +341,7 @@ class PreparedMaps(BenchTable):
         line["equal"] = self._compare(question, contenders)
 
     def _compare(self, question: MapQuestion, contenders: Sequence[MapContender]) -> str:
-        """Compare all answers with the prepared map's; return the verdict on the plain graph's."""
+        """Return, as a word, whether the plain graph's answer agrees with the prepared map's."""
         equal = RIGHT
         for one in contenders:
             if not self._agree(contenders[0].found, one.found):

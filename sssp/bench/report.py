@@ -96,7 +96,7 @@ class Measurement:
 
     @property
     def outcome(self) -> str:
-        """The outcome in one word: "skipped", or whether the distances are verified."""
+        """How the measurement ended: skipped, verified as right or as wrong, or not verified."""
         if self.verified is False:
             return WRONG
         if self.skipped:
@@ -196,7 +196,7 @@ class Record:
     rows: list[Any] = field(default_factory=list)
 
     def write_json(self, path: Path) -> None:
-        """Write the record to a JSON file."""
+        """Write the benchmark record to a JSON file."""
         rows = [row.as_dict() if isinstance(row, Measurement) else row for row in self.rows]
         content = {"schema": SCHEMA, **asdict(self), "rows": rows}
         with replaced_file(path) as stream:
@@ -236,7 +236,7 @@ class BenchReport(Record):
         return "\n\n".join(part for part in (*parts, self._setting_up()) if part)
 
     def circumstances(self) -> list[str]:
-        """Return lines on versions, machine and settings."""
+        """Return text lines that state the versions, machine and settings of the benchmark."""
         versions = ", ".join(f"{name} {version}" for name, version in self.versions.items())
         found = self.hardware
         size = f", {found['memory'] / GIB:.1f} GiB" if found["memory"] else ""

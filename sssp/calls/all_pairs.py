@@ -188,7 +188,7 @@ def all_pairs(
 
 
 def _by_matrix(plan: Plan[Request], source: Graph | NDArray[Any], zero_is_arc: bool) -> Answer:
-    """Solve a plan by a dense method; by searches if overflow or a negative cycle is possible.
+    """Solve all pairs by a dense method; by searches if overflow or a negative cycle is possible.
 
     That is where a distance comes near the end of the widest dtype, and where rounding on a cycle
     of length zero seems to make it negative. OpenCL has no searches: the CPU takes them over.
@@ -343,7 +343,7 @@ def transitive_closure(
 def _as_pattern(
     g_or_matrix: Any, reflexive: bool
 ) -> tuple[int, tuple[NDArray[Any], NDArray[Any]] | None, NDArray[Any] | None]:
-    """Return n, and the arcs of the input: as CSR arrays, or else as a dense matrix."""
+    """Return the number of vertices and the arcs of a graph or matrix, in CSR or dense form."""
     if methods_of(g_or_matrix) is not None:
         raise TypeError("transitive_closure takes a graph or a matrix; pass h.graph")
     if isinstance(g_or_matrix, Graph):

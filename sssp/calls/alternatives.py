@@ -375,7 +375,7 @@ def _routes_by_penalties(
 def _straighten(
     network: Graph | Hierarchy, way: NDArray[Any], corridor: _Corridor, below: float
 ) -> NDArray[Any] | None:
-    """Replace parts of a path shorter than `below` by shortest paths; None after many rounds.
+    """Return the path with its parts of length up to `below` replaced by shortest paths.
 
     The parts that get shorter by most come first. None if this does not end soon.
     """

@@ -174,7 +174,7 @@ class Assignment:
         return skim(version, demand, columns[version._tree_graph.arc_origin], **options)
 
     def _version(self, name: str | None) -> Graph | Hierarchy:
-        """Return the network with a user class's weights; a single class needs no `name`."""
+        """Return the network with the arc weights of one user class after the assignment."""
         if name is None and len(self._weights) == 1:
             (name,) = self._weights
         elif name not in self.by_class:
@@ -436,7 +436,7 @@ class _Costs:
             self.closed |= np.isposinf(empty)
 
     def column(self, name: str, flow: Column) -> Column:
-        """Call the cost method `name` at a flow; return a value per input row, 0 if closed."""
+        """Return the values of the cost method `name` at a flow, one per row of the network."""
         column = np.asarray(getattr(self.cost, name)(flow))
         if column.shape != (self.rows,) or column.dtype.kind not in "iuf":
             raise ValueError(

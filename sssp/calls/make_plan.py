@@ -252,7 +252,7 @@ def _check_form(request: Request) -> None:
 
 
 def _as_matrix(out: NDArray[Any], request: Request, n: int) -> NDArray[Any] | None:
-    """Return a view of `out`, shape (rows, columns); None if searches cannot write there."""
+    """Check the shape of `out`; return it as a matrix if searches can write into it, else None."""
     rows = () if request.single or request.nearest else (request.sources.size,)
     ends = request.arc_ends
     columns = request.columns(n) if ends is None else ends.arcs.size

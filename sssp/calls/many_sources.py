@@ -44,7 +44,7 @@ def reduce(
     memory_limit: float | None = None,
     progress: bool | None = None,
 ) -> Any:
-    """Reduce the distances from every source to one number, without keeping them.
+    """Reduce the distances from each source to one number, such as their sum or maximum.
 
     Parameters
     ----------

@@ -441,7 +441,7 @@ def user_walks(expansion: Expansion, walks: Walks) -> Walks:
 
 
 def _run(plan: Plan[Request]) -> Answer | None:
-    """Run a plan for trips; on a GPU find distances first, then the paths from them."""
+    """Solve a request for trips: find distances, and paths if requested; None after an overflow."""
     request = plan.request
     if request.devices:
         return plan.solve_on_devices(_run)

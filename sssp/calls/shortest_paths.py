@@ -164,7 +164,7 @@ def shortest_paths(
 
 
 def solve_plan(plan: Plan[Request]) -> ShortestPaths:
-    """Run a plan; return its answer as a `ShortestPaths`, with the shape that the caller expects.
+    """Compute the shortest paths that a plan (a checked call) asks for; return the result.
 
     Raises
     ------
@@ -193,7 +193,7 @@ def solve_plan(plan: Plan[Request]) -> ShortestPaths:
 
 
 def run_plan(plan: Plan[Request]) -> Answer:
-    """Run a plan; raise an error if no dtype is wide enough for a distance.
+    """Answer a plan (a checked call); raise an error if no dtype is wide enough for a distance.
 
     Raises
     ------
@@ -209,7 +209,7 @@ def run_plan(plan: Plan[Request]) -> Answer:
 
 
 def failure(plan: Plan[Request]) -> Exception:
-    """Return the error for a plan without an answer: negative cycle or distance overflow."""
+    """Return the error for a call that found no answer: negative cycle or distance overflow."""
     graph = plan.network._tree_graph.without_closed_arcs()
     if graph.least_weight < 0:
         from sssp.cpu.search.bellman_ford import negative_cycle_from

@@ -274,7 +274,7 @@ class Certifier:
     def _search_again(
         self, row: CheckedRow, targets: Vertices, limit: float | None
     ) -> tuple[CheckedRow, float | None]:
-        """Search again for a row; return distances, and the limit up to which they are final.
+        """Compute a row of distances again; return it, and the limit up to which it is final.
 
         If all targets are reached, that is what lies no farther than the farthest of them; but
         with negative weights everything, for paths may pass through vertices farther away than
@@ -324,7 +324,7 @@ class Certifier:
         return bool(code == reference.DROPPED)
 
     def _unreached_row(self, row: CheckedRow, limit: float | None) -> tuple[CheckedRow, Array, Any]:
-        """Return a row like `row` with no vertex reached, the arc weights, and a distance limit."""
+        """Return `row` with every vertex unreached, the arc weights, and the distance limit."""
         number = _arithmetic(row.distances.dtype)
         nothing = np.full(self.graph.n, unreached(np.dtype(number)), number)
         distances, weights = self.operands(nothing)

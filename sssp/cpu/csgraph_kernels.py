@@ -107,7 +107,7 @@ def dense_kernel(given, dense):
 
 @njit
 def matrix_extremes_kernel(matrix):
-    """Return min and max of entries and 0, without inf; if all are valid; if all are integers.
+    """Return a matrix's least and greatest entry (0 included), and flags: all valid, all integers.
 
     Minus infinity does not count as a number.
     """

@@ -28,7 +28,7 @@ LEAST_SHARE = 0.01
 def conjugate_shares(
     slopes: Column, flow: Column, fresh: Column, targets: list[Column], step: float
 ) -> tuple[float, float, float]:
-    """Return the weights with which conjugate Frank-Wolfe mixes three flows to its next target.
+    """Return the weights of three flows whose mean is the next target of conjugate Frank-Wolfe.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def conjugate_shares(
 
 
 def find_step(cost: Any, flow: Column, direction: Column, fixed: float) -> float:
-    """Return the step in [0, 1] that minimizes the objective along the direction.
+    """Return the step in [0, 1] along a flow direction at which the objective is least.
 
     Newton's method on its derivative, within a bracket; where rounding hides the least, the longest
     step at which the objective was seen to fall.

@@ -67,7 +67,7 @@ def atomic_load(context: Any, array: Any, index: Any) -> tuple[Any, Any]:
 
 @intrinsic
 def prefetch(context: Any, array: Any, index: Any) -> tuple[Any, Any]:
-    """Prefetch the cache line of an entry, valid or not: ``prefetch(array, index)``."""
+    """Prefetch the cache line of an array entry; any index is safe: ``prefetch(array, index)``."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         word, byte = ir.IntType(32), ir.IntType(8).as_pointer()

@@ -139,7 +139,7 @@ class Dependencies:
         self._spare = Spare(lambda: tuple(np.empty(*part) for part in sizes))
 
     def of(self, source: int, distances: NDArray[Any]) -> tuple[int, NDArray[np.float64]]:
-        """Return the status of `_dependencies_kernel`, and the dependencies of one row."""
+        """Return a status code, and the Brandes dependency of a source on every vertex."""
         shares, unseen = np.empty(distances.size, FLOAT64), unreached(distances.dtype)
         row = distances, unseen, source
         with self._spare.lend() as scratch:

@@ -159,7 +159,7 @@ def ranges_of(rows: int, step: int) -> Iterator[range]:
 
 @njit
 def _arrive_kernel(vertex_of, n, distances, unseen, reached, count):
-    """Set the distance of each user vertex to the least over its copies (graph with turns).
+    """Set each vertex's distance to the minimum over its copies in the turn-expanded graph.
 
     ========= =========== ====== ==================================
     argument  shape       dtype  written by
@@ -355,7 +355,7 @@ class SingleRows(Rows):
         return unsigned_arcs(self.graph, self.dtype)
 
     def lease(self) -> Scratch:
-        """Lend scratch arrays to a worker, until `give_back`."""
+        """Lend scratch arrays to a worker thread, until `give_back` is called."""
         n = self.graph.n
         return self._pool.take(self._key) or Scratch(n, self.dtype, self.extra(n))
 
@@ -415,7 +415,7 @@ class SingleRows(Rows):
 
     @cached_property
     def _untied(self) -> float:
-        """Greatest distance for which paths can be traced back from targets; -1 if impossible."""
+        """Distance up to which paths can be traced back along tight arcs; -1 if impossible."""
         if self.request.nearest or self.request.fewest_arcs:
             return -1.0
         return untied_distance(self.graph, self.dtype)
@@ -486,7 +486,7 @@ class _SearchedRows(SingleRows):
 
 
 class _PathRows(_SearchedRows):
-    """Run that finds paths to targets on a small graph, several rows per call of `solve`.
+    """Solver that finds paths to targets on a small graph, for several sources at a time.
 
     What a row takes in Python is much beside its search, and threads wait for each other in it.
     """

@@ -1,4 +1,4 @@
-"""Shortest-path trees and origins, computed from final distances on the CPU.
+"""Shortest-path trees and nearest sources, computed from final distances on the CPU.
 
 Solvers find distances only. A tree follows from them in one pass over the tight arcs (arcs with
 ``d[tail] + w == d[head]``), always the same one: the smallest tail. Where a tight arc joins two
@@ -172,7 +172,7 @@ def origins_kernel(indptr, indices, weights, sources, distances, final, toleranc
 
 
 def untied_distance(graph: Graph, dtype: Number) -> float:
-    """Return a distance up to which no tight arc has equally distant ends; -1 if none is known.
+    """Return a distance up to which no shortest path has an arc with equally distant ends, or -1.
 
     In exact arithmetic such an arc weighs 0; floats absorb what is below their spacing.
     """
@@ -200,7 +200,7 @@ def _cut_kernel(predecessors, vertices, tails):
 
 @njit
 def _branches_kernel(by_head, targets, block, unseen, predecessors, counts, vertices, tails):
-    """Find the paths to the targets, lane by lane, in a block of distances, shape (n, lanes).
+    """Find the vertices on shortest paths to the targets, for each source (lane) of a block.
 
     Walk back from every reached target along the smallest tight tails; only arcs that are longer
     than 0, in sums too, may be tight. Write for each lane how many vertices are on its paths,

@@ -112,7 +112,7 @@ def _greater(builder: Any, dtype: Any, one: Any, other: Any) -> Any:
 
 
 def _combine(emit: Callable[..., Any], vector: Vector, other: Any) -> tuple[Any, Any]:
-    """Return Numba signature and code generator that apply `emit` to a vector and an operand."""
+    """Return the Numba signature and code generator of an operation on a vector and an operand."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         second = _fill(context, builder, vector, arguments[1], other)
@@ -129,7 +129,7 @@ def add(context: Any, vector: Any, other: Any) -> tuple[Any, Any]:
 
 @intrinsic
 def minimum(context: Any, vector: Any, other: Any) -> tuple[Any, Any]:
-    """Return the minimum with a vector or a number, lane by lane: ``minimum(vector, other)``."""
+    """Return the lane-wise minimum of two vectors, or of a vector and a number."""
     return _combine(_lesser, vector, other)
 
 
@@ -161,7 +161,7 @@ def swap(context: Any, pair: Any) -> tuple[Any, Any]:
 
 
 def _fold(emit: Callable[..., Any], vector: Vector) -> tuple[Any, Any]:
-    """Return Numba signature and code generator that reduce a vector to a number by `emit`."""
+    """Return the Numba signature and code generator that reduce a vector's lanes to a number."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         (found,), lanes = arguments, vector.lanes

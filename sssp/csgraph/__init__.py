@@ -401,7 +401,7 @@ def yen(
     return_predecessors: bool = False,
     unweighted: bool = False,
 ) -> Any:
-    """Find the K shortest paths between two vertices; SciPy's own `yen`, from 1.14 on.
+    """Find the K shortest paths between two vertices by SciPy's `yen` (SciPy 1.14 or newer).
 
     Parameters
     ----------

@@ -31,15 +31,15 @@ from sssp.methods import BellmanFord, FloydWarshall
 
 
 class _CountRequest(MatrixRequest):
-    """All-pairs request with weights ``w * (n + 1) + 1``, so that fewest arcs break ties."""
+    """All-pairs request with weights ``w * (n + 1) + 1``, to prefer equal paths of fewer arcs."""
 
     @property
     def positive(self) -> bool:
-        """True: with weights ``w * (n + 1) + 1``, tight arcs cannot form a cycle."""
+        """True, because no cycle has length 0 with the weights ``w * (n + 1) + 1``."""
         return True
 
     def fill(self, out: NDArray[Any], rows: range) -> None:
-        """Write rows of the matrix of weights ``w * (n + 1) + 1`` to `out`, in its dtype."""
+        """Write rows of the initial matrix, with every weight w changed to ``w * (n + 1) + 1``."""
         assert isinstance(self.source, np.ndarray)
         block, place = self.source[rows.start : rows.stop], np.arange(len(rows))
         out[...] = infinity(out.dtype)

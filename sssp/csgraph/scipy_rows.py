@@ -182,7 +182,7 @@ LONGEST = float(largest_distance(FLOAT64))
 
 
 class SearchResult(NamedTuple):
-    """The distances and predecessors of a search, as SciPy has them.
+    """A search result in the format of `scipy.sparse.csgraph`: distances and predecessors.
 
     Attributes
     ----------

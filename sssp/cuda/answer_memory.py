@@ -26,7 +26,7 @@ LEAST, MOST = 256 << 10, 1 << 30
 
 
 class _Pages:
-    """Block of whole host pages for answers; pinned once it serves a second answer.
+    """Page-aligned block of host memory for answers, pinned (page-locked) at its second use.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class _Pages:
         self.array, self.answers = memory[first : first + size], 0
 
     def serve(self) -> int:
-        """Return the address of the block for another answer; pin the block at the second one."""
+        """Return the address of the memory block; on the second call, pin (page-lock) the block."""
         self.answers += 1
         start = self.array.ctypes.data
         if self.answers == 2 and pin(start, self.array.size):

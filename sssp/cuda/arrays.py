@@ -72,7 +72,7 @@ class DeviceArray:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory."""
+        """Number of bytes that the entries take."""
         return self.size * self.dtype.itemsize
 
     @property

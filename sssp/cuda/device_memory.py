@@ -211,7 +211,7 @@ def fetch(on_device: Any, array: NDArray[Any], stream: Any) -> None:
 
 
 def move(there: Any, to: Any, stream: Any) -> None:
-    """Copy the first entries of a device array into another, as many as fit, in stream order.
+    """Queue on a stream the copy of a device array into another, up to the shorter size.
 
     Both of one dtype, and row by row.
     """
@@ -327,7 +327,7 @@ class DeviceGraph:
         return self._arrays.get(name)
 
     def array(self, name: str, build: Callable[[], Any]) -> Any:
-        """Return the device array of a name; at first use, upload what `build` returns."""
+        """Return the device array with this name; at first use, upload what `build` returns."""
 
         def make() -> Any:
             array = build()
@@ -356,7 +356,7 @@ class DeviceGraph:
     def arcs_by_weight(
         self, graph: Graph, dtype: np.dtype[Any], *, reverse: bool = False
     ) -> tuple[Any, Any, Any]:
-        """Return the arrays of `arcs` (or reversed arcs), each vertex's arcs sorted by weight."""
+        """Return CSR device arrays of the graph's arcs, sorted by weight at every vertex."""
         side = "reverse " if reverse else ""
 
         def arcs() -> ArcsByWeight:

@@ -88,7 +88,7 @@ def copy_narrow(flat: Any, target: np.dtype[Any], stream: Any) -> Any:
 
 
 class DeviceForm:
-    """Output form: matrices of distances and predecessors that stay on the device.
+    """Result matrices of distances and predecessors that stay in the memory of the GPU.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class DeviceForm:
         return self._part(self.flat, self.shape[1], rows)
 
     def tree_place(self, rows: range) -> Any:
-        """Return the part of the predecessor matrix for some rows; None if not requested."""
+        """Return a view of rows of the predecessor matrix; None if it was not requested."""
         return self._part(self.flat_tree, self.tree_shape[1], rows)
 
     def _part(self, flat: Any, columns: int, rows: range) -> Any:
@@ -156,7 +156,7 @@ class DeviceForm:
         return flat[rows.start * columns : rows.stop * columns].reshape(len(rows), columns)
 
     def take(self, found: DeviceRows) -> None:
-        """Add a finished batch to the answer: distances to targets, and any nearest sources."""
+        """Add the results of a finished batch, such as distances to targets, to the answer."""
         self._origin = found.on_device_origin
         if found.targeted and self.shape[1]:
             gather(found.batch, self.place(found.rows))

@@ -68,7 +68,7 @@ def _make_stored_kernel(
 
     @kernel
     def _stored_kernel(weights, weights_before, twins, stored, found):
-        """Convert weights to the stored dtype; find their range, count closed arcs and errors.
+        """Convert arc weights to the stored dtype; also record their range and any invalid value.
 
         ============== ======== ============= =======================================
         argument       shape    dtype         written by

@@ -75,7 +75,7 @@ def address(array: Any) -> int:
 
 
 def device_of(array: Any) -> int:
-    """Return the number of the device that holds any library's array; 0 for an empty array."""
+    """Return the number of the GPU that holds an array of any library; 0 for an empty array."""
     start = array.__cuda_array_interface__["data"][0]
     if SIMULATOR or not start:
         return 0

@@ -23,7 +23,7 @@ VALUES = frozenset({bool, int, float, str, NoneType})
 
 
 def key_of(argument: Any) -> Any:
-    """Return an argument's replay key; keys are equal only if launches behave equally.
+    """Return a key for a launch argument; recorded launches with equal keys can be replayed.
 
     Arrays count by address, shape and dtype, since kernels read what they hold when they run;
     numbers by value; objects by their `replay_key`, tuples and other dataclasses by their entries.
@@ -45,7 +45,7 @@ def key_of(argument: Any) -> Any:
 
 
 def key_of_fields(record: Any) -> Any:
-    """Return a replay key of an object, from its type and all its fields."""
+    """Return a key made of an object's type and fields, for the cache of recorded launches."""
     return type(record), *map(key_of, vars(record).values())
 
 

@@ -60,7 +60,7 @@ def make_groups_kernel(
         distances, rows, row_step, place_step, size, bound, places, weights, number, edges, values,
         sums,
     ):  # fmt: skip
-        """Sum ``weight * factor(distance)`` by group: a thread per group, row, weight column.
+        """Compute partial sums of ``weight * factor(distance)`` over groups of a row's vertices.
 
         ========== ================= ======= ===================================================
         argument   shape             dtype   written by

@@ -1,4 +1,4 @@
-"""Brandes' dependencies on the device: shortest paths through each vertex, one block per row.
+"""Brandes' dependencies, for betweenness centrality, computed from distances on a GPU.
 
 Brandes (2001), "A faster algorithm for betweenness centrality". As on the CPU
 (`sssp.cpu.path_counts`) only final distances are needed: the arcs that are tight make an acyclic
@@ -124,7 +124,7 @@ def _dependencies_kernel(
 
 @kernel
 def _add_rows_kernel(shares, total):
-    """Add the dependencies of all rows to the total, row after row.
+    """Add the Brandes dependencies of all rows to the total of each vertex, in row order.
 
     ====== ========= ======= ======================
     shares (rows, n) float64 `_dependencies_kernel`
@@ -189,7 +189,7 @@ class Dependencies:
             self._scratch = [device_array((self.rows, size), kind) for size, kind in arrays]
 
     def add(self, sources: NDArray[np.int64], distances: DeviceArray) -> NDArray[np.int64]:
-        """Add dependencies of up to `rows` rows to the total; return one status code per row."""
+        """Add the Brandes dependencies of some rows to the total; return a status code per row."""
         rows, n = distances.shape
         with select(self.number):
             scratch = [array[:rows] for array in self._scratch]

@@ -149,13 +149,13 @@ class MemoryPool:
         return block
 
     def wait(self) -> None:
-        """Wait for the device; record that blocks returned so far are reusable without a wait."""
+        """Wait for the device; mark the memory blocks that were returned earlier as reusable."""
         now = next(self._clock)
         self._wait()
         self._waited = max(self._waited, now)
 
     def settle(self) -> None:
-        """Wait for the device unless no block was dropped since the last wait."""
+        """Wait for the device if memory was returned to the pool since the last wait."""
         if self._dropped > self._waited:
             self.wait()
 
@@ -263,7 +263,7 @@ class Shelf:
         return self._pool.take_scratch(self, key)
 
     def leave(self, key: Any, nbytes: int, content: Any) -> None:
-        """Keep scratch of `nbytes` device bytes, which no queued work uses, under a key."""
+        """Add GPU scratch memory that is no longer in use to this cache, under a key."""
         self._pool.leave_scratch(Scratch(self, key, nbytes, content))
 
 

@@ -131,7 +131,7 @@ def _make_kernels(step: str, combine: str, integral: bool, targeted: bool) -> tu
 
 
 class Words(namedtuple("Words", "found totals ordered")):
-    """Device memory for the results of a reduction of a batch.
+    """Device arrays for the results of a reduction (such as a sum) over each row of a batch.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ def _ordered(reduction: Reduction, dtype: np.dtype[Any]) -> bool:
 
 
 def on_device(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
-    """Return a reduction's vertex weights on the device, shape (c, n); a placeholder if none.
+    """Upload the vertex weights of a reduction, transposed to shape (columns, n); return them.
 
     Where there are none, what is never read, but of the type that kernels for such distances have.
     """

@@ -179,7 +179,7 @@ class _Worker:
 
 
 class Setup:
-    """Data shared by calls with the same GPU search and array sizes, such as its memory sizes.
+    """Data shared by calls that run the same GPU search on arrays of the same sizes.
 
     Such calls differ only in what stands in their arrays, in `out` and in the stream.
 
@@ -234,7 +234,7 @@ class Setup:
         self.key = self.key_of(request, request.rows)
 
     def solve(self, request: Request) -> Answer | None:
-        """Return the answer to a request, by the current device; None if a distance overflowed."""
+        """Answer a search request on the current GPU; return None if a distance overflows."""
         rows = Rows(self, request)
         try:
             rows.start()
@@ -385,7 +385,7 @@ class Rows(Setup):
             worker.sent = targets if targets is known else None
 
     def _start_next(self, worker: _Worker) -> None:
-        """Launch a worker's search for the next rows; copy the results too in simple cases."""
+        """Launch a worker's search for the next batch of rows; do nothing after the last batch."""
         if (first := next(self._left, None)) is None:
             return
         rows = range(first, min(first + self.size, self.request.rows))

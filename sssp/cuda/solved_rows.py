@@ -207,7 +207,7 @@ class FormScratch:
 def _row_arrays(
     n: int, request: Request, dtype: np.dtype[Any]
 ) -> dict[str, tuple[int, np.dtype[Any]]]:
-    """Return entries per row and dtype of each array that extracts a request's output, by name."""
+    """Return the size per row and the dtype of each named device array that the output needs."""
     targeted = request.targets is not None
     sparse = request.output == "sparse" and request.reduction is None
     paths = targeted and request.predecessors

@@ -1,4 +1,4 @@
-"""Shortest-path trees and origins, computed from final distances on the device.
+"""Shortest-path trees and origins (nearest sources), computed from distances on the device.
 
 The same trees as `sssp.cpu.tree` finds: the smallest tight tail, and where a row has a tight
 arc between equal distances, or the graph a negative weight, the fewest arcs from the source and
@@ -40,7 +40,7 @@ NONE = np.int32(np.iinfo(np.int32).max)
 
 @kernel
 def _finals_kernel(distances, targets, whole, bound, unseen, finals):
-    """Write for every row the distance up to which it is final: that of its farthest target.
+    """Write for every row the greatest distance to a target: up to it, distances are final.
 
     Up to there the row is final; the bound if a target is unreached, or where there are none, or
     if the `whole` row is: over negative arcs a path may pass vertices farther away than its end.
@@ -188,7 +188,7 @@ def _fewest_arcs_kernel(
 
 @kernel
 def _root_kernel(sources, distances, origin):
-    """Make every source at distance 0 its own origin."""
+    """Set `origin`, the nearest source, of each source at distance 0 to the source itself."""
     for i in range(cuda.grid(1), sources.size, cuda.gridsize(1)):
         source = sources[i]
         if distances[0, source] == 0:
@@ -225,7 +225,7 @@ def _point_kernel(indptr, indices, weights, finals, tolerances, distances, origi
 
 @kernel
 def _jump_kernel(origin):
-    """Replace every vertex's pointer by its pointer's pointer, a few times."""
+    """Advance every vertex's pointer several steps along its path to a source (pointer jumping)."""
     for vertex in range(cuda.grid(1), origin.size, cuda.gridsize(1)):
         found, hops = origin[vertex], 0
         while hops < HOPS and found != NONE and origin[found] != found:
@@ -267,7 +267,7 @@ def _spread_kernel(indptr, indices, weights, finals, tolerances, distances, orig
 
 @kernel
 def _tolerances_kernel(distances, finals, found, hops, with_hops, unseen, share, tolerances):
-    """Set a rounding tolerance for rows in which a final vertex has no tight tail, else 0.
+    """Set each row's rounding tolerance: positive if a vertex still lacks a predecessor, else 0.
 
     A root, of no hops, has no predecessor.
 
@@ -334,7 +334,7 @@ class Scratch(
 
 
 def tree_bytes(graph: Graph, request: Request) -> int:
-    """Return the bytes of scratch for the tree of a row."""
+    """Return the bytes of device memory that building one row's shortest-path tree needs."""
     words = 1 if request.nearest else 0
     if request.predecessors:
         words += ROW_WORDS - 1 if request.output == "device" else ROW_WORDS
@@ -342,7 +342,7 @@ def tree_bytes(graph: Graph, request: Request) -> int:
 
 
 def allocate_tree(graph: Graph, request: Request, rows: int, dtype: np.dtype[Any]) -> Scratch:
-    """Return scratch for the trees of at most `rows` rows."""
+    """Return device memory for building the shortest-path trees of at most `rows` rows."""
 
     def words(*, wanted: bool) -> Any:
         return device_array((rows, graph.n) if wanted else (1, 1), INDEX)
@@ -412,7 +412,7 @@ class Tree:
             passes = PASSES
 
     def _widen(self, found: Any, hops: Any | None) -> bool:
-        """Set a tolerance for rows where a vertex has no tight arc in; True if any row has one."""
+        """Set a tolerance for rows where no tight arc enters a vertex; True if any row has one."""
         batch, tolerances = self.batch, self.scratch.tolerances
         kind = np.dtype(batch.distances.dtype)
         _tolerances_kernel[batch.rows, THREADS, batch.stream](

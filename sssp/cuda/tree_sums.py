@@ -81,7 +81,7 @@ def _above_kernel(row_stride, vertex_stride, memory_rows, n, rows, predecessors,
 
 @kernel
 def _roots_kernel(sources, first_sources, row_stride, vertex_stride, above):
-    """Mark sources as roots, to distinguish them from unreached entries; a thread per row.
+    """Mark the sources as tree roots in `above`, so that they differ from unreached vertices.
 
     ============= =========== ====== =====================================================
     argument      shape       dtype  written by
@@ -137,7 +137,7 @@ def _values_kernel(
 def _add_kernel(
     row_stride, vertex_stride, rows, n, above, sums, further, longer, found
 ):  # fmt: skip
-    """Add to each entry's sum the sum at its pointer; then jump the pointer (one round).
+    """Run one round of pointer jumping, which sums arc values along each vertex's tree path.
 
     ============= ========== ====== ==========================================================
     argument      shape      dtype  written by
@@ -172,7 +172,7 @@ def _volumes_kernel(
     row_stride, vertex_stride, memory_rows, n, rows, volumes, volume_row, volume_vertex, above,
     flows, greatest, found,
 ):  # fmt: skip
-    """Copy the volume of every vertex to its tree entry; flag volumes at unreached vertices.
+    """Copy every vertex's volume to the array of flows; flag volumes at unreached vertices.
 
     ============= ========== ====== ==========================================================
     argument      shape      dtype  written by
@@ -297,7 +297,7 @@ class TreeSumsThere:
         self.stream = cuda.default_stream()
 
     def skim(self, values: NDArray[Any]) -> DeviceArray | None:
-        """Sum arc values along the tree path to every vertex; return None if one is not finite.
+        """Sum arc values along the tree path to every vertex; return None if a sum is not finite.
 
         Parameters
         ----------

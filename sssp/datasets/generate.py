@@ -320,7 +320,7 @@ def _road_arrays(n: int, seed: int) -> tuple[NDArray[Any], ...]:
 
 
 def road_like(n: SupportsIndex, seed: SupportsIndex = 0) -> Graph:
-    """Make a random graph that looks like a road network, of about New York's proportions.
+    """Make a random graph that looks like a road network, with any number of vertices.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""The interface between calls and solvers: checked requests, and the output of answers."""
+"""The layer between public calls and solvers: requests, checks, and output of results."""

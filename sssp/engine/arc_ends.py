@@ -46,7 +46,7 @@ class ArcEnds(NamedTuple):
     def of(
         cls, graph: Graph, searched: Graph, arcs: NDArray[np.int64], *, weighted: bool
     ) -> ArcEnds:
-        """Return where paths that end on given arcs end in the graph that is searched.
+        """Return, for the arcs where trips end, the arcs that represent them in the searched graph.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class ArcEnds(NamedTuple):
         return totals, np.minimum.reduceat(totals, self.firsts[:-1], axis=1)
 
     def choose(self, totals: NDArray[Any], least: NDArray[Any]) -> NDArray[np.int64]:
-        """Return for each user arc the first index into `places` with the least distance."""
+        """Return for each user arc the index of its nearest arc of the searched graph."""
         best = np.flatnonzero(totals == np.repeat(least, self.counts))
         return best[np.searchsorted(best, self.firsts[:-1])]
 

@@ -43,13 +43,13 @@ class Decay(NamedTuple):
 
     @property
     def reach(self) -> float:
-        """The greatest distance at which the factor may be above 0."""
+        """The greatest distance at which the decay factor may be above 0."""
         if self.kind == LINEAR:
             return self.number
         return float(self.edges[-1]) if self.kind == TABLE else math.inf
 
     def factors(self, distances: NDArray[Any], reached: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the factor that `function` gives for each distance, or inf if it is unreached.
+        """Return the decay factor of each distance, by `function`; inf for unreached vertices.
 
         Raises
         ------
@@ -98,7 +98,7 @@ def factor_at(kind, number, edges, values, distance):
 
 
 def choose_summand(decay: Decay | None, weights: NDArray[Any] | None) -> Decay:
-    """Return what each vertex adds to a sum: its distance with a decay, its distance, or 1."""
+    """Return `decay`; for None, a decay equal to the distance or, with vertex weights, to 1."""
     if decay is not None:
         return decay
     return Decay(DISTANCE if weights is None else ONE)

@@ -28,7 +28,7 @@ FORMS = (
 
 @dataclass(frozen=True)
 class Demand:
-    """A checked demand; no volume is negative, NaN or infinite.
+    """A checked travel demand: volumes of trips, none of them negative, NaN or infinite.
 
     Attributes
     ----------

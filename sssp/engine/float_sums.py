@@ -142,7 +142,7 @@ def ordered_sums_of_lanes(
     weights: NDArray[np.float64] | None,
     decay: Decay | None,
 ) -> NDArray[np.float64]:
-    """Compute the sums of `ordered_sums`, equally rounded, from a transposed distance matrix.
+    """Return weighted sums over reached vertices, per source, from a transposed distance matrix.
 
     Parameters
     ----------

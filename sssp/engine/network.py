@@ -1,4 +1,4 @@
-"""The protocol of networks: a graph or a prepared map, which plans run on."""
+"""The interface that graphs and prepared maps share, so that calls can be solved on either."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def reversed_graph(graph: Graph) -> Graph:
 
 
 def methods_of(network: object) -> dict[str, type[Method]] | None:
-    """Return a prepared map's search methods, as a dict by name; None for anything else."""
+    """Return a prepared map's methods as a dict of classes by name; None for any other object."""
     return getattr(network, "_methods", None)
 
 

@@ -55,11 +55,11 @@ class FinishedRows(Protocol):
 
     @property
     def origin(self) -> NDArray[np.int32] | None:
-        """The nearest source of every vertex, after a nearest search; else None."""
+        """The nearest source of every vertex; None if the request did not ask for it."""
 
     @property
     def walks(self) -> Walks | None:
-        """The paths from each row's source to its own targets, for trips; else None."""
+        """The paths of the trips from each row's source; None if no trip paths were requested."""
 
     def copy_distances(self, out: NDArray[Any]) -> None:
         """Copy the distances to all vertices, or to the targets if there are any, into `out`."""
@@ -92,11 +92,11 @@ class Form:
     nbytes = reserved_bytes = 0
 
     def place(self, rows: range) -> NDArray[Any] | None:
-        """Return the array into which a search may write its rows of distances, or None."""
+        """Return the answer's rows for a search to fill with distances; None if it may not."""
         return None
 
     def tree_place(self, rows: range) -> NDArray[np.int32] | None:
-        """Return the array into which a search may write its rows of predecessors, or None."""
+        """Return the answer's rows for a search to fill with predecessors; None if it may not."""
         return None
 
     def take(self, found: FinishedRows) -> None:
@@ -162,7 +162,7 @@ class DenseForm(Form):
         return self._predecessors[rows.start : rows.stop]
 
     def part(self, rows: range) -> NDArray[Any] | None:
-        """Return a view of rows of the matrix; None if a search cannot write into it."""
+        """Return a view of some distance rows if a search can write to it, else None."""
         part = self._rows(rows)
         fits = part.dtype == self.dtype and part.flags.c_contiguous and part.flags.aligned
         return part if fits else None
@@ -201,7 +201,7 @@ class DenseForm(Form):
 
 
 class SparseForm(Form):
-    """Output form: CSR matrices of the reached vertices, in order of vertex."""
+    """Collector of finished rows into CSR matrices of the reached vertices, in vertex order."""
 
     def __init__(self, n: int, request: Request, dtype: np.dtype[Any]) -> None:
         self.request, self.dtype, self.n = request, dtype, n
@@ -261,7 +261,7 @@ class _Collected:
                 check_memory(parts, request.memory_limit, "cpu", request.advice)
 
     def release(self) -> list[Any]:
-        """Return all stored arrays in order of rows, and empty the store."""
+        """Return the result arrays stored for all rows, in row order, and empty the store."""
         return [self._parts.pop(first) for first in sorted(self._parts)]
 
 
@@ -300,7 +300,7 @@ def _concatenate(parts: list[Any], size: int, dtype: np.dtype[Any]) -> NDArray[A
 
 
 class TripsForm(Form):
-    """Output form: for every source the distances (and paths) to its own targets."""
+    """Collector of the results of trips: distances, and paths if requested, for each trip."""
 
     def __init__(self, request: Request, dtype: np.dtype[Any]) -> None:
         assert request.target_offsets is not None

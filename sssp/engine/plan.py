@@ -181,7 +181,7 @@ def is_symmetric(request: Request, n: int, weights: WeightRange) -> bool:
 
 
 def run_placed(request: Q, answer: Callable[[Q], T]) -> T:
-    """Return ``answer(request)``; on the CPU if ``"auto"`` chose a GPU that fails."""
+    """Return ``answer(request)``; repeat it on the CPU if an automatically chosen GPU fails."""
     if not request.by_rule:
         return answer(request)
     try:

@@ -36,7 +36,7 @@ def check_progress(progress: Any) -> bool | None:
 def progress_bar(
     total: int, wanted: bool | None, unit: str = "source"
 ) -> AbstractContextManager[Callable[..., object]]:
-    """Open a bar on stderr; yield the function ``advance(count, note="")`` that moves it.
+    """Show a progress bar on stderr; yield the function ``advance(count, note="")`` to move it.
 
     Several threads may call it. A note stands behind the bar.
 
@@ -56,7 +56,7 @@ def progress_bar(
 
 @contextmanager
 def _bar(total: int, unit: str) -> Iterator[Callable[..., object]]:
-    """Open a bar on stderr once the call has lasted `DELAY` seconds; yield what moves it."""
+    """Show a progress bar on stderr after `DELAY` seconds; yield the function that advances it."""
     start, done, lock = perf_counter(), 0, threading.Lock()
     bar: Any = None  # the first thread makes it after a delay
 

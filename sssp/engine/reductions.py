@@ -49,7 +49,7 @@ class Step:
 
     @property
     def columns(self) -> int:
-        """Number of results of the step per row: 1, or one per column of vertex weights."""
+        """Number of results per row of distances: one, or one per column of vertex weights."""
         return 1 if self.vertex_weights is None else int(self.vertex_weights.shape[1])
 
     @property
@@ -197,7 +197,7 @@ class Reduction:
 
     @property
     def rule(self) -> Rule:
-        """The definition (steps and final function) of the reduction with this name."""
+        """The `Rule` that defines this reduction: its steps and its final function."""
         return REDUCTIONS[self.what]
 
     @property

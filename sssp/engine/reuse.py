@@ -11,10 +11,10 @@ from sssp.kernels.locks import make_lock
 
 
 class Keeper(Protocol):
-    """The interface of a holder of reusable device memory."""
+    """The interface of objects that hold reusable device memory."""
 
     def trim(self) -> None:
-        """Free reusable device memory beyond the limit that applies between single calls."""
+        """Free cached device memory that exceeds the normal limit."""
 
 
 _lock = make_lock()
@@ -28,7 +28,7 @@ def in_series() -> bool:
 
 
 def trim_after_series(keeper: Keeper) -> None:
-    """Register an object with reusable device memory, to be trimmed after each series of calls."""
+    """Register a holder of reusable device memory, to free most of it after each `series`."""
     with _lock:
         _keepers.add(keeper)
 

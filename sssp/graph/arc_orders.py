@@ -84,7 +84,7 @@ def arcs_by_weight(graph: Graph, dtype: np.dtype[Any], *, reverse: bool = False)
 
 
 def typical_weight(graph: Graph) -> float:
-    """Return the lower median of the positive weights in an evenly spaced sample; 0 for none.
+    """Return the lower median of positive weights in a sample of arcs; 0 if none is positive.
 
     It is one of the weights, so it cannot overflow. Found on first use and kept.
     """

@@ -57,7 +57,7 @@ def as_flag(value: Any, name: str) -> bool:
 
 
 def as_choice(value: Any, name: str, *choices: str) -> Any:
-    """Check that an argument is one of the words `choices`; return it.
+    """Check that an argument is one of the allowed values in `choices`; return it.
 
     Raises
     ------

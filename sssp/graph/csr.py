@@ -219,7 +219,7 @@ def self_loops_of(indptr: Array, indices: Array) -> NDArray[np.int64]:
 
 
 def transpose(indptr: Array, indices: Array) -> tuple[Array, Array, Array]:
-    """Return the arcs sorted by head, then by tail: offsets, tails, and previous positions.
+    """Return the arcs sorted by head, then tail: offsets, tails, and positions before sorting.
 
     Returns
     -------
@@ -235,7 +235,7 @@ def transpose(indptr: Array, indices: Array) -> tuple[Array, Array, Array]:
 
 
 def tails_of(indptr: Array) -> Array:
-    """Expand `indptr` to the tail of every arc, int32."""
+    """Return the tail vertex of every arc of a CSR graph, as int32."""
     return np.repeat(np.arange(indptr.size - 1, dtype=INDEX), np.diff(indptr))
 
 
@@ -291,7 +291,7 @@ def pick(values: Array, places: Array) -> Array:
 
 
 def move(positions: Array, places: Array) -> Array:
-    """Return ``places[positions]``, but -1 where a position is -1."""
+    """Map positions by a table: return ``places[positions]``, but -1 where a position is -1."""
     return pick(np.append(places, places.dtype.type(-1)), positions)
 
 

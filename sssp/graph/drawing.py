@@ -95,14 +95,14 @@ class Unit(NamedTuple):
         return distances if self.size == 1 else distances / self.size
 
     def text(self, distance: float) -> str:
-        """Format a distance, in units of the weights, in this unit."""
+        """Convert a distance from units of the weights to this unit, and return it as text."""
         number = distance if self.size == 1 else f"{distance / self.size:.6g}"
         return f"{number} {self.name}" if self.name else str(number)
 
 
 @njit
 def _clip(start, step, least, most, begin, end):
-    """Clip ``begin <= t <= end`` to where ``start + t * step`` is within bounds.
+    """Clip the interval ``[begin, end]`` to the t where ``start + t * step`` is within bounds.
 
     One side of the algorithm of Liang and Barsky (1984); nothing is left where ``begin > end``.
     """
@@ -114,7 +114,7 @@ def _clip(start, step, least, most, begin, end):
 
 @njit
 def _drop(ink, x, y, red, green, blue, amount):
-    """Add ink of one colour to the four pixels around a point, with bilinear weights."""
+    """Add an amount of colour to the four pixels around a point, with bilinear weights."""
     column, row = math.floor(x), math.floor(y)
     right, below = x - column, y - row
     for down in range(2):

@@ -221,7 +221,7 @@ def by_vertex(values: Any, graph: Any) -> Any:
 
 
 def by_arc(values: Any, graph: Any) -> Any:
-    """Return the values of a Series indexed by ids of tail and head, in order of arc.
+    """Return a Series with a (tail, head) index as an array with one value per arc of the graph.
 
     In an undirected graph a pair of ids stands for both ways. Arcs that are not there have NaN.
 

@@ -27,7 +27,7 @@ Labels = range | Array | None
 
 
 def as_labels(labels: Any, n: int) -> Labels:
-    """Check vertex labels and return them as a graph stores them: a range, an array, or None.
+    """Check vertex labels; return them as a range or an array, or None if there are none.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def as_labels(labels: Any, n: int) -> Labels:
 
 
 def lookup_of(labels: Labels, n: int) -> Lookup:
-    """Return a lookup object that maps labels to vertices; without labels it takes numbers."""
+    """Return an object that maps labels (in a graph without labels, numbers) to vertices."""
     if labels is None:
         return _IntegerLookup(
             range(n), f"no vertex {{}} in a graph of {n} vertices, counted from 0"

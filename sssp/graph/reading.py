@@ -38,7 +38,7 @@ def read_graph(
     coordinates: Pathname | None = None,
     also: Mapping[str, Pathname] | None = None,
 ) -> Graph | tuple[Graph, dict[str, Array]]:
-    """Read a graph from a file, and other costs of the same arcs from further files.
+    """Read a graph from a file, and optionally other costs of its arcs from further files.
 
     Parameters
     ----------

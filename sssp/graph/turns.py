@@ -218,7 +218,7 @@ class Turns:
         return bool(((self.costs > 0) & (self.costs != closed_weight(self.costs.dtype))).any())
 
     def paid(self, loads: NDArray[np.float64]) -> float:
-        """Return the sum of turn costs times flows on the arcs of the expansion."""
+        """Return the total turn cost of all flows on the arcs of the turn-expanded graph."""
         if not self.cost_something:
             return 0.0
         costs = np.append(self.costs, self.costs.dtype.type(0))[self.expansion.turn_of]
@@ -634,7 +634,7 @@ def _usual_costs(naming: Naming, cost: Any, u_turns: float | None) -> tuple[Arra
 
 
 def _lightest_weights(naming: Naming, share: float) -> Array:
-    """Return a minimum weight per arc: ``weight * share``, 0 if closed; empty if the share is 0."""
+    """Return the least weight that each arc may get: its weight times `share`, or 0 if closed."""
     weights = naming.graph.weights
     if not (check_arrays.is_real(share) and 0 <= share <= 1):
         raise ValueError(f"lightest must be a number from 0 to 1, not {share!r}")
@@ -775,7 +775,7 @@ def _weigh_kernel(weights, costs, arc_of, turn_of, priced, closed_turn, closed, 
 
 @njit
 def _group_kernel(state_at, states, turn_at, out, to, turn):
-    """Put automaton states at each vertex into one group if their non-free transitions are equal.
+    """Group states of the turn automaton at each vertex that have the same non-free transitions.
 
     Returns
     -------
@@ -840,7 +840,7 @@ def _reverse(fields: dict[str, Any], places: Array) -> dict[str, Any]:
 
 
 def _expand(indptr: Array, heads: Array, fields: dict[str, Any]) -> Expansion:
-    """Build the expansion of a graph with turns: its vertices, arcs, and turns on the arcs."""
+    """Build the expanded graph that represents turns: vertices, arcs, and the turn of each arc."""
     n, costs = indptr.size - 1, fields["costs"]
     arcs, state, out, to, turn = _states_of(indptr, heads, fields)
     crossing = heads[arcs].astype(INT64)

@@ -79,7 +79,7 @@ class CodeCache:
         return (*context.codegen().magic_tuple(), settings, llvmlite.__version__)
 
     def is_portable(self, code: Any) -> bool:
-        """Return whether other processes can use the code: it holds no addresses of this one."""
+        """Return whether the code holds no memory addresses, so that other processes can use it."""
         return not (code.library.has_dynamic_globals or any(code.lifted))
 
     def load_overload(self, signature: Any, context: Any) -> Any:

@@ -46,7 +46,7 @@ BINARY: int = getattr(os, "O_BINARY", 0)
 
 
 def cache_folder() -> Path:
-    """Return the cache folder, an absolute path.
+    """Return the absolute path of the folder that caches compiled code.
 
     Raises
     ------
@@ -198,7 +198,7 @@ def _check_folders(*, make: bool = False) -> Path:
 
 
 def _check(path: Path, status: os.stat_result) -> None:
-    """Raise `UntrustedError` if a path is a link, or users but this one and root may write it."""
+    """Raise `UntrustedError` if a path is a symbolic link or can be changed by other users."""
     if os.name != "posix":
         return
     if status.st_uid not in (0, os.geteuid()):

@@ -119,7 +119,7 @@ def describe(device: Any) -> str:
 
 
 class Device:
-    """A device in use, with its compiled kernels."""
+    """An OpenCL device, with its context and the kernels compiled for it."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -170,7 +170,7 @@ class DeviceQueue:
         self._queue = cl.CommandQueue(self.device.context)
 
     def kernel(self, file: str, name: str, **macros: Any) -> Any:
-        """Return a kernel for this call; ``kernel(items, group, *arguments)`` queues it.
+        """Return a function that queues a compiled OpenCL kernel with work sizes and arguments.
 
         The program of its file is compiled once for given macros.
         """

@@ -142,7 +142,7 @@ def components_kernel(starts, heads, part, queue, stop):
 
 @njit
 def _terminals_kernel(n, hops, direction, count, place, keys):
-    """Mark the first and last vertices of a piece along a direction as sources and sinks.
+    """Mark the first and last vertices of a subgraph in one direction as flow sources and sinks.
 
     Equal ones go by number. The key of v, with a(v) for its hops from a, and so on:
 
@@ -372,7 +372,7 @@ def _flow_kernel(n, size, flow, arcs, stack, best, stop):
 
 @njit
 def _from_sinks_kernel(size, turn, flow, arcs, stack):
-    """Mark with `turn` the states of the residual graph from which a sink can be reached."""
+    """Write the mark `turn` to each residual-graph node from which a sink can be reached."""
     first = count = 0
     for v in range(size):
         if flow[v, KIND] != SINK:

@@ -108,7 +108,7 @@ class Core(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """Subgraphs of a nested dissection in CSR arrays, with two rows for alternate depths.
+    """Subgraphs of a nested dissection in CSR arrays; even and odd depths use different rows.
 
     Attributes
     ----------
@@ -385,7 +385,7 @@ class _Elimination:
         self.vertices = self.order = np.empty(0, VERTEX)
 
     def go_on(self, routine: Routine, results: list[Any] | None = None) -> None:
-        """Send a generator the results of its calls; submit the next calls it yields to threads."""
+        """Resume a generator with the results of its calls, and start its next calls in threads."""
         with suppress(StopIteration):
             calls = routine.send(results)  # type: ignore[arg-type]
             self.pending[routine] = [self.executor.submit(*call) for call in calls]

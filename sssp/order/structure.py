@@ -224,7 +224,7 @@ def make_tasks(
 
 
 class Structure(NamedTuple):
-    """The vertex order, elimination tree and c chordal arcs of a map, without weights.
+    """The vertex order, elimination tree and chordal arcs of a graph, independent of arc weights.
 
     Attributes
     ----------
@@ -321,7 +321,7 @@ def _neighbours_kernel(indptr, indices, tails_indptr, tails, first, others):
 
 
 def neighbours(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the undirected graph without loops: CSR, arcs both ways, heads ascending.
+    """Return the graph as undirected, without loops: in CSR, with every edge in both directions.
 
     Closed arcs count, for they may open. O(n + m) time.
     """
@@ -494,7 +494,7 @@ def make_structure(
     threads: int,
     accept: Callable[[int, int], object] = lambda arcs, triangles: None,
 ) -> Structure:
-    """Build the structure of a graph for an elimination order.
+    """Build the elimination tree and the chordal arcs of a graph for an elimination order.
 
     Parameters
     ----------
@@ -573,7 +573,7 @@ class Ancestors(NamedTuple):
 
 @njit
 def _mark_ancestors_kernel(ranks, parent, places):
-    """Set `places` to 0 at given ranks and all their ancestors; it is -1 on entry."""
+    """Set `places`, an array filled with -1, to 0 at given ranks and at all their ancestors."""
     for rank in ranks:
         above = rank
         while above >= 0 and places[above] < 0:

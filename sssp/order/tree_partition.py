@@ -74,13 +74,13 @@ class Bundles(NamedTuple):
 
     @property
     def start(self) -> int:
-        """The first place that belongs to a bundle, after the top and the levels."""
+        """The lowest place (new number of a rank) among the vertices that belong to bundles."""
         return int(self.levels[-1])
 
 
 @njit
 def _tier_kernel(parent, first, limit, number, tiers, left):
-    """Assign the largest remaining subtrees within a limit to a tier; return their vertex count.
+    """Put all remaining subtrees within a size limit into one tier; return their vertex count.
 
     Arguments
     ---------
@@ -106,7 +106,7 @@ def _tier_kernel(parent, first, limit, number, tiers, left):
 
 @njit
 def _bundle_kernel(parent, first, upper, limit, number, tiers, bundles, rows, seen, start):
-    """Pack the subtrees of a tier, in order of rank, into bundles of limited size.
+    """Pack the subtrees of one tier of the partition, by rank, into bundles of limited size.
 
     Arguments
     ---------

@@ -1,4 +1,4 @@
-"""`Hierarchy`: a graph prepared for many queries under any weights; scenarios."""
+"""`Hierarchy`: a graph prepared once for many fast queries under any arc weights."""
 
 from __future__ import annotations
 
@@ -99,12 +99,12 @@ class Hierarchy:
 
     @property
     def turns(self) -> Turns | None:
-        """Turns of the graph."""
+        """Turn costs and forbidden turns of the graph; None for a graph without turns."""
         return self.graph.turns
 
     @property
     def labels(self) -> NDArray[Any] | None:
-        """Labels of the graph's vertices, or None."""
+        """Labels of the graph's vertices, or None if they have no labels."""
         return self.graph.labels
 
     @property
@@ -168,7 +168,7 @@ class Hierarchy:
         return self._cached("slots", lambda: slots_of(self._structure, self.graph._searched))
 
     def _cached(self, key: str, build: Callable[[], T]) -> T:
-        """Return the result of ``build()``, computed once under this name, then kept."""
+        """Return the result of ``build()``, computed on first use and cached under `key`."""
         return self._derived.get_or_build(key, build)
 
     def _layered(self, dtype: np.dtype[Any], threads: int | None = None) -> Metric:
@@ -220,7 +220,7 @@ class Hierarchy:
     def with_weights(
         self, w: ArrayLike | None = None, *, rows: ArrayLike | None = None
     ) -> Hierarchy:
-        """Return the hierarchy of ``graph.with_weights(w, rows=rows)``; O(triangles) time.
+        """Return a hierarchy of the same graph with new arc weights, in O(triangles) time.
 
         Raises
         ------
@@ -262,7 +262,7 @@ class Hierarchy:
         return Hierarchy(self.graph.with_turn_costs(costs), self._structure, self._slots)._check()
 
     def with_changes(self, arcs: ArrayLike, weights: ArrayLike) -> Hierarchy:
-        """Return the hierarchy of ``graph.with_changes(arcs, weights)``.
+        """Return the hierarchy for the graph with new weights on some arcs.
 
         Raises
         ------
@@ -380,7 +380,7 @@ class Hierarchy:
         return self.graph.with_changes(*change)
 
     def _is_light(self, change: Any) -> bool:
-        """Return whether the hierarchy for a scenario, a change of weights, is cheap to build."""
+        """Return whether it is cheap to build the hierarchy for `change`, a change of weights."""
         return is_on_device(change) or (isinstance(change, tuple) and self.least_weight >= 0)
 
     def _change(self, graph: Graph, arcs: ArrayLike, threads: int | None = None) -> Hierarchy:

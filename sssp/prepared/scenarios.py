@@ -36,7 +36,7 @@ class Scenarios(Iterator[T]):
         return self._left.popleft()
 
     def batches(self) -> Iterator[list[T]]:
-        """Yield the remaining hierarchies in lists, one list per batch."""
+        """Yield the hierarchies that are not taken yet, as one list per batch."""
         for batch in chain([self._left], self._batches):
             if batch:
                 versions = list(batch)

@@ -79,7 +79,7 @@ def _check_question(g: Graph, result: ShortestPaths) -> None:
 def _check_array(
     name: str, array: Any, shapes: list[tuple[int, ...]], dtypes: list[np.dtype[Any]]
 ) -> None:
-    """Raise an error unless dtype and shape are allowed, and CSR columns sorted and distinct."""
+    """Raise an error unless an array of a result has an allowed format, dtype and shape."""
     sparse = is_sparse(array)
     if not sparse and not isinstance(array, np.ndarray):
         raise VerificationError(f"{name} must be an array, not {type(array).__name__}")

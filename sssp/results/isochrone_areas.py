@@ -298,7 +298,7 @@ class Lines(NamedTuple):
 def draw_areas(
     streets: Streets, parts: Array, marks: Array, dots: Array, width: float, *, apart: bool = False
 ) -> dict[int, Any]:
-    """Return, by area number (mark), the `shapely.MultiPolygon` around the streets of the area.
+    """Return a dict from area number (mark) to the `shapely.MultiPolygon` around its streets.
 
     Boundaries are drawn on a grid around the lines, tile by tile, from the lines near a tile.
 
@@ -378,7 +378,7 @@ def draw_areas(
 
 
 def _nest(lines: Lines, marks: Array, corner: tuple[int, int]) -> Iterator[tuple[int, Array]]:
-    """Yield each mark (limit) with a grid of levels, negative inside the area within that limit."""
+    """Yield the index of each distance limit with a grid that is negative inside its area."""
     squares = np.full((TILE + 1, TILE + 1), REACH**2)
     cuts = [0, *np.searchsorted(lines.marks, marks, "right").tolist()]
     for mark, start, end in zip(marks.tolist(), cuts[:-1], cuts[1:], strict=True):
@@ -387,7 +387,7 @@ def _nest(lines: Lines, marks: Array, corner: tuple[int, int]) -> Iterator[tuple
 
 
 def _divide(lines: Lines, _: Array, corner: tuple[int, int]) -> Iterator[tuple[int, Array]]:
-    """Yield for each area (mark) a grid of values, negative in the part nearest to its lines."""
+    """Yield the number of each service area with a grid of values that are negative inside it."""
     marks = np.unique(lines.marks)
     distances = np.full((marks.size, TILE + 1, TILE + 1), REACH**2)
     for mark, squares in zip(marks, distances, strict=True):

@@ -53,7 +53,7 @@ def dense_row(matrix: Any, row: int, rows: int, missing: Any) -> NDArray[Any]:
 
 
 def entries(matrix: Any, row: int, rows: int, missing: Any) -> Callable[[int], Any]:
-    """Return a function that maps a column to its entry in a row, as a Python number.
+    """Return a function that maps a column to the matrix entry in one row, as a Python number.
 
     In O(log) time of what is stored.
     """
@@ -111,7 +111,7 @@ def as_index(value: Any, what: str) -> int:
 
 
 def refuse_sum(values: NDArray[Any], arcs: NDArray[np.int64], where: str) -> NoReturn:
-    """Raise an error: a value on a path is not finite, or the values' sum does not fit."""
+    """Raise the error for a sum over a path with a value that is not finite, or that overflows."""
     odd = arcs[~np.isfinite(values[arcs])]
     if odd.size:
         raise ValueError(

@@ -404,7 +404,7 @@ class ShortestPaths:
         return [trees.by_tail(load) for load in loads]
 
     def to_float(self) -> Any:
-        """Distances for arithmetic: float64, inf where unreached, of the same shape.
+        """Return the distances as float64 in the same shape, with infinity for unreached vertices.
 
         Sparse distances stay sparse: what is not stored is unreached. Integers above 2**53 are
         rounded.

@@ -112,7 +112,7 @@ class Trips:
         return np.asarray(self.distances != unreached(self.distances.dtype))
 
     def to_float(self) -> NDArray[np.float64]:
-        """Distances for arithmetic: float64, inf where unreached; above 2**53 rounded."""
+        """Return the distances of the trips as float64, with inf for unreached targets."""
         return np.where(self.reached, self.distances, np.inf).astype(FLOAT64)
 
     @property
@@ -348,7 +348,7 @@ class Trips:
         return flow[turns.row_turn]
 
     def _path_turns(self, walks: Walks) -> NDArray[np.int64]:
-        """Return for each path vertex the turn made onto the arc that leads to it, or -1."""
+        """Return the `Turns.costs` index of the turn onto the arc to each path vertex, or -1."""
         turns, arcs, m = self.graph.turns, self._path_arcs(walks), self.graph.m
         assert turns is not None
         driven = arcs

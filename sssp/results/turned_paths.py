@@ -57,7 +57,7 @@ class TurnedPaths(ShortestPaths):
 
     @property
     def predecessors(self) -> Any:
-        """None if the call did not ask for predecessors; else raises: there is no tree."""
+        """None if predecessors were not requested; else raises ValueError: turns allow no tree."""
         if not self.has_paths:
             return None
         raise ValueError(

@@ -223,7 +223,7 @@ class GraphFile(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """The results of the searches of a block.
+    """The results of the searches of one block of a job.
 
     Attributes
     ----------

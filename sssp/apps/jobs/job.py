@@ -110,7 +110,7 @@ class Report:
         return self.done_before + self.done == self.blocks
 
     def check(self) -> int:
-        """Check all files of the table against recorded checksums; return their total bytes.
+        """Verify the checksums of all files of the job's result table; return their total bytes.
 
         Raises
         ------

@@ -316,7 +316,7 @@ class Manifest:
         return total
 
     def _files(self, blocks: int) -> dict[int | None, list[Piece]]:
-        """Return recorded files by block number; key `FRAME` holds those of labels and metadata."""
+        """Return a dict of recorded files: a list for each block, one for labels and metadata."""
         found: dict[int | None, list[Piece]] = {}
         with self.path.open("rb") as stream:
             stream.readline()
@@ -336,7 +336,7 @@ class Manifest:
         return found
 
     def _is_there(self, block: int | None, piece: Piece, *, read: bool) -> bool:
-        """Return whether a recorded file exists; raise if its size or (`read`) checksum differs."""
+        """Return whether a recorded file exists; raise an error if the file is damaged."""
         path = self.table / piece.name
         try:
             size = path.stat().st_size

@@ -1,4 +1,4 @@
-"""Run blocks in threads of this process, on an executor, or on a Dask cluster.
+"""Run the blocks of a job in local threads, on an executor, or on a Dask cluster.
 
 A runner is handed numbers of blocks and hands back what became of each, in the order in which they
 are done, so that the manifest never waits for a slow one. Little more is handed out than can be
@@ -145,7 +145,7 @@ class ExecutorRunner(Runner):
                 future.cancel()
 
     def _groups(self, blocks: list[int]) -> list[list[int]]:
-        """Divide blocks into groups, each searched in one call; enough groups for all devices.
+        """Divide a job's blocks of sources into groups, each of which is searched in one call.
 
         The first calls find no more than a block a writer: until they are back nothing is written.
         """
@@ -162,7 +162,7 @@ class ExecutorRunner(Runner):
 
 
 class LocalRunner(ExecutorRunner):
-    """A runner in threads of this process: one block at a time on the CPU, several on each GPU.
+    """A runner that computes a job's blocks in threads of this process, on the CPU or on GPUs.
 
     A thread a device searches, and others write what it has found: while the blocks of a GPU are
     written, the next ones are searched.
@@ -202,7 +202,7 @@ class LocalRunner(ExecutorRunner):
         return self.on.submit(self._search, inputs, group)
 
     def _search(self, inputs: Inputs, group: list[int]) -> set[futures.Future[Done]]:
-        """Search blocks on the next idle device; return futures that certify and write them."""
+        """Search a job's blocks on an idle device; return futures that verify and write results."""
         device = self._idle.get()
         try:
             found = inputs.solve(group, device, self.threads)
@@ -219,7 +219,7 @@ class LocalRunner(ExecutorRunner):
 def do_block_on_dask(
     inputs: Inputs | Ticket, block: int, device: Any, threads: int | None
 ) -> Done | tuple[str, str]:
-    """Compute a block; return its entry or, on a `DeviceError`, worker address and error text."""
+    """Compute a block on a Dask worker; return its record, or the worker's address and an error."""
     try:
         return do_block(inputs, block, device, threads)
     except DeviceError as error:
@@ -240,7 +240,7 @@ class DaskRunner(Runner):
         return max(1, sum(self._able().values()))
 
     def _able(self) -> dict[str, int]:
-        """Return the thread count by address of all Dask workers not known to lack the device."""
+        """Return thread counts by Dask worker address, without workers found to lack the device."""
         threads: dict[str, int] = self.on.nthreads()
         return {name: count for name, count in threads.items() if name not in self._without}
 

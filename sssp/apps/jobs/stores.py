@@ -191,7 +191,7 @@ Array = NDArray[Any]
 
 
 class Piece(NamedTuple):
-    """A file of a table: name, size and checksum.
+    """Record of one file of a job's table: name, size and checksum.
 
     Attributes
     ----------

@@ -133,7 +133,7 @@ def _make_function(name: str, algorithm: str) -> Callable[..., Any]:
 def _search(
     name: str, G: ConvertedGraph, kind: SearchKind, ends: Arguments, form: Form, given: Arguments
 ) -> Any:
-    """Search from `ends` (all nodes if empty), and return what the NetworkX function returns.
+    """Run the search that a NetworkX function asks for; return the result in NetworkX's format.
 
     Where a node is missing, or not reached, NetworkX's function raises its error, of the arguments
     that are given.
@@ -337,7 +337,7 @@ def diameter(G: ConvertedGraph, e: None = None, usebounds: bool = False, weight:
 
 
 def radius(G: ConvertedGraph, e: None = None, usebounds: bool = False, weight: Any = None) -> Any:
-    """Return the least eccentricity (`can_run` declines calls with `e` or `usebounds`)."""
+    """Return the radius of a graph, which is the least eccentricity of a node."""
     return min(eccentricity(G, weight=weight).values())
 
 

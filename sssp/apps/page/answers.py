@@ -197,7 +197,7 @@ class Answers:
     # -- answers -------------------------------------------------------------------------------
 
     def distances(self, question: MapRequest) -> MapAnswer:
-        """Return the distance of each vertex from its nearest source, or which source that is."""
+        """Return each vertex's distance from its nearest source or, on request, that source."""
         start = perf_counter()
         result = self._search(self._version(question), question)
         facts = {

@@ -292,7 +292,7 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def setup(self) -> None:
-        """Set up the handler; read the connection with time limits by the server's clock."""
+        """Prepare a connection: read its requests through a stream that enforces time limits."""
         super().setup()
         self.rfile.close()
         self.rfile = _Requests(_Incoming(self.connection, self.server.clock))

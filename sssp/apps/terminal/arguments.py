@@ -106,7 +106,7 @@ class NamedGraph:
         return self.path is not None and self.path.suffix.lower() in ARC_TABLES
 
     def load(self, coordinates: Path | None = None) -> sssp.Graph:
-        """Read or generate the graph.
+        """Read the graph from its file, or generate it if it is the built-in graph.
 
         Raises
         ------
@@ -291,7 +291,7 @@ def add_unit(parser: argparse.ArgumentParser) -> None:
 
 
 def unit(text: str) -> Unit:
-    """Turn ``NAME=N`` into a unit of size N; ``NAME`` alone names the unit of the weights."""
+    """Parse ``NAME=N``, a unit worth N units of the weights; ``NAME`` alone is worth 1."""
     from sssp.graph.drawing import Unit
 
     name, _, size = text.partition("=")
@@ -303,7 +303,7 @@ def unit(text: str) -> Unit:
 
 
 def take_unit(options: argparse.Namespace) -> Unit:
-    """Return the unit of a command; convert the limits in `options` to the unit of weights."""
+    """Return the chosen unit of distance; convert limits in `options` to the unit of weights."""
     from sssp.graph.drawing import Unit
 
     shown: Unit = options.unit or Unit("", 1.0)
@@ -349,7 +349,7 @@ def whole_number(least: int) -> Callable[[str], int]:
 
 
 def positive_number(form: str) -> Callable[[str], float]:
-    """Return a parser of finite numbers above 0; its errors describe the number by `form`."""
+    """Return a parser of finite numbers above 0; `form` describes such a number in its errors."""
 
     def parse(text: str) -> float:
         number: float | None = read_number(text, float)
@@ -361,7 +361,7 @@ def positive_number(form: str) -> Callable[[str], float]:
 
 
 def numbers(count: int, form: str) -> Callable[[str], list[float]]:
-    """Return a parser of `count` finite numbers like ``a,b``; errors describe them by `form`."""
+    """Return a parser of `count` comma-separated finite numbers, for a command-line option."""
 
     def parse(text: str) -> list[float]:
         found = [read_number(part, float) for part in text.split(",")]

@@ -66,7 +66,7 @@ class Output:
 
     @property
     def name(self) -> str:
-        """The name of the output in messages."""
+        """The path of the output file, or ``stdout``, as messages show it."""
         return "stdout" if self.is_stdout else on_one_line(str(self.path))
 
     @contextmanager
@@ -95,7 +95,7 @@ class Output:
             write(self.path)
 
     def fill(self, write: Callable[[Path], object]) -> None:
-        """Call `write` on a temporary file with the format's ending; copy it to the output.
+        """Call `write` to write a temporary file, then copy that file to the output.
 
         For what writes to paths only, or needs to move back and forth.
         """

@@ -88,7 +88,7 @@ def add_max_distance(parser: argparse.ArgumentParser) -> None:
 
 
 def require_vertices(options: argparse.Namespace, *roles: str) -> None:
-    """Refuse a command without a vertex for a role (source, target), before reading a graph."""
+    """Raise ValueError if a command names no vertex for a required role, such as source."""
     for role in roles:
         if not getattr(options, f"{role}s"):
             raise ValueError(f"required: --{role} V, --{role}-at LON,LAT or --{role}s FILE")
@@ -227,7 +227,7 @@ def network_of(options: argparse.Namespace) -> Network:
 
 
 def with_turns(g: sssp.Graph, options: argparse.Namespace) -> sssp.Graph:
-    """Return a graph with the turns of ``--turns`` and ``--u-turns``."""
+    """Return the graph with turn costs and forbidden turns from ``--turns`` and ``--u-turns``."""
     if options.turns is None and options.u_turns is None:
         return g
     if options.turns is None:
@@ -254,7 +254,7 @@ def with_turns(g: sssp.Graph, options: argparse.Namespace) -> sssp.Graph:
 
 
 def _find_arcs(g: sssp.Graph, table: FileTable, tails: Any, heads: Any) -> NDArray[np.int64]:
-    """Return the arcs from tails to heads of a table; an error names the row without an arc."""
+    """Return the position of the arc in each table row; refuse a row whose arc does not exist."""
     import numpy as np
 
     try:

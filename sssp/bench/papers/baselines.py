@@ -1,4 +1,4 @@
-"""The baselines of papers as method objects.
+"""Baseline algorithms of published papers, as method objects that are passed to calls.
 
 Calls take them as objects only, as ``shortest_paths(g, 0, method=BaselineDijkstra())``: they have
 no names in `sssp.methods`, so that only ``--table`` loads this folder.
@@ -78,7 +78,7 @@ class BaselineSquaring(BaselineMatrix):
 
 @dataclass(frozen=True)
 class BaselineClosure(BaselineSquaring):
-    """Baseline: closure by boolean squaring as in Xiao et al. (2021); GPU: a thread per entry."""
+    """Baseline: transitive closure by boolean matrix squaring, as in Xiao et al. (2021)."""
 
     name: ClassVar[str] = "baseline-closure"
     task: ClassVar[str] = "closure"

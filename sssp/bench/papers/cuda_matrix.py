@@ -40,7 +40,7 @@ WIDE, HIGH = (4, 4) if SIMULATOR else (32, 8)
 
 @inline
 def _entry(matrix, n, row, column, unseen):
-    """Return a matrix entry; `unseen` if its row or column lies outside the matrix."""
+    """Return a matrix entry, or the value `unseen` if the position lies outside the matrix."""
     if row < n and column < n:
         return matrix[int64(row) * int64(n) + int64(column)]
     return unseen
@@ -69,20 +69,20 @@ def _step_kernel(matrix, n, k, flags):
 
 @inline
 def _beside(block, first):
-    """Return the first index of tile `block`, if tile numbers skip the diagonal tile at `first`."""
+    """Return the first index of a tile that is numbered without counting the diagonal tile."""
     begin = uint32(block * SIDE)
     return uint32(begin + SIDE) if begin >= first else begin
 
 
 @cache
 def _make_block_kernel(dtype: np.dtype[Any], phase: str) -> Any:
-    """Return the kernel of a blocked Floyd-Warshall phase: diagonal, cross or others."""
+    """Return the kernel for one of the three phases of a blocked Floyd-Warshall round."""
     number, unseen = from_dtype(dtype), infinity(dtype)
     in_cross, in_others = phase == "cross", phase == "others"
 
     @kernel
     def _block_kernel(matrix, n, first, flags):
-        """Relax tiles through the diagonal block at `first`, one thread per entry.
+        """Relax matrix entries by paths over the vertices of the diagonal block at `first`.
 
         The first phase relaxes that block, the second the tiles in its rows and in its columns,
         the third all others.

@@ -284,7 +284,7 @@ class _Series:
         return row
 
     def show(self, row: Measurement) -> Cell:
-        """Return a row's table cell: its time; if skipped, the largest measured n and its time."""
+        """Return a table cell: the time or, if skipped, that of the largest matrix measured."""
         shown = self.largest if row.skipped and not self.refusal else row
         if shown is None or shown.skipped:
             return None

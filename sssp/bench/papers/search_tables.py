@@ -35,7 +35,7 @@ GREATEST_WEIGHT = 1000
 
 @dataclass(frozen=True)
 class RandomGraph:
-    """A random graph of table 5-2: vertices, arcs, and published times in milliseconds."""
+    """A random graph of a thesis: its size, and its published times in milliseconds."""
 
     n: int
     m: int
@@ -125,7 +125,7 @@ class Thesis(BenchTable):
     def _measure(
         self, harness: Harness, workload: Workload, headings: tuple[str, ...]
     ) -> tuple[dict[str, Cell], list[Measurement]]:
-        """Measure a workload; return table cells (graph, sizes, times, verified) and all rows."""
+        """Measure a workload; return the cells of its table line, and the list of measurements."""
         rows = harness.measure(workload)
         self.report.rows += rows
         graph = workload.graph

@@ -60,7 +60,7 @@ def _settle_kernel(values, above, missing):
 
 @njit
 def _tight_tails_kernel(distances, weights, first, tails, row, end):
-    """Find predecessors for some matrix rows in a block of tails: the least with a tight arc.
+    """Find each entry's predecessor among a block of vertices: the least tail of a tight arc.
 
     From the last to the first, so that the smallest stays. ``weights`` are rows of the initial
     matrix, with no arc on the diagonal, and none is 0 or less: a sum that wraps, from a tail
@@ -270,7 +270,7 @@ def _mend(
     missing = unreached(distances.dtype)
 
     def is_broken(row: NDArray[np.int32], lengths: NDArray[Any]) -> bool:
-        """Return whether the tails of a row have a cycle, or more roots than its source."""
+        """Return whether a row of predecessors is no tree: it has a cycle or more than one root."""
         roots = np.count_nonzero((row < 0) & (lengths != missing))
         return bool(roots > 1 or has_cycle(row, vertices, marks))
 

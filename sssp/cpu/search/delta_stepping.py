@@ -230,7 +230,7 @@ def finest_width(graph: Graph, dtype: Number) -> float:
 
 
 def bucket_width(graph: Graph, method: DeltaStepping, dtype: Number) -> float:
-    """Return delta: that of the method, else the median weight; at least `finest_width`.
+    """Return the bucket width delta: that of the method, or by default the median arc weight.
 
     The median is close to the best width on road networks, where a factor of two either way
     costs little, and a few enormous weights do not move it.

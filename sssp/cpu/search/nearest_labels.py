@@ -165,7 +165,7 @@ def empty_table(n: int, k: int, dtype: Number) -> Table:
 
 
 def leads_on(graph: Graph, table: Table, limit: int | float | None) -> bool:
-    """Return whether an overflow of the dtype may have kept a facility out of a table."""
+    """Return whether the table of nearest facilities may lack entries because of an overflow."""
     if (table[1] >= 0).all():
         return False
     dtype = table[0].dtype

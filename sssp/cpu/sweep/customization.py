@@ -118,7 +118,7 @@ class Whole:
 
     @cached_property
     def climbs(self) -> NDArray[np.float64]:
-        """Greatest lengths of upward paths from each rank, and of downward paths to it; (2, n)."""
+        """Greatest length of a path up from each rank (row 0), and of one down to it (row 1)."""
         return _measure_climbs(self.up, self.down)
 
     @cached_property
@@ -204,7 +204,7 @@ class Metric(NamedTuple):
 
     @property
     def up(self) -> tuple[NDArray[Any], ...]:
-        """Upward arcs for kernels: those of the base, then the changed ranks and their arcs."""
+        """The upward arcs as arrays for kernels: original arcs, changed ranks, changed arcs."""
         return (*self.base_up, self.layer.ranks, *self.layer.up)
 
     @property
@@ -219,7 +219,7 @@ class Metric(NamedTuple):
         return Metric(self.base_down, self.base_up, layer, self.fits, self.joined, back)
 
     def down_to_vertices(self, order: NDArray[np.int32]) -> tuple[NDArray[Any], ...]:
-        """Return the downward arcs, with vertices in place of ranks."""
+        """Return the downward arcs as arrays that number the upper ends by vertex, not by rank."""
         (first, ends, weights), whole = self.base_down, self.whole
         above = order[ends].view(np.uint32) if whole is None else whole.vertices_above
         own = self.layer.down
@@ -361,7 +361,7 @@ def _perfect_kernel(
 
 @njit
 def count_kernel(start, end, basic, weights, inf):
-    """Return how many upward and downward arcs of a range sweeps need, and the greatest weight.
+    """Return how many up and down arcs of a range are needed by sweeps, and the greatest weight.
 
     In loops that the compiler turns into vector operations.
     """
@@ -383,7 +383,7 @@ def pack_kernel(
     low, high, first, upper, basic, weights, inf, up_place, up_end, up_first, up_ends, up_weights,
     down_place, down_end, down_first, down_ends, down_weights,
 ):  # fmt: skip
-    """Copy the kept arcs of ranks low..high-1 to the packed arrays, from given positions on.
+    """Copy the kept arcs (those that sweeps need) of ranks low..high-1 to the packed arrays.
 
     What is not kept is written too, where the next arc will stand, so that no branch depends on the
     weights; but for what comes after the last, at ``up_end`` and ``down_end``.
@@ -422,7 +422,7 @@ def _climbs_kernel(first, ends, weights, climbs):
 
 
 def arcs_of(structure: Structure) -> tuple[NDArray[Any], ...]:
-    """Return the chordal arcs of a structure for kernels: arcs up by rank, arcs down by rank."""
+    """Return the arrays of upward and downward chordal arcs that kernels take as arguments."""
     arcs_up = structure.first.view(np.uint64), structure.upper.view(np.uint32)
     return *arcs_up, structure.lower_first, structure.lower, structure.lower_rest
 
@@ -549,7 +549,7 @@ class Customization:
         self.basic[arcs] = self.weights[arcs]
 
     def _run(self, kernel: Any, start: Any, end: Any, low: int, high: int) -> None:
-        """Run a customization kernel on ranks low..high-1, only for lower arcs start..end-1."""
+        """Run a customization kernel on a range of ranks, for a range of lower arcs."""
         with self._spare.lend() as above:
             kernel(low, high, start, end, *self.arcs, self.weights, above)
 

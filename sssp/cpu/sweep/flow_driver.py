@@ -291,7 +291,7 @@ class SweptFlows:
         return found
 
     def _weigh(self, version: PreparedMap) -> _Weighed | None:
-        """Return the customized weights of a map; None if sums may exceed every dtype."""
+        """Return a map's customized weights in a dtype that holds all sums; None if none does."""
         for dtype in version._weight_range.working_dtypes(None):
             metric = version._layered(dtype, self.threads)
             if metric.fits:
@@ -356,7 +356,7 @@ class _Weighed:
         return packed
 
     def scratch(self, packed: _Packed) -> tuple[Any, ...]:
-        """Allocate the scratch arrays that kernels need for a block."""
+        """Allocate the scratch arrays that the kernels need for one block of origins."""
         height, swept = self.structure.height, packed.downs[0].size
         climbs = tuple(np.empty((height, LANES), dtype) for dtype in (INDEX, self.dtype, INT64))
         block, is_open = lanes_memory(swept, LANES, self.dtype), np.zeros(swept, np.uint8)

@@ -40,7 +40,7 @@ def slots_kernel(ancestors, first, upper, depth, down, packed_first, ends, slots
 
 @njit
 def lanes_kernel(volumes, rows, positions, lanes):
-    """Copy the chosen `rows` of a volume table, transposed, to the rows `positions` of `lanes`."""
+    """Transpose chosen rows of a volume table into `lanes`, with one column per chosen row."""
     for column in range(positions.size):
         own = lanes[positions[column]]
         for lane in range(rows.size):
@@ -95,7 +95,7 @@ def _climb_kernel(sources, ups, inf, scratch):
 
 @njit
 def _keep_reached(target, more, at, inf, lost, which, kept):
-    """Return a target's volumes by lane, 0 if unreached; add unreached volumes to `lost`.
+    """Return a target's volume per lane, 0 without a path; add volumes without a path to `lost`.
 
     `kept`, shape (LANES,), is scratch.
     """

@@ -99,7 +99,7 @@ def _swap(ranks, count, begins, held, first, both):
 
 @njit
 def _renew(v, structure, graph, inf, basic, scratch, counts):
-    """Recompute the basic weights of marked arcs above a rank from all their triangles."""
+    """Recompute the basic weights of a vertex's marked upward arcs from all lower triangles."""
     order, first, upper, lower_first, lower, rest = structure
     above, marks = scratch[0], scratch[3]
     for arc in range(first[v], first[v + 1]):
@@ -133,7 +133,7 @@ def _differs(arc, place, before, now):
 
 @njit
 def _basic_pass(arcs, slots, structure, graph, inf, both, scratch, waiting, log, most):
-    """Update basic weights after arcs changed, lowest rank first; False if too much changes.
+    """Update the basic weights of a customization after some arc weights changed.
 
     Return False if there is no room, or the work limit is exceeded.
 
@@ -205,7 +205,7 @@ def _basic_pass(arcs, slots, structure, graph, inf, both, scratch, waiting, log,
 
 @njit
 def _make_perfect(v, structure, both, counts):
-    """Compute the perfect weights of the arcs above a rank from their basic weights."""
+    """Compute the perfect weights of a vertex's upward arcs from their basic weights."""
     _, first, upper, _, _, _ = structure
     basic, perfect = both
     start, end = first[v], first[v + 1]
@@ -225,7 +225,7 @@ def _make_perfect(v, structure, both, counts):
 
 @njit
 def _affects_triangle(one, other, arc, place, before, perfect):
-    """Return whether an arc's old or new weight may determine a leg's weight in a triangle.
+    """Return whether the change of an arc's weight may change a leg of a triangle with that arc.
 
     The legs lead up from one rank, to the lower and to the upper end of the arc.
     """
@@ -243,7 +243,7 @@ def _affects_triangle(one, other, arc, place, before, perfect):
 
 @njit
 def _perfect_pass(structure, both, scratch, waiting, log, most, exact):
-    """Update perfect weights from logged changes, top rank first; False if too much changes.
+    """Update the perfect weights after changes; return False if the work limit is exceeded.
 
     Indices
     -------

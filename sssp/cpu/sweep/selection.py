@@ -61,7 +61,7 @@ def ancestors_of(structure: Structure, ranks: NDArray[np.int32]) -> Ancestors:
 
 @njit
 def _select_kernel(chosen_ranks, places, arcs_of_all, chosen_first, chosen_ends, chosen):
-    """Copy the arcs of selected ranks, ends renumbered; if outputs are empty, only count arcs."""
+    """Count the arcs of selected ranks and, if output arrays are given, copy the arcs to them."""
     first, ends, weights, ranks, own_first, own_ends, own_weights = arcs_of_all
     changes = 0
     arcs = np.uint64(0)

@@ -53,7 +53,7 @@ MORE = 1.25
 
 
 def solve(prepared: PreparedMap, request: Request, method: Method, dtype: Number) -> Answer | None:
-    """Answer `request` by sweeps in one dtype; None if a distance may be too long for it."""
+    """Answer `request` by sweeps in `dtype`; return None if a distance may overflow the dtype."""
     graph = prepared.graph
     finds_paths = request.target_offsets is not None and request.predecessors
     may_walk = finds_paths and not request.outward and graph._least_inner_weight > 0
@@ -181,7 +181,7 @@ class _SweptRows(SingleRows):
 
 
 class _TripRows(_SweptRows):
-    """Run that finds trips with their paths, for several sources in one kernel call."""
+    """Solver that finds distances and paths of trips by sweeps, several sources per kernel call."""
 
     def blocks(self, threads: int) -> Iterator[range]:
         """Yield ranges of sources, one range for each kernel call."""
@@ -336,7 +336,7 @@ class _LaneRows(Rows):
         return answer
 
     def lease(self) -> tuple[NDArray[Any], ...]:
-        """Return scratch for a worker: distances of climbs, marks, and a block of lanes."""
+        """Return a worker's scratch arrays: distances of upward searches, flags, lane distances."""
         block = self.memory
         if block is None:
             block = lanes_memory(self.places, self.together, self.dtype)
@@ -344,7 +344,7 @@ class _LaneRows(Rows):
         return climbed, np.zeros(self.places, np.uint8), block
 
     def solve(self, rows: range, scratch: tuple[NDArray[Any], ...]) -> None:
-        """Sweep some rows, and add them to the answer."""
+        """Compute the distances of some rows by a sweep, and add them to the answer."""
         start, block = self.sweep(rows, *scratch), scratch[-1]
         if self.answer is None:
             self.form.take(SweptLanes(rows, block, start, self.bound, self.columns))
@@ -355,7 +355,7 @@ class _LaneRows(Rows):
     def sweep(
         self, rows: range, distances: NDArray[Any], is_open: NDArray[Any], block: NDArray[Any]
     ) -> int:
-        """Compute the distances of `rows`, one lane of `block` per row; return the first lane."""
+        """Compute distances into `block`, a column per source; return the first column's index."""
         selection, parent = self.selection, self.structure.parent
         start = 0 if self.memory is None else rows.start
         lanes = -(-len(rows) // LANES) * LANES
@@ -410,7 +410,7 @@ class _LanePaths(_LaneRows):
 
 @njit
 def _gather_kernel(block, start, places, bound, unseen, rows):
-    """Copy distances of selected vertices to `rows`, one row per lane; `unseen` above `bound`."""
+    """Copy the distances of selected vertices to `rows`, one row for each source (lane)."""
     for low in range(0, places.size, TILE):
         high = min(low + TILE, places.size)
         for lane in range(rows.shape[0]):
@@ -431,7 +431,7 @@ def _copy_lanes_kernel(block, start, places, bound, unseen, answer, first, count
 
 @njit
 def _reached_kernel(block, start, bound, places, vertices, distances):
-    """List each lane's reached vertices and distances, from its offset in `places` on."""
+    """Write each lane's reached vertices and distances to two arrays, from ``places[lane]`` on."""
     for vertex in range(block.shape[0]):
         row = block[vertex, start : start + places.size]
         for lane in range(places.size):
@@ -486,7 +486,7 @@ def _weigh_kernel(block, start, places, bound, weights, upper, lower):
 
 @dataclass
 class SweptLanes:
-    """Distances of finished rows (sources) of a request, one column of a block per row.
+    """Distances from finished sources of a request, in a matrix with one column per source.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ def place_from(rank, ranks):
 
 @njit
 def _relax_arcs(distance, start, end, ends, weights, distances):
-    """Relax the upward arcs of a rank at a given distance, from position `start` to `end`."""
+    """Relax the upward arcs ``start..end-1`` of a rank whose distance is `distance`."""
     number = distances.dtype.type
     for arc in range(np.uint64(start), np.uint64(end)):
         candidate = number(distance + weights[arc])
@@ -68,7 +68,7 @@ def _relax_arcs(distance, start, end, ends, weights, distances):
 
 @njit_uncounted
 def _relax_rank(rank, place, arcs, distances):
-    """Relax a rank's upward arcs; take them from the layer of changed ranks if it has the rank."""
+    """Relax the upward arcs of a rank, with its changed weights if there are any."""
     first, ends, weights, ranks, own_first, own_ends, own_weights = arcs
     distance = distances[rank]
     if place < ranks.size and ranks[place] == rank:
@@ -347,7 +347,7 @@ def lanes_memory(places: int, lanes: int, dtype: Number) -> NDArray[Any]:
 
 @njit_uncounted
 def _sweep_to(rank, parent, arcs, distances, known, visited, looked_at):
-    """Sweep a rank and its ancestors, except known ones; return the number of visited ranks."""
+    """Compute the distances of a rank and its ancestors; return how many ranks are now visited."""
     first, ends, weights, ranks, own_first, own_ends, own_weights = arcs
     begin, above = looked_at, np.int64(rank)
     while above >= 0 and not known[np.uint64(above)]:

@@ -59,7 +59,7 @@ def barrier_of(*, together: bool) -> Any:
 
 
 def blocks_at_once(per_multiprocessor: int = 1) -> int:
-    """Return the number of blocks of a grid with a barrier: as many as run at the same time.
+    """Return the number of thread blocks that run on the current GPU at the same time.
 
     In the simulator one: its barrier of the grid is that of a block.
     """
@@ -72,7 +72,7 @@ SLOTS = 3
 
 
 class Slots(namedtuple("Slots", "now after before")):
-    """Indices of three array entries, which take turns to be read, filled and cleared.
+    """Indices of three array entries with changing roles: one is read, one filled, one cleared.
 
     Attributes
     ----------

@@ -35,7 +35,7 @@ def least_halves_twin(a: Any, b: Any) -> Any:
 
 
 def lower_halves_twin(a: Any, b: Any, c: Any) -> Any:
-    """Return ``min(a + b, c)`` by unsigned, wrapping 16-bit halves; for the simulator."""
+    """Return ``min(a + b, c)`` of the 16-bit halves of words, in Python for the simulator."""
     sums = ((x + y) & LOW_HALF for x, y in zip(_halves(a), _halves(b), strict=True))
     return _word(*map(min, sums, _halves(c)))
 
@@ -159,7 +159,7 @@ else:
 
     @intrinsic
     def wait_for_group(typing_context: Any, number: Any, threads: Any) -> Any:
-        """Wait at named barrier `number` (1 to 15) for `threads` threads: warps of a block."""
+        """Wait at barrier `number` (1 to 15) until `threads` threads of the block arrive."""
         generate = _without_result("bar.sync $0, $1;", "r,r,~{memory}")
         return types.void(uint32, uint32), generate
 

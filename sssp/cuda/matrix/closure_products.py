@@ -61,7 +61,7 @@ def pivots_of(size: int) -> int:
 
 
 def shared_bytes(pivots: int) -> int:
-    """Return the bytes of shared memory that a thread block needs, for a number of pivots."""
+    """Return the shared memory bytes of a thread block that handles `pivots` pivot vertices."""
     return max(
         pivots // SLICE * B_WORDS * 4 + 2 * A_WORDS * 4 + TILE_BYTES, TURNED * TURNED_PITCH * 4
     )
@@ -365,7 +365,7 @@ def bytes_of_products(n: int) -> int:
 
 
 def _strip_of(columns: int, tiles: int, blocks: int) -> int:
-    """Return the number of tiles per job (a strip) for which all blocks finish soonest."""
+    """Return the number of matrix tiles per job that minimizes the estimated time of a kernel."""
     strips = np.arange(1, min(STRIP, tiles) + 1)
     # (half a tile's time goes by at the start of a strip)
     times = -(-columns * -(-tiles // strips) // blocks) * (strips + 0.5)
@@ -394,7 +394,7 @@ class Products:
         self.strips = [np.uint32(_strip_of(*shape, blocks_at_once())) for shape in shapes]
 
     def take(self, reach: Any, stream: Any) -> None:
-        """Clear the flags; queue a copy of bit matrix `reach` into the padded `self.reach`."""
+        """Queue a copy of a bit matrix into this object's padded matrix, and clear its flags."""
         fill(self.flags, np.uint32(0), stream)
         own = self.size // 64
         _copy_rows_kernel[BLOCKS, THREADS, stream](reach, self.words, self.reach, own)

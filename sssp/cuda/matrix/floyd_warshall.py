@@ -241,7 +241,7 @@ def launch_round(matrix: Matrix, first: int, tile: int, *, closes: bool = False)
 
 
 def launch_rounds(matrix: Matrix) -> None:
-    """Queue all Floyd-Warshall rounds on small matrices, with fewer kernel launches per round.
+    """Queue all rounds of Floyd-Warshall for one or more small matrices.
 
     Of one matrix small tiles leave fewer multiprocessors idle; several have enough of any.
     """

@@ -73,7 +73,7 @@ def _scatter_kernel(indptr, indices, weights, n, matrix):
 
 @kernel
 def _diagonal_kernel(matrix, n, flags):
-    """Lower the diagonal to at most 0; flag a negative entry."""
+    """Lower positive entries of the matrix diagonal to 0; flag a negative diagonal entry."""
     vertex = cuda.grid(1)
     if vertex < n:
         place = int64(vertex) * n + vertex
@@ -84,7 +84,7 @@ def _diagonal_kernel(matrix, n, flags):
 
 @kernel
 def _first_tails_kernel(matrix, n, unseen, tails):
-    """Write the tail of every entry that is an arc; -1 for other entries and the diagonal."""
+    """Set each entry's predecessor: the tail if it is an arc; -1 otherwise and on the diagonal."""
     for i in range(cuda.grid(1), matrix.size, cuda.gridsize(1)):
         row = i // n
         tails[i] = int32(row) if matrix[i] < unseen and i - row * n != row else int32(-1)
@@ -228,7 +228,7 @@ class Matrix:
         return matrix
 
     def room(self) -> Matrix:
-        """Return a new uninitialized matrix of this size and dtype that shares this one's flags."""
+        """Return a new uninitialized matrix with the size, dtype and status flags of this one."""
         dtype, with_tails = np.dtype(self.flat.dtype), self.tails is not None
         other = Matrix(self.n, dtype, self.stream, with_tails=with_tails)
         other.flags = self.flags

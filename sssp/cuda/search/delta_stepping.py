@@ -156,11 +156,11 @@ class CommonPile(namedtuple("CommonPile", "entries sizes slot")):
 
 
 class Pile(namedtuple("Pile", "entries sizes slot common")):
-    """A block's own pile that is being filled, and the common pile for its overflow."""
+    """A thread block's list of queued vertices, and the list shared by blocks for its overflow."""
 
 
 class Queue(namedtuple("Queue", "size entries common shared")):
-    """Near vertices that a thread block expands in a step, from its own or a common list.
+    """The vertices that a thread block expands in one step, in a list of the block or a shared one.
 
     Attributes
     ----------
@@ -230,7 +230,7 @@ def _near_of_round(common, row, rounds):
 
 @inline
 def _near_of_hop(own, hop, slot, common):
-    """Return a thread block's own near pile: filled in hop `hop - 1`, expanded in hop `hop`."""
+    """Return a thread block's list of the vertices that it expands in a given step (`hop`)."""
     return Pile(own.near[uint32(hop & 1)], own.sizes, slot, common)
 
 

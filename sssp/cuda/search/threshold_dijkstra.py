@@ -108,7 +108,7 @@ class OpenVertices(namedtuple("OpenVertices", "vertices seen heads weights")):
 
 
 class State(namedtuple("State", "distances bits settled pointers in_pointers in_least")):
-    """State of a row's vertices: distances, settled flags, first arcs to unsettled vertices.
+    """State of a row's vertices in a search: distances, settled flags, and arc positions.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class State(namedtuple("State", "distances bits settled pointers in_pointers in_
 
 
 class Tallies(namedtuple("Tallies", "counts thresholds leasts flags hidden")):
-    """The counters and minima of a block, in shared memory.
+    """A thread block's counters, distance thresholds and flags, in shared memory.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class Block(
 
 @inline
 def _get_entry(entries, i):
-    """Return entry `i` of a `List`, from shared or global memory."""
+    """Return entry `i` of a list, which begins in shared and continues in global memory."""
     if i < uint32(entries.shared.size):
         return entries.shared[i]
     return entries.spilled[uint32(i - uint32(entries.shared.size))]
@@ -189,7 +189,7 @@ def _get_entry(entries, i):
 
 @inline
 def _set_entry(entries, i, entry):
-    """Write entry `i` of a `List`, in shared or global memory."""
+    """Write entry `i` of a list, which begins in shared and continues in global memory."""
     if i < uint32(entries.shared.size):
         entries.shared[i] = entry
     else:
@@ -210,7 +210,7 @@ def _clear_slots(block, slots):
 
 @inline
 def _load_lightest(vertex, place, open_vertices, arcs):
-    """Load the lightest arcs of an open vertex into shared memory, at its list position."""
+    """Copy an open vertex's lightest arcs from global memory to column `place` in shared memory."""
     for k in range(LIGHTEST):
         open_vertices.heads[k, place] = arcs.lightest_ends[vertex, k]
         open_vertices.weights[k, place] = arcs.lightest_weights[vertex, k]
@@ -266,7 +266,7 @@ def _least_in_table(vertex, arcs, settled, hidden, unseen):
 
 @inline
 def _least_beyond(vertex, arcs, pointers, settled, unseen):
-    """Return the least weight of a vertex's arcs to unsettled heads, past the lightest arcs."""
+    """Return the least weight of a vertex's arcs to unsettled heads, its lightest arcs excluded."""
     last = arcs.indptr[uint32(vertex + 1)]
     pointer = max(pointers[vertex], uint32(arcs.indptr[vertex] + LIGHTEST))
     while pointer < last and settled[arcs.ends[pointer]] == SETTLED:

@@ -1,4 +1,4 @@
-"""GPU kernels that list and number the arcs and triangles of bundles, once per structure.
+"""GPU kernels that list and number the arcs and triangles of each bundle of subtrees.
 
 Chordal arcs are numbered by place: those of a vertex, to ranks above it in order, follow those of
 the vertex at the place before. Weights up and down along an arc are next to each other.
@@ -20,7 +20,7 @@ HALF, LOW_HALF = 16, 0xFFFF
 
 @inline
 def rows_of(word):
-    """Unpack an arc's word: return the numbers of its tail and its head within their bundle."""
+    """Unpack an arc; return the indices of its tail and its head within a bundle of subtrees."""
     tail = uint32((word >> uint32(ROW_BITS)) & uint32(MEMBER))
     return tail, uint32(word & uint32(STREAM_ROW))
 
@@ -118,7 +118,7 @@ def down_slot(arc):
 
 @inline
 def lower(weights, slot, known, way):
-    """Atomically lower a weight to `way` if that is below `known`, its value read earlier.
+    """Lower a weight to `way` by an atomic minimum, if `way` is below its earlier value `known`.
 
     Most are not, and spare the atomic minimum.
     """
@@ -128,7 +128,7 @@ def lower(weights, slot, known, way):
 
 @inline
 def _extent(bundle, bundle_first, boundary_first, arcs_first):
-    """Return a bundle's counts of members and boundary vertices, its first arc, and arc count."""
+    """Return a bundle's vertex count, boundary vertex count, first arc position, and arc count."""
     first, last = uint32(bundle_first[bundle]), uint32(bundle_first[uint32(bundle + 1)])
     bounded = uint32(boundary_first[uint32(bundle + 1)] - boundary_first[bundle])
     begin = uint32(arcs_first[first])

@@ -157,7 +157,7 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         step_triangles, arcs_first, triangle_first, legs, thirds, pair_first, pairs, pair_arcs,
         lowest, arc_weights, givers, weights, found, spare,
     ):  # fmt: skip
-        """Relax arcs over lower triangles in bundles, for each set of weights (basic pass).
+        """Relax arcs over lower triangles in bundles of subtrees, per weight set (basic pass).
 
         ============== ========== ====== ==========================================================
         argument       shape      dtype  written by
@@ -265,7 +265,7 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
 @cache
 def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel of basic customization for vertices of one depth, above all bundles."""
+    """Return the kernel of basic customization for vertices of one depth near the tree's root."""
     number, with_arc = from_dtype(dtype), _make_greatest(dtype)
 
     @kernel

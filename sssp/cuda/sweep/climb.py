@@ -42,7 +42,7 @@ class Climb(namedtuple("Climb", "bottom count starts stops depths weights way th
 
 @inline
 def _list_chains(rank, chain, leap, chains, offsets):
-    """List the chains from a rank up to the top; return the number of chains and of vertices.
+    """List the chains (runs of consecutive ranks) on a rank's path up the elimination tree.
 
     Return how many chains there are, and how many vertices they have.
     """
@@ -57,7 +57,7 @@ def _list_chains(rank, chain, leap, chains, offsets):
 
 @inline
 def _note_arcs(path, arcs_first, arcs_stop, start, stop, thread):
-    """Write where the upward arcs of every vertex on the climb's path begin and end."""
+    """Write the first and end positions of the upward arcs of every vertex on an upward path."""
     i = thread
     while i < path.count:
         own = uint32(path.known - 1)
@@ -70,7 +70,7 @@ def _note_arcs(path, arcs_first, arcs_stop, start, stop, thread):
 
 @inline
 def _find_doors(path, places, depth, first, upper, way, doors, door_ways, thread):
-    """List the top vertices next to a path's last vertex, with distances; return their number."""
+    """List the top vertices adjacent to an upward path's end, with distances; return how many."""
     own = uint32(path.known - 1)
     last = uint32(uint32(path.chains[own]) + path.count - 1 - uint32(path.offsets[own]))
     begin = first[last]
@@ -129,7 +129,7 @@ def _climb_path(climb):
 
 @inline
 def _cross_top(entered, doors, door_ways, top, between, least, thread, inf):
-    """Extend the distances that an upward search found at top vertices to all top vertices."""
+    """Compute distances to all top vertices of the tree from those that the search has entered."""
     for share in range(SHARE):
         least[share] = inf
     i = uint32(0)

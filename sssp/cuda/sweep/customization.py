@@ -139,7 +139,7 @@ class Weights:
 
     @contextmanager
     def lease(self, stream: Any) -> Iterator[None]:
-        """Reserve the memory for a stream in a ``with`` block; it waits for the previous stream."""
+        """Reserve the memory for a stream in a ``with`` block, after the previous stream's work."""
         with self._lock:
             self._used.wait(stream)
             try:
@@ -312,7 +312,7 @@ class DeviceMap:
         self.joined_by_turns: bool | None = None
 
     def with_loan(self, loan: Loan) -> DeviceMap:
-        """Return a copy of this map that keeps its memory reserved as long as it exists."""
+        """Return a copy of this map whose device memory stays reserved until it is deleted."""
         own = copy(self)
         own.base, own.loan, own.setups = self, loan, {}
         return own
@@ -527,7 +527,7 @@ def customize(stream: Any, maps: DeviceMaps, work: Work) -> None:
 
 
 def _pass_basic(stream: Any, maps: DeviceMaps, work: Work) -> None:
-    """Launch all kernels of basic customization, and none of perfect customization."""
+    """Launch the kernels of basic customization only, without the perfect customization."""
     for _, stage in maps._basic_stages():
         stage(work, stream)
     for low, high in [*pairwise(maps.tree.top_levels)][::-1]:
@@ -535,7 +535,7 @@ def _pass_basic(stream: Any, maps: DeviceMaps, work: Work) -> None:
 
 
 def _grid_of_level(vertices: int, work: Work) -> tuple[int, int, int]:
-    """Return the grid for a level's vertices, with enough blocks per vertex to fill the GPU."""
+    """Return the launch grid for the vertices of one tree level: enough blocks to fill the GPU."""
     blocks = LEVEL_BLOCKS if SIMULATOR else blocks_at_once(LEVEL_BLOCKS)
     return vertices, work.versions, -(-blocks // (vertices * work.versions))
 
@@ -590,7 +590,7 @@ _taking = threading.Lock()
 
 
 def _take_idle(idle: deque[DeviceMaps], kind: tuple[Any, ...]) -> DeviceMaps | None:
-    """Remove idle map memory of a kind from the queue and return it; None if there is none."""
+    """Remove idle memory for maps of one kind from a queue; return it, or None if there is none."""
     with _taking:
         for _ in range(len(idle)):
             maps = idle.popleft()

@@ -171,7 +171,7 @@ class DeviceTree(Arrays):
     def _list_pairs(
         self, parents: NDArray[np.int32], owners: NDArray[np.int32], degrees: NDArray[np.int64]
     ) -> None:
-        """List on the device the arcs between boundary vertices of each bundle."""
+        """List on the GPU the arcs between the boundary vertices of each bundle of subtrees."""
         bundles, start = self.bundles, self.bundles.start
         above = np.where(parents >= 0, bundles.place[parents], 0)
         roots = np.flatnonzero(above < bundles.first[owners]).astype(INDEX) + INDEX.type(start)
@@ -241,7 +241,7 @@ class DeviceTree(Arrays):
 
 
 class Above(Arrays):
-    """The part of an elimination tree above the lowest tier, for sweeps that only reduce distances.
+    """Device arrays of an elimination tree without its lowest tier of vertices.
 
     That tier has nine vertices of ten; the lanes of the others stand in order of place.
 

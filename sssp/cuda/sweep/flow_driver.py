@@ -286,7 +286,7 @@ def _load_batch(stream: Any, scratch: _Scratch) -> None:
     ]
 
     def together(slices: int) -> int:
-        """Return how many lanes (origins) a thread block handles: a divisor of all lanes."""
+        """Return the number of origins (lanes of a batch) that one thread block handles."""
         most = min(TOGETHER, flows.LEVEL_THREADS // slices)
         while lanes % most:
             most //= 2

@@ -178,7 +178,7 @@ def ways_kernel(sources, first, upper, parent, depth, inf, weights, source_ranks
 
 @kernel
 def seed_kernel(span, volumes, rows, columns, spots, lanes, inf, distances, flow, lost, trip):
-    """Add each trip's volume to the flow at its destination, in its origin's lane.
+    """Add each trip's volume to the flow at its destination, in the column of its origin.
 
     ========= ============== ======= =====================================================
     argument  shape          dtype   written by
@@ -289,7 +289,7 @@ def descent_kernel(
 def gather_kernel(
     first_spot, in_turn, ranks, depth, first, head_spots, lanes, choices, flow, down_flow, on_slot
 ):
-    """Pass flow at vertices of one depth back along the last arcs of its paths, or to climbs.
+    """Pass the flow at vertices of one depth back to their predecessors on shortest paths.
 
     Or of some depths, from the last vertex on: lanes do not wait for each other.
 

@@ -170,7 +170,7 @@ class LanesSearch(Search):
 
     @cached_property
     def replay_key(self) -> Any:
-        """Key of recorded launches: all fields that they depend on; these must not change later."""
+        """Key under which recorded GPU launches are cached, made of all fields of this object."""
         return key_of_fields(self)
 
     def launch(self, batch: Batch, scratch: Any) -> None:
@@ -199,7 +199,7 @@ class LanesSearch(Search):
         self.sweep(batch, arrays, totals)
 
     def sweep(self, batch: Batch, arrays: dict[str, Any], totals: Any) -> None:
-        """Queue the downward sweep of a batch by levels; with `totals` also reduce distances."""
+        """Queue a batch's downward sweep; also reduce its distances to `totals` if it is given."""
         width, stream = self.lanes(batch.rows), batch.stream
         together = width if batch.rows <= self.few else LANES
         slices = 1 << (LEVEL_THREADS // together).bit_length() - 1
@@ -217,7 +217,7 @@ class LanesSearch(Search):
                 self._sweep_many(batch, arrays, totals, tier)
 
     def _sweep_few(self, width: int, arrays: dict[str, Any], stream: Any, tier: Pass) -> None:
-        """Sweep the bundles of a tier for a few lanes, one thread per arc."""
+        """Queue the sweep of some subtrees of the hierarchy for few sources: one thread per arc."""
         low, high, room, group, lowest = tier
         arcs = FEW_GROUPS * group * room
         threads = FEW_THREADS[0] if lowest else FEW_THREADS[1]
@@ -240,7 +240,7 @@ class LanesSearch(Search):
         return next((few for few in fitting if bundles * width // few <= most), fitting[-1])
 
     def _sweep_many(self, batch: Batch, arrays: dict[str, Any], totals: Any, tier: Pass) -> None:
-        """Sweep the bundles of a tier for many lanes, one thread per lane."""
+        """Queue the sweep of some subtrees of the hierarchy, with one thread per source."""
         low, high, room, group, lowest = tier
         width, stream, folds = self.lanes(batch.rows), batch.stream, totals is not None
         weighs, threads = folds and self.values.size > 0, self._together(width, room, lowest=lowest)
@@ -271,7 +271,7 @@ class LanesSearch(Search):
         )  # fmt: skip
 
     def _together(self, lanes: int, room: int, *, lowest: bool) -> int:
-        """Return the number of lanes per block, for the bundles of a tier."""
+        """Return how many lanes a thread block sweeps together, limited by shared memory."""
         most = MOST_TOGETHER if lowest else FEW_TOGETHER
         return max(
             threads

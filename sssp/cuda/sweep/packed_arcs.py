@@ -1,4 +1,4 @@
-"""Arc streams: the downward arcs of each bundle, packed in the order in which a block reads them.
+"""Arc streams: downward arcs of each bundle of subtrees, in the order a thread block reads them.
 
 Arcs of a member follow each other, in groups of equal size; arcs that only fill up their group come
 from a row that is beyond all others. With the weight of an arc goes a word: the *row* of the vertex

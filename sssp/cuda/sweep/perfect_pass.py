@@ -45,7 +45,7 @@ REGISTERS = 44
 class KeptArcs(
     namedtuple("KeptArcs", "up_stop up_depths up_weights down_stop down_ends down_weights")
 ):
-    """The kept arcs of the perfect pass, by rank; for several maps, arrays have one more axis.
+    """The upward and downward arcs that sweeps need after perfect customization, sorted by rank.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ def _pack(place, ranks, depth, arcs_first, heads, weights, perfect, kept, inf):
 
 @cache
 def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that sets the weights of arcs between top vertices to distances."""
+    """Return the kernel that writes matrix distances to arcs between the tree's top vertices."""
     inf, length_of = infinity(dtype).item(), make_length_of(dtype)
 
     @kernel
@@ -171,7 +171,7 @@ def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
 
 
 class Bundle(namedtuple("Bundle", "first members begin arcs thread threads")):
-    """A bundle, and the calling thread's number among the bundle's threads.
+    """A bundle of subtrees in the perfect pass, with the number of the calling thread.
 
     Attributes
     ----------
@@ -221,7 +221,7 @@ def _kept_between(bits, words_at, low, high):
 
 @inline
 def _last_group(kept, group_bits):
-    """Return the index of the last arc group of a vertex with `kept` arcs, counted from 0."""
+    """Return the index of the last group of arcs of a vertex that keeps `kept` arcs."""
     return uint32(uint32(max(kept, uint32(1)) - 1) >> group_bits)
 
 
@@ -237,7 +237,7 @@ def _note_members(bundle, held, arcs_first):
 
 @inline
 def _number_groups(bundle, held, group_bits):
-    """Write for every vertex of a bundle the number of arc groups before its own (prefix sum).
+    """Write for every vertex of a bundle how many arc groups precede its first group (prefix sum).
 
     A member of which no arc is kept has a group too, that leads nowhere.
     """
@@ -279,7 +279,7 @@ def _note_kept(bundle, held, ranks, measures, lengths, found, kept):
 
 @cache
 def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
-    """Return the kernel that customizes bundles of subtrees perfectly and packs their arcs.
+    """Return the kernel that runs the perfect customization (of a CCH) on bundles of subtrees.
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def relax(numbers, basic, ways, legs, third):
-        """Relax the two arcs at a triangle's lowest vertex, each over the other two sides.
+        """Lower the weights of two sides of a triangle by the path over the other two sides.
 
         From what they were, so that no sum depends on which thread is first.
         """
@@ -397,7 +397,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def pack(bundle, held, group_bits, rows, heads, depths, kept, stream, start):
-        """Write the arcs of a bundle that sweeps need, downward ones also to the arc stream.
+        """Pack a bundle's arcs that sweeps need; downward arcs also go to the bundle's arc stream.
 
         There a member's kept arc k comes at `group_at` + k: behind all groups of the members before
         it. `sssp.cuda.sweep.packed_arcs` has an example.
@@ -428,7 +428,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def fill_up(bundle, held, group_bits, count, rows, stream, start, stream_stop, own):
-        """Pad each vertex's last group of arcs with arcs of INF; write the end of the stream.
+        """Pad the last group of arcs of each vertex with arcs of infinite weight.
 
         They come from row `count`, which is behind all rows of the bundle: the dots in the example
         of `sssp.cuda.sweep.packed_arcs`.
@@ -601,7 +601,7 @@ def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _perfect_level_kernel(first_place, places, arcs_first, heads, weights, perfect):
-        """Relax the upward and downward arcs of vertices of one depth through higher vertices.
+        """Relax the arcs of the vertices of one depth through higher vertices (perfect pass).
 
         Some blocks per vertex and set, a warp per arc.
 
@@ -706,7 +706,7 @@ def make_lengths_level_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_pack_levels_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that packs the kept arcs of all levels."""
+    """Return the kernel that packs the arcs that sweeps need, for vertices swept by levels."""
     inf = infinity(dtype).item()
 
     @kernel
@@ -714,7 +714,7 @@ def make_pack_levels_kernel(dtype: np.dtype[Any]) -> Any:
         first_place, last_place, ranks, depth, arcs_first, heads, weights, perfect, found,
         up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
     ):  # fmt: skip
-        """Pack the arcs that sweeps need, for all vertices between the bundles and the top.
+        """Pack the arcs that sweeps need, for the vertices that sweeps process by levels.
 
         ============ ========== ====== ===================================================
         argument     shape      dtype  written by

@@ -107,7 +107,7 @@ def _flag_members(flags, sums, thread, threads, first, members, rows_here, marks
 def _flag_boundary(
     flags, sums, thread, threads, first, members, rows_here, arcs_first, rows, group
 ):
-    """Flag and count the boundary vertices of a tree part that selected vertices have arcs to.
+    """Flag the boundary vertices of a tree part to which arcs of its selected vertices lead.
 
     Barriers on both sides.
     """
@@ -381,7 +381,7 @@ class Arrays:
         return self.arrays[name]
 
     def launch(self, kernel: Any, configuration: Any, /, **others: Any) -> None:
-        """Launch a kernel; pass these arrays and `others` as arguments, by parameter name."""
+        """Launch a kernel with this object's arrays and `others` as arguments, matched by name."""
         launch_by_name(kernel, configuration, self.arrays, **others)
 
 
@@ -586,7 +586,7 @@ def pack_streams(stream: Any, packed: Packed, streams: ArcStreams) -> None:
 
 
 class SelectedStreams:
-    """Packed arcs of a map's selections; they are packed again when the map's weights change.
+    """The packed arcs of target selections, packed again after the weights of the map change.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ def make_few_kernel(dtype: np.dtype[Any]) -> Any:
 
     @inline
     def name_of(i, bundle, vertices, boundary_vertices):
-        """Convert a vertex's index `i` in its bundle to a global memory index; 0 for padding."""
+        """Return the global index of vertex `i` of a bundle of subtrees; 0 past its last vertex."""
         name = uint32(0)
         if i < bundle.members:
             name = uint32(vertices[uint32(bundle.first + i)])
@@ -63,7 +63,7 @@ def make_few_kernel(dtype: np.dtype[Any]) -> Any:
 
     @inline
     def bring_arcs(stream, start, there, arcs, thread, threads):
-        """Load arcs of the stream into shared memory, several at once to hide latency."""
+        """Copy arcs from global to shared memory, with several loads at once to hide latency."""
         from_word, last = uint64(start * uint64(words)), uint32(there * words - 1)
         ahead = cuda.local.array(AHEAD, int64)
         i = thread

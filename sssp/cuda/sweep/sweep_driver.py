@@ -70,7 +70,7 @@ def solve(
 def reduce_versions(
     versions: Sequence[PreparedMap], plan: Plan[Request]
 ) -> Iterator[NDArray[Any] | None] | None:
-    """Return an iterator over reduced distances under several sets of weights; None if unsuitable.
+    """Return an iterator that computes reductions under several weight sets; None if unsupported.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def _ends_at_targets(request: Request) -> bool:
 
 
 def _stand_side_by_side(on_device: DeviceMap, request: Request, whole: bool) -> bool:
-    """Return whether a device answer keeps the layout of the sweep: one lane per row."""
+    """Return whether a distance matrix on the device is to be stored by columns, as sweeps do."""
     filled = request.rows > FEW and on_device.dtype != INT64
     return whole and filled and request.output == "device" and request.reduction is None
 
@@ -310,7 +310,7 @@ def _selection(on_device: DeviceMap, request: Request) -> Selection | None:
 
 
 def _is_whole(on_device: DeviceMap, hierarchy: PreparedMap, request: Request) -> bool:
-    """Return whether swept distances are final: no limit, no potentials, all vertices reached."""
+    """Return whether swept distances need no correction, such as by a limit or potentials."""
     if on_device.shifts.size or request.limit is not None:
         return False
     asked, known = request.asked, request.width is not None and request.targets is None
@@ -328,7 +328,7 @@ def _are_joined(on_device: DeviceMap, hierarchy: PreparedMap, asked: Graph) -> b
     structure = hierarchy._structure
 
     def find_ends() -> dict[str, Any] | None:
-        """Return flags of trip ends by rank; None if an upward arc from a non-child ends at one."""
+        """Return arrays that flag ranks where trips begin or end; None if no test is possible."""
         sinks, departures = ends_of_trips(hierarchy, asked)
         lower = np.repeat(np.arange(sinks.size), np.diff(structure.first))
         above = sinks[structure.upper]

@@ -121,7 +121,7 @@ class Folded(LanesSearch):
             self.held += self.values.nbytes
 
     def allocate(self, rows: int) -> Any:
-        """Return `Scratch`: memory to sweep, and for counts, sums and maxima of the distances."""
+        """Return device memory for a sweep, and for counts, sums and maxima of distances."""
         lanes = self.lanes(rows)
         totals, numbers = device_array((SLOTS, 3, lanes), INT64), (3, lanes)
         words, here = device_array(numbers, INT64), cuda.pinned_array(numbers, INT64)
@@ -195,7 +195,7 @@ class Summed(LanesSearch):
         return *super().kind, self.adds.columns, self.adds.size
 
     def allocate(self, rows: int) -> Any:
-        """Return `Scratch` with memory for the sums, on the device and the host."""
+        """Allocate memory, on device and host, to sweep `rows` rows and sum up each row."""
         sums, totals = SumsMemory.allocate(self.adds.columns, self.adds.size, self.lanes(rows))
         here = cuda.pinned_array(totals.shape, totals.dtype)
         return super().allocate(rows)._replace(totals=sums, words=totals, here=here)
@@ -214,7 +214,7 @@ class Summed(LanesSearch):
 
 @dataclass
 class SummedRows(DeviceRows):
-    """Finished batch with only the float sums of each row.
+    """A finished batch of rows that holds only the floating-point sums of each row.
 
     Attributes
     ----------
@@ -249,7 +249,7 @@ class OfVersions(Search):
 
     @cached_property
     def replay_key(self) -> Any:
-        """Key of recorded launches: all fields that they depend on."""
+        """Key under which recorded GPU launches are cached, made of all fields of this object."""
         return key_of_fields(self)
 
     @property

@@ -1,4 +1,4 @@
-"""Distances of single trips on a hierarchy, on a GPU: the climbs from both ends meet.
+"""Distances of single trips on a hierarchy, on a GPU: upward searches from both ends meet.
 
 The twin of `sssp.cpu.sweep.sweep_trips`, which says why they meet. Trips that begin, or end, at the
 same vertex share a climb: vertices are marked and then numbered in order of rank, so that climbs
@@ -58,7 +58,7 @@ def _mark_kernel(sources, targets, rank_of, rows):
 
 @kernel
 def _number_kernel(rows, counts, ranks):
-    """Number the marked ranks of sources and of targets, mostly in ascending order.
+    """Number the marked ranks of trip sources and of trip targets, and list them by number.
 
     ======== ========= ====== ===================================================
     argument shape     dtype  written by
@@ -229,7 +229,7 @@ class _Scratch(
         "launches stream nbytes given found passed ends distances climbed rows counts ranks labels",
     )
 ):
-    """Scratch for a batch of trips, and its recorded launches.
+    """Work arrays for a batch of trips, with the recorded kernel launches that use them.
 
     Attributes
     ----------

@@ -86,7 +86,7 @@ class Bundle(namedtuple("Bundle", "first members begin bounded")):
 
 
 def shared_bytes(dtype: np.dtype[Any], room: int, threads: int) -> int:
-    """Return the shared memory bytes of a sweep's block: `room` vertices for `threads` lanes."""
+    """Return how many bytes of shared memory a thread block needs to sweep `room` vertices."""
     rows = (room + 1) * (threads * dtype.itemsize + 4)
     return -(-((CHUNK + MOST_GROUPED) * stream_words(dtype) * 8 + rows) // 8) * 8
 
@@ -162,7 +162,7 @@ def level_kernel(
 
 @inline
 def bundle_of(number, bundle_first, boundary_first):
-    """Return where a bundle's members and boundary begin, and their sizes (a `Bundle`)."""
+    """Return the position and size of a bundle of subtrees and of its boundary, as a `Bundle`."""
     first, stop = uint32(bundle_first[number]), uint32(bundle_first[uint32(number + 1)])
     begin = uint32(boundary_first[number])
     bounded = uint32(uint32(boundary_first[uint32(number + 1)]) - begin)
@@ -178,7 +178,7 @@ def make_sweep_kernel(
     stores: bool = True,
     weighs: bool = False,
 ) -> Any:
-    """Return the kernel that sweeps bundles, and also reduces distances if asked.
+    """Return the kernel of the downward sweep (PHAST) from many sources; it can reduce distances.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def make_sweep_kernel(
 
     @inline
     def bring_boundary(bundle, vertices, distances, lanes, lane, rows, thread, threads):
-        """Load the distances of a bundle's boundary vertices into shared memory, for one source."""
+        """Load one source's distances at a bundle's upper neighbours into shared memory."""
         ahead = cuda.local.array(BROUGHT, number)
         i = uint32(0)
         while i < bundle.bounded:

@@ -64,7 +64,7 @@ def make_length_of(dtype: np.dtype[Any]) -> Any:
 
 @inline
 def note(found, word, length):
-    """Set a status word to a path length if that is greater (atomic maximum of float bits)."""
+    """Store a path length in a status word if it exceeds the stored length (atomic maximum)."""
     if int32(length_bits(length)) > found[word]:
         cuda.atomic.max(found, word, int32(length_bits(length)))
 
@@ -91,7 +91,7 @@ class Shares(namedtuple("Shares", "ends starts lengths groups up_bits down_bits 
 
 
 def _shares(rows: Any, arcs: Any, numbers: Any, words_a_number: Any) -> Shares:
-    """Return the offsets of a bundle's arrays, relative to its own shared memory."""
+    """Return the positions of the arrays of a bundle of subtrees in its part of shared memory."""
     ends = numbers * words_a_number
     starts = ends + rows
     lengths = starts + rows + 1
@@ -145,11 +145,11 @@ class Room(NamedTuple):
         return threads, SIDE_BY_SIDE if threads == WARP else 1
 
     def numbers(self, *, packs: bool) -> int:
-        """Return how many weights a bundle stores; in the perfect pass also the old ones."""
+        """Return the most arc weights that the customization of one bundle of subtrees stores."""
         return 2 * (self.ways + (self.arcs if packs else 0))
 
     def shared_bytes(self, dtype: np.dtype[Any], *, packs: bool, outside: bool) -> int:
-        """Return the shared memory bytes for a part of the tree; `outside`: without its weights."""
+        """Return the bytes of shared memory for the customization of one bundle of subtrees."""
         numbers = 0 if outside else self.numbers(packs=packs)
         shares = _shares(self.rows, self.arcs, numbers, dtype.itemsize // 4)
         words: int = shares.stop if packs else shares.starts
@@ -195,7 +195,7 @@ def make_lend(dtype: np.dtype[Any], *, outside: bool) -> Any:
 
 @inline
 def meet():
-    """Wait for all threads of a bundle (a barrier)."""
+    """Wait until all threads that work on a bundle arrive (a barrier)."""
     if cuda.blockDim.y > 1:
         warp_barrier()
     else:
@@ -226,7 +226,7 @@ def make_walk(relax: Any, *, from_below: bool) -> Any:
 
     @inline
     def find_next(words, ends_at, stages, own, stage):
-        """Return the position and the stage of the next triangle that this thread relaxes.
+        """Return the position of the next triangle for this thread, and its step of the walk.
 
         In every step a thread takes the triangle of its own number, and every `blockDim.x`-th after
         it. Where that leads beyond the end of a step it begins anew in the next one.

@@ -1,1 +1,1 @@
-"""All pairs and transitive closure by OpenCL: kernels (``.cl``) beside the file that runs them."""
+"""OpenCL solvers of all-pairs distances and transitive closure, with their ``.cl`` kernels."""

@@ -95,7 +95,7 @@ class DeviceMatrix:
         self.queue.copy(*((buffer, host) if to_device else (host, buffer)), **rectangle)
 
     def room(self) -> DeviceMatrix:
-        """Return an uninitialized device matrix: same size and dtype, and tails if present here."""
+        """Return a new uninitialized device matrix with the size and dtype of this one."""
         return DeviceMatrix(self.queue, self.n, self.dtype, with_tails=self.tails is not None)
 
     def differs_from(self, other: DeviceMatrix) -> bool:

@@ -1,4 +1,4 @@
-"""Transitive closure by OpenCL, 64 vertices to a word: by squaring.
+"""Transitive closure by OpenCL: squaring of a bit matrix with 64 vertices per word.
 
 Xiao et al., "Parallel transitive closure algorithm for heterogeneous architecture" (2021); which
 rows of a word of pivots a row takes over is looked up in tables of unions of four of them (V. L.

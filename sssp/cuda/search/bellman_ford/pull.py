@@ -55,7 +55,7 @@ class Tile(namedtuple("Tile", "keys first end")):
 
 
 class Range(namedtuple("Range", "first end stretch margin")):
-    """The heads whose in-arcs a block relaxes, and their division into tiles; all uint32.
+    """The vertices whose in-arcs a thread block relaxes, as a range that is divided into tiles.
 
     Attributes
     ----------

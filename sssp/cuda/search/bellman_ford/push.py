@@ -92,7 +92,7 @@ class State(namedtuple("State", "words marks predecessors counters")):
 
 
 class Round(namedtuple("Round", "row stamp current following counts slot staged stage")):
-    """One thread block's data in a round: current and next frontier, sizes, block's buffer.
+    """A thread block's data in one round: current and next list of vertices, and their sizes.
 
     Attributes
     ----------
@@ -379,7 +379,7 @@ class PushSearch(BellmanFordSearch):
         )  # fmt: skip
 
     def words(self, batch: Batch, scratch: tuple[Any, ...]) -> Any:
-        """Return the device array of distances for the kernels; distances of 32 bits are packed."""
+        """Return the device array of distances; 32-bit distances share words with round numbers."""
         return scratch[0] if self.dtype.itemsize == 4 else self.keys(batch)
 
     def launcher(

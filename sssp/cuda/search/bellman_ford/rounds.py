@@ -59,7 +59,7 @@ class Kept(namedtuple("Kept", "words predecessors")):
 
 @cache
 def words_of(itemsize: int) -> tuple[Any, Any]:
-    """Return device functions that read a vertex's distance key, and lower it atomically.
+    """Return device functions that read a stored distance and lower it by an atomic minimum.
 
     A distance of 32 bits shares its word with the stamp of the round in which it fell last, which
     stands in the lower half and so never decides a minimum. One of 64 bits is the word, and the
@@ -132,7 +132,7 @@ class BellmanFordSearch(Search):
         self.most_rounds = graph.n
 
     def grid(self, batch: Batch) -> tuple[bool, int, range]:
-        """Choose the launches for a batch of rows: all blocks on one row, or one block per row.
+        """Return how to launch a batch: with all blocks on one row at a time, or one block per row.
 
         A few rows are done one after the other, many side by side, a block each.
         """

@@ -1,4 +1,4 @@
-"""Bellman-Ford on the GPU while the arcs are transferred, or do not all fit on the device.
+"""Bellman-Ford on the GPU, with arcs copied from the host in chunks during the search.
 
 The arcs travel in chunks of consecutive vertices through slots. Rounds run on the chunks that are
 there; a vertex that falls while its arcs are elsewhere is noted as pending, and only the arrival
@@ -31,7 +31,7 @@ SMALLEST_CHUNK = 256 if SIMULATOR else 1 << 20
 
 @kernel
 def _await_arcs_kernel(lists, counts, chunk_bits, pending, wanted):
-    """Empty the first frontiers, and mark their vertices as pending until their arcs arrive.
+    """Mark the vertices of the first frontiers as pending until their arcs are on the device.
 
     ========== =================== ======= =========================
     argument   shape               dtype   written by
@@ -59,7 +59,7 @@ def _await_arcs_kernel(lists, counts, chunk_bits, pending, wanted):
 def _admit_kernel(
     chunk, chunk_bits, shift, indptr, counters, places, wanted, pending, lists, counts
 ):
-    """Admit a chunk whose arcs have arrived: add its pending vertices to the next frontier.
+    """Add a chunk's pending vertices to the next frontier, once their arcs are on the device.
 
     ========== =================== ======= ==========================================
     argument   shape               dtype   written by
