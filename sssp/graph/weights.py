@@ -147,7 +147,7 @@ def converted(weights: Array, dtype: np.dtype[Any]) -> Array:
 
 
 class Extremes(NamedTuple):
-    """Least and greatest weight of open arcs, and counts of arcs that no shortest path needs.
+    """Least and greatest weight of open arcs; numbers of closed arcs and of useless self-loops.
 
     Attributes
     ----------

@@ -237,7 +237,7 @@ def _note_members(bundle, held, arcs_first):
 
 @inline
 def _number_groups(bundle, held, group_bits):
-    """Write for every vertex of a bundle how many arc groups precede its first group (prefix sum).
+    """Write the index of each vertex's first group of arcs in its bundle: prefix sums of counts.
 
     A member of which no arc is kept has a group too, that leads nowhere.
     """

@@ -287,6 +287,6 @@ class OfVersions(Search):
             search.launch(one, scratch._replace(**words))
 
     def complete(self, rows: DeviceRows, scratch: Any) -> DeviceRows:
-        """Return a finished batch with the reductions (such as sums) for all sets of weights."""
+        """Return a finished batch with its rows reduced, to sums say, under each set of weights."""
         numbers = np.concatenate(scratch.here[:, :, : self.rows], axis=1)
         return self.searches[0].complete(rows, scratch._replace(here=numbers))
