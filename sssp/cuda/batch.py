@@ -1,6 +1,7 @@
 """Input of a search on a GPU (a batch of rows), and the interface of such searches.
 
-How many rows a batch has is decided by `Setup` in `sssp.cuda.search_driver`.
+How many rows fit into the free memory is decided by `Rows._take_workers` in
+`sssp.cuda.search_driver`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Checks of graph arguments, such as vertices, coordinates and positions of arcs."""
+"""Checks of graph arguments, such as vertices, coordinates and positions of arcs.
+
+Weights are checked in `sssp.graph.weights`, arrays of a saved graph in `sssp.graph.graph_file`.
+"""
 
 from __future__ import annotations
 

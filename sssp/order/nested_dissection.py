@@ -9,12 +9,12 @@ customizable contraction hierarchies", Algorithms 12, 2019. Here, without coordi
 
 1. *Reduce.* Trees are peeled from their leaves, then vertices of degree 2, then 3, are eliminated
    in rounds of vertices that are no neighbours. That adds no arc or hardly any. What is left of a
-   road network, a tenth to a third, is the core.
+   road network, a tenth to a third, is the core (`sssp.order.low_degree`).
 2. *Dissect.* Four landmarks a, b, x, y lie far apart; hop distances from them give four directions:
    a - b, x - y, their sum, their difference. Along each the first and the last quarter of a piece
    are the terminals of a maximum flow that may use every vertex once. What separates them at least,
    nearest to the one side or to the other, are candidates for a separator; the least for the size
-   of the smaller side wins. What remains is two pieces.
+   of the smaller side wins. What remains is two pieces (`sssp.order.max_flow`).
 3. *Finish.* A piece of 128 vertices or less is eliminated by minimum degree, where neighbours in
    separators count and stay.
 

@@ -3,7 +3,8 @@
 A chordal arc whose basic weight is that of an arc of the graph is passed over that arc. Every other
 one has a triangle below it whose two sides add up to its weight, to the bit, for that sum made it
 (`sssp.cpu.sweep.customization`). The first such triangle counts. Its sides lead from a lower rank,
-so one pass from the top hands on all flows.
+so one pass from the top hands on all flows. Paths of single trips are found without shortcuts: by
+`paths_kernel` in `sssp.cpu.sweep.sweeps`.
 """
 
 from __future__ import annotations
