@@ -24,13 +24,13 @@ from bench.graphs import SEED, percolated_grid, real_graph
 from bench.listing import Listing, make_parser, time_launches
 from sssp.bench.papers.search_tables import RANDOM_GRAPHS, random_graph
 from sssp.cuda.availability import cuda
-from sssp.cuda.batch import COUNTERS, Batch, Search
 from sssp.cuda.device_memory import DeviceGraph, device_graph
 from sssp.cuda.search.bellman_ford.pull import PullSearch
 from sssp.cuda.search.bellman_ford.push import PushSearch
 from sssp.cuda.search.bellman_ford.streamed import StreamedSearch
 from sssp.cuda.search.delta_stepping import _DeltaSearch
 from sssp.cuda.search.threshold_dijkstra import _ThresholdSearch
+from sssp.cuda.search_base import COUNTERS, Batch, Search
 from sssp.kernels.dtypes import INT32, largest_distance, unreached
 from sssp.methods import METHODS
 

@@ -28,9 +28,9 @@ from bench.listing import Listing, make_parser, time_launches
 from sssp.apps.terminal.arguments import find_graph
 from sssp.bench.workloads import repeat
 from sssp.cuda.availability import cuda, select
-from sssp.cuda.batch import COUNTERS, Batch
 from sssp.cuda.device_memory import device_graph, pinned_array
 from sssp.cuda.driver import Recording
+from sssp.cuda.search_base import COUNTERS, Batch
 from sssp.cuda.sweep.customization import (
     DeviceMap,
     DeviceMaps,

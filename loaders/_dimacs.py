@@ -1,4 +1,4 @@
-"""Read and write DIMACS ``.gr``, ``.co``, ``.ss``, ``.p2p`` files (parsed in `_records`).
+"""Read and write DIMACS ``.gr``, ``.co``, ``.ss``, ``.p2p`` files (parsed in `_dimacs_records`).
 
 Sources: http://www.diag.uniroma1.it/challenge9/format.shtml
 """
@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from sssp.errors import VertexError
 from sssp.kernels.dtypes import INDEX, INT32, INT64
 from sssp.loaders._columns import plain_array
+from sssp.loaders._dimacs_records import CHUNK_BYTES, RecordFormat, RecordReader, refuse_record
 from sssp.loaders._files import Pathname, compressed, decompressed
-from sssp.loaders._records import CHUNK_BYTES, RecordFormat, RecordReader, refuse_record
 
 ARC, VERTEX, QUERY = ("tail", "head", "weight"), ("vertex", "x", "y"), ("source", "target")
 #: kind, problem line, counts, letter and name of a record, its fields, how many are vertices

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from sssp.errors import GraphFormatError, quote
 from sssp.kernels.dtypes import FLOAT64, INT64
+from sssp.loaders._dimacs_records import CHUNK_BYTES
 from sssp.loaders._files import Pathname, decompressed, printable
-from sssp.loaders._records import CHUNK_BYTES
 from sssp.loaders._text import TextChunks
 
 T = TypeVar("T")

@@ -6,8 +6,8 @@ takes the name (``"delta-stepping"``, default options) or the object
 `TRIP_METHODS` and `DENSE_METHODS` as well, and ``transitive_closure`` with those of
 `CLOSURE_METHODS`.
 
-A new method is a file with its solver and an entry here. What ``"auto"`` stands for is here too
-(`choose_search`); of matrices, in `sssp.calls.all_pairs`.
+A new method is a file with its solver and an entry here. What ``"auto"`` stands for is in
+`sssp.engine.plan` (`find_method`); of matrices, in `sssp.calls.all_pairs`.
 """
 
 from __future__ import annotations
@@ -333,8 +333,6 @@ SWEEP_METHODS = _by_name(Sweep)
 DENSE_METHODS = _by_name(FloydWarshall, RepeatedSquaring, Johnson)
 #: methods of ``transitive_closure``
 CLOSURE_METHODS = _by_name(ClosureByWarshall, ClosureBySquaring)
-#: what ``"auto"`` stands for on road networks
-FASTEST, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()
 
 
 def is_auto(method: str | Method) -> bool:
@@ -367,28 +365,3 @@ def as_method(method: str | Method, known: dict[str, type[Method]] = METHODS) ->
         raise TypeError(f"method is a class: pass an object, as sssp.{method.__name__}()")
     shown = method.name if isinstance(method, Method) else method
     raise ValueError(f"unknown method {shown!r}; choose from {', '.join(['auto', *known])}")
-
-
-def choose_search(
-    user: Any, method: str | Method, known: dict[str, type[Method]] = METHODS
-) -> tuple[Any, Method]:
-    """Return the network to search (the expansion of a graph with turns), and the method.
-
-    That is the caller's method; for ``"auto"`` the fastest on road networks for such weights. A
-    hierarchy has methods of its own.
-    """
-    searched = user if user.turns is None else user._searched
-    own = searched._methods
-    if is_auto(method):
-        if own is not None:
-            return searched, next(iter(own.values()))()
-        return searched, WITH_NEGATIVE_WEIGHTS if searched._weight_range.least < 0 else FASTEST
-    if own is not None:
-        try:
-            return searched, as_method(method, own)
-        except ValueError as error:
-            raise ValueError(f"{error}; h.graph takes every method") from None
-    chosen = as_method(method, known)
-    if chosen.weighted or user.turns is None:
-        return searched, chosen
-    return user._counting_streets()._searched, CountingStreets()

@@ -49,7 +49,7 @@ print(sssp.loaders.ArcList.__module__)
     assert distances == f"[0, 5, 10] {clone / 'loaders' / '__init__.py'}"
     assert module == "sssp.loaders._dimacs"
     kept = {path.name.rpartition(".")[0] for path in (clone / "kept").rglob("sssp.*")}
-    assert "sssp.loaders._records" in kept
+    assert "sssp.loaders._dimacs_records" in kept
 
 
 def test_a_folder_of_the_clone_is_not_a_module_of_the_package(clone: Path) -> None:
@@ -70,7 +70,7 @@ def test_commands_and_tests_run_in_a_clone(clone: Path) -> None:
 def test_compiled_code_is_of_the_loaders_beside_the_package(clone: Path) -> None:
     ask = "from sssp.kernels.cache_files import source_stamp; print(source_stamp())"
     before = run("-c", ask, folder=clone)
-    path = clone / "loaders" / "_records.py"
+    path = clone / "loaders" / "_dimacs_records.py"
     source = path.read_text()
     path.write_text(source + "\nANOTHER = 1\n")
     try:

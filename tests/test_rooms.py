@@ -160,7 +160,7 @@ def circle_in(graph: dict[str, set[str]]) -> list[str]:
 def test_the_imports_that_are_read_are_the_imports_that_there_are():
     assert "sssp.engine.plan" in ARROWS["sssp.calls.shortest_paths"]
     assert "sssp" in ARROWS["sssp.apps.terminal.arguments"]
-    assert "sssp.loaders._records" in MODULES
+    assert "sssp.loaders._dimacs_records" in MODULES
     assert "sssp.cuda.tree_sums" in ARROWS["sssp.results.trees"]  # by string
     assert circle_in({"a": {"b"}, "b": {"c"}, "c": {"a"}}) != []
 

@@ -16,7 +16,7 @@ from sssp.engine import check_arguments, thresholds
 from sssp.engine.arc_ends import ArcEnds
 from sssp.engine.memory import FEWER_ROWS
 from sssp.engine.network import open_part, reversed_graph
-from sssp.engine.plan import UNIT_WEIGHTS, Plan, is_symmetric, weights_of
+from sssp.engine.plan import UNIT_WEIGHTS, Plan, find_method, is_symmetric, weights_of
 from sssp.engine.progress import check_progress
 from sssp.engine.reductions import Reduction
 from sssp.engine.request import Request
@@ -24,7 +24,7 @@ from sssp.engine.threads import check_threads
 from sssp.graph.check_arrays import arc_column, as_flag
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, WeightRange, distance_dtype
-from sssp.methods import METHODS, Method, choose_search
+from sssp.methods import METHODS, Method
 
 if TYPE_CHECKING:
     from sssp.prepared.hierarchy import Hierarchy
@@ -71,7 +71,7 @@ def make_plan(
         The methods that the caller takes, by name.
     """
     asked = check_arguments.as_network(g)
-    network, chosen = choose_search(asked, method, known)
+    network, chosen = find_method(asked, method, known)
     weights = network._weight_range if chosen.weighted else UNIT_WEIGHTS
     if weights.least < 0:
         check_arguments.refuse_negative(network, chosen)

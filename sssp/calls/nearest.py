@@ -18,12 +18,12 @@ from sssp.engine.device_names import named_device
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import bytes_of_entry, narrow
 from sssp.engine.network import open_part, reversed_graph
-from sssp.engine.plan import Plan, weights_of
+from sssp.engine.plan import Plan, find_method, weights_of
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Request
 from sssp.graph.check_arrays import as_choice
 from sssp.kernels.dtypes import INDEX, INT64, largest_distance, unreached
-from sssp.methods import Dijkstra, Method, choose_search, is_auto
+from sssp.methods import METHODS, Dijkstra, Method, is_auto
 from sssp.results.facilities import NearestFacilities
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def nearest(
     [[1, 0], [0, 1], [0, 1], [0, 1]]
     """
     user_network = as_network(g)
-    network, chosen = choose_search(user_network, method)
+    network, chosen = find_method(user_network, method, METHODS)
     as_choice(direction, "direction", "from", "to")
     places, _ = as_vertices(facilities, user_network, "facility")
     count = as_count(k, "k")

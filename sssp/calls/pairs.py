@@ -22,13 +22,13 @@ from sssp.engine.memory import FEWER_TRIPS, check_memory, physical_memory
 from sssp.engine.narrow import convert_into, narrow
 from sssp.engine.network import open_part, reversed_graph
 from sssp.engine.outputs import join_walks
-from sssp.engine.plan import Plan, is_symmetric, merge_answers, run_placed, weights_of
+from sssp.engine.plan import Plan, find_method, is_symmetric, merge_answers, run_placed, weights_of
 from sssp.engine.request import Answer, Request, Walks
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.check_arrays import arc_column, as_flag
 from sssp.graph.csr import offsets, spread
 from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, largest_distance, unreached
-from sssp.methods import METHODS, TRIP_METHODS, AStar, Method, choose_search, is_auto
+from sssp.methods import METHODS, TRIP_METHODS, AStar, Method, is_auto
 from sssp.results.trip_results import Trips
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def pairs(
     ([10, 5, 5], [0, 1, 2])
     """
     user = check_arguments.as_network(g)
-    network, chosen = choose_search(user, method, METHODS | TRIP_METHODS)
+    network, chosen = find_method(user, method, METHODS | TRIP_METHODS)
     starts, ends, after = ends_of_trips(user, sources, targets, source_arcs, target_arcs)
     arc_ends = None
     if target_arcs is not None:

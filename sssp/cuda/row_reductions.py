@@ -24,7 +24,7 @@ from sssp.engine.reductions import Reduction, Step
 from sssp.kernels.dtypes import FLOAT64, INT64
 
 if TYPE_CHECKING:
-    from sssp.cuda.batch import Batch
+    from sssp.cuda.search_base import Batch
 
 #: threads of a block, a power of two
 THREADS = 32 if SIMULATOR else 256

@@ -1,6 +1,6 @@
 """Run a CUDA search for all sources of a request: batches, memory, trees, and copies to the host.
 
-The twin of `sssp.cpu.search_driver`. A method is a `Search` (`sssp.cuda.batch`): it launches
+The twin of `sssp.cpu.search_driver`. A method is a `Search` (`sssp.cuda.search_base`): it launches
 kernels that fill the rows of a `Batch`, all on one stream. Everything else is here, once for all of
 them; what becomes of finished rows is the form's business (`sssp.engine.outputs`).
 
@@ -22,7 +22,6 @@ from numba import float64, int64
 
 from sssp.cuda import answer_memory, row_reductions
 from sssp.cuda.availability import SIMULATOR, cuda, device_number, select
-from sssp.cuda.batch import CLIPPED_ROW, COUNTERS, Batch, Search
 from sssp.cuda.compiler import kernel
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.device_memory import (
@@ -39,6 +38,7 @@ from sssp.cuda.device_output import DeviceForm
 from sssp.cuda.driver import after, is_pinned
 from sssp.cuda.graph_replay import Launches
 from sssp.cuda.pool import THREADS, current_pool, device_array
+from sssp.cuda.search_base import CLIPPED_ROW, COUNTERS, Batch, Search
 from sssp.cuda.solved_rows import DeviceRows, FormScratch, form_bytes
 from sssp.cuda.tree import Scratch, Tree, allocate_tree, tree_bytes
 from sssp.engine.memory import NO_LIMIT, check_memory, physical_memory

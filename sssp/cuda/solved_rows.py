@@ -14,11 +14,11 @@ from numba import int32, int64
 from numpy.typing import NDArray
 
 from sssp.cuda.availability import SIMULATOR, cuda
-from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import kernel
 from sssp.cuda.device_memory import download, on_host
 from sssp.cuda.pool import THREADS, blocks_for, device_array
 from sssp.cuda.row_reductions import Words, reduce_rows, row_bytes
+from sssp.cuda.search_base import Batch
 from sssp.engine.decay import FUNCTION
 from sssp.engine.float_sums import ordered_sums
 from sssp.engine.narrow import convert_into

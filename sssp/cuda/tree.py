@@ -19,10 +19,10 @@ import numpy as np
 from numba import int32
 
 from sssp.cuda.availability import SIMULATOR, cuda
-from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import inline, kernel
 from sssp.cuda.device_memory import on_host
 from sssp.cuda.pool import THREADS, blocks_for, device_array
+from sssp.cuda.search_base import Batch
 from sssp.engine.request import Request
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX

@@ -10,7 +10,7 @@
 A plan is split by the number of rows that it is told; fitting batches into memory is the business
 of `sssp.cpu.search_driver` and `sssp.cuda.search_driver`. It runs where it was placed. If it is the
 rule of ``device="auto"`` that has chosen a GPU, the CPU takes over what the GPU cannot do. What
-``"auto"`` is was decided before: the method in `sssp.methods`, the device in
+``"auto"`` is was decided before: the method by `find_method`, the device in
 `sssp.calls.choose_device`.
 """
 
@@ -39,15 +39,42 @@ from sssp.errors import DeviceError, DistanceOverflowError
 from sssp.graph.check_arrays import is_sparse
 from sssp.kernels.dtypes import INT32, INT64, ROUNDED, WeightRange, largest_distance, unreached
 from sssp.kernels.messages import warn_once
-from sssp.methods import DeltaStepping, Method
+from sssp.methods import BellmanFord, CountingStreets, DeltaStepping, Method, as_method, is_auto
 
 Q = TypeVar("Q", bound=Resources)
 T = TypeVar("T")
+#: what ``"auto"`` stands for on road networks
+FASTEST, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()
 #: of a method that looks at no weights
 UNIT_WEIGHTS = WeightRange(INT32, 1, 1)
 #: importlib takes 3 microseconds to find a module; and waits for another thread that is about to
 #: import it, as sys.modules does not
 import_once = cache(import_module)
+
+
+def find_method(
+    user: Any, method: str | Method, known: dict[str, type[Method]]
+) -> tuple[Any, Method]:
+    """Return the network to search (the expansion of a graph with turns), and the method.
+
+    That is the caller's method; for ``"auto"`` the fastest on road networks for such weights. A
+    hierarchy has methods of its own.
+    """
+    searched = user if user.turns is None else user._searched
+    own = searched._methods
+    if is_auto(method):
+        if own is not None:
+            return searched, next(iter(own.values()))()
+        return searched, WITH_NEGATIVE_WEIGHTS if searched._weight_range.least < 0 else FASTEST
+    if own is not None:
+        try:
+            return searched, as_method(method, own)
+        except ValueError as error:
+            raise ValueError(f"{error}; h.graph takes every method") from None
+    chosen = as_method(method, known)
+    if chosen.weighted or user.turns is None:
+        return searched, chosen
+    return user._counting_streets()._searched, CountingStreets()
 
 
 class Plan(NamedTuple, Generic[Q]):

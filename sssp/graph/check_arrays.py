@@ -1,6 +1,6 @@
 """Checks of graph arguments, such as vertices, coordinates and positions of arcs.
 
-Weights are checked in `sssp.graph.weights`, arrays of a saved graph in `sssp.graph.graph_file`.
+Weights are checked in `sssp.graph.weights`.
 """
 
 from __future__ import annotations
@@ -251,3 +251,17 @@ def coordinate_pairs(coordinates: ArrayLike | None, n: int) -> NDArray[np.float6
         vertex = int(np.flatnonzero(~np.isfinite(pairs).all(axis=1))[0])
         raise ValueError(f"the coordinates of vertex {vertex} are not finite: {pairs[vertex]}")
     return pairs
+
+
+def are_in_order(indptr: Array, indices: Array) -> bool:
+    """Return whether `indptr` is valid and the heads of each vertex's arcs strictly increase.
+
+    That is so if every head is above the one before it but where another vertex' arcs begin.
+    """
+    m = indices.size
+    if indptr[0] != 0 or indptr[-1] != m or (indptr[:-1] > indptr[1:]).any():
+        return False
+    may_begin = np.empty(m + 1, np.bool_)
+    np.greater(indices[1:], indices[:-1], out=may_begin[1:m])
+    may_begin[indptr] = True
+    return bool(may_begin.all())

@@ -286,7 +286,7 @@ class Map:
         return east * scale, north * scale
 
     def in_view(self, streets: Array) -> Array:
-        """Return a mask, True for lines (tails and heads, shape (2, k)) that may be visible."""
+        """Return a mask of streets, given as tails and heads: True if one may be visible."""
         (lon, lat), box = self.coordinates.T, self.box
         sides = [lon < box.west, lon > box.east, lat < box.south, lat > box.north]
         # (as bits of one number: both ends beyond the same side)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sssp.errors import GraphFormatError, quote
-from sssp.graph.check_arrays import MOST_VERTICES, are_within, is_integer
+from sssp.graph.check_arrays import MOST_VERTICES, are_in_order, are_within, is_integer
 from sssp.graph.csr import rows_are_own, twins_of
 from sssp.graph.labels import Labels, are_plain, as_labels
 from sssp.graph.turns import unpack_turns
@@ -25,20 +25,6 @@ _ARC_ARRAYS = ("indptr", "indices", "weights", "arc_origin")
 _ALL_ARRAYS = (*_ARC_ARRAYS, "row_arc")
 #: what the names of the columns of the input begin with, and of the texts that codes stand for
 _INPUT, _TEXTS = "input:", "texts:"
-
-
-def _are_in_order(indptr: Array, indices: Array) -> bool:
-    """Return whether `indptr` is valid and the heads of each vertex's arcs strictly increase.
-
-    That is so if every head is above the one before it but where another vertex' arcs begin.
-    """
-    m = indices.size
-    if indptr[0] != 0 or indptr[-1] != m or (indptr[:-1] > indptr[1:]).any():
-        return False
-    may_begin = np.empty(m + 1, np.bool_)
-    np.greater(indices[1:], indices[:-1], out=may_begin[1:m])
-    may_begin[indptr] = True
-    return bool(may_begin.all())
 
 
 def pack(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -163,7 +149,7 @@ def _fault(fields: dict[str, Any]) -> str | None:
         return f"{wrong[0]} has another shape or dtype"
     if not are_within(indices, 0, n):
         return "a head is not a vertex"
-    if not _are_in_order(indptr, indices):
+    if not are_in_order(indptr, indices):
         return "indptr does not lead through arcs in order of head, none of them parallel"
     # (floats are as `as_stored` leaves them; the bits of minus zero are the least integer)
     if weights.dtype == FLOAT64 and not (

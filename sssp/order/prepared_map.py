@@ -10,15 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.engine.network import Network
-from sssp.engine.plan import solver_of
+from sssp.engine.plan import FASTEST, WITH_NEGATIVE_WEIGHTS, solver_of
 from sssp.engine.request import Answer, Request
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INT32, INT64
-from sssp.methods import BellmanFord, DeltaStepping, Method
+from sssp.methods import Method
 from sssp.order.structure import Structure
-
-#: methods of searches on the graph
-FLAT, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()
 
 
 class PreparedMap(Network, Protocol):
@@ -64,7 +61,7 @@ def search_graph(
 ) -> Answer | None:
     """Answer a request by a search on the map's graph, on the same device."""
     graph = prepared.graph.without_closed_arcs()
-    flat = WITH_NEGATIVE_WEIGHTS if graph.least_weight < 0 else FLAT
+    flat = WITH_NEGATIVE_WEIGHTS if graph.least_weight < 0 else FASTEST
     answer: Answer | None = solver_of(flat, request.device).solve(graph, request, flat, dtype)
     if answer is not None:
         answer.searched_by = flat.name

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from sssp.datasets import REFERENCE, find
 from sssp.errors import GraphFormatError, VertexError
-from sssp.loaders import ArcList, _dimacs, _files, _records, read_gr, write_arrays, write_gr
+from sssp.loaders import ArcList, _dimacs, _dimacs_records, _files, read_gr, write_arrays, write_gr
 from sssp.loaders._dimacs import arcs_in
 
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
@@ -310,7 +310,7 @@ def test_the_kernel_and_plain_python_agree_on_any_text(tmp_path_factory, body, c
     path = tmp_path_factory.getbasetemp() / "any.gr"
     path.write_bytes(b"\n".join([b"p sp 3 2", *body]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_records, "_records_kernel", lambda text, begin, *_: (begin, 0, 0))
+        patch.setattr(_dimacs_records, "_records_kernel", lambda text, begin, *_: (begin, 0, 0))
         expected = outcome(path, 1 << 18)
     assert outcome(path, 1 << 18) == expected
     assert outcome(path, chunk_bytes) == expected

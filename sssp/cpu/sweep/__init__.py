@@ -4,5 +4,5 @@
 - `sweeps`: kernels for one source, many sources, and paths to a few targets; `selection`: the
   ranks and arcs that lead to some targets; `sweep_driver`: rows, trees and tables; `sweep_trips`:
   single distances by two climbs, or from the labels of `trip_labels`;
-- `flows`: flows and skims without trees; `flow_driver`: blocks of them; `unpacking`: shortcuts.
+- `flows`: flows and skims without trees; `flow_driver`: their blocks; `flow_unpacking`: shortcuts.
 """

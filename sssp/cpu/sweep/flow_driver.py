@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.cpu.sweep.flow_unpacking import street_of_slots, sum_over_shortcuts, unpack
 from sssp.cpu.sweep.flows import lanes_kernel, load_kernel, skim_kernel, slots_kernel
 from sssp.cpu.sweep.selection import select_arcs
 from sssp.cpu.sweep.sweeps import LANES, lanes_memory
-from sssp.cpu.sweep.unpacking import street_of_slots, sum_over_shortcuts, unpack
 from sssp.cpu.tree_sums import add_at
 from sssp.engine import thresholds
 from sssp.engine.demand import Demand

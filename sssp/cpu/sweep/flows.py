@@ -11,7 +11,7 @@ Ranks are in postorder and flows go to ancestors, so what waits is all on one pa
 elimination tree: an array (height, lanes), by depth, holds it, in the fastest memory. Sums of other
 costs come from the root down, in the opposite order, and stand in such an array too.
 
-What flows over shortcuts is handed on once, after all origins (`sssp.cpu.sweep.unpacking`).
+What flows over shortcuts is handed on once, after all origins (`sssp.cpu.sweep.flow_unpacking`).
 """
 
 import numpy as np

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from sssp.cuda.arrays import DeviceArray
 from sssp.cuda.availability import SIMULATOR, cuda, device_number, select
-from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import inline, kernel
 from sssp.cuda.device.ptx import has_short_arithmetic
 from sssp.cuda.device_memory import available_bytes, device_graph, download, on_host, upload
 from sssp.cuda.device_output import narrow_on_device
 from sssp.cuda.driver import after, wait_for_device
 from sssp.cuda.pool import device_array, fill
+from sssp.cuda.search_base import Batch
 from sssp.cuda.tree import ROW_WORDS, Tree, allocate_tree, tree_bytes
 from sssp.engine.matrix_request import (
     ClosureRequest,

@@ -32,7 +32,6 @@ import numpy as np
 from numba import from_dtype, int32, int64, uint32, uint64
 
 from sssp.cuda.availability import SIMULATOR, cuda
-from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
 from sssp.cuda.compiler import inline, kernel, kernel_with, part
 from sssp.cuda.device.anchor import anchor, anchor_shared
 from sssp.cuda.device.bits import bits_of, number_of
@@ -41,6 +40,7 @@ from sssp.cuda.device.warp import WARP, ballot, from_lane
 from sssp.cuda.device_memory import DeviceGraph
 from sssp.cuda.graph_replay import key_of
 from sssp.cuda.pool import THREADS, blocks_for, device_array
+from sssp.cuda.search_base import CLIPPED_ROW, Batch, Search
 from sssp.cuda.search_driver import solve_rows
 from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import typical_weight

@@ -34,13 +34,13 @@ from numba import from_dtype, int32, int64, uint32
 from numpy.typing import NDArray
 
 from sssp.cuda.availability import SIMULATOR, cuda
-from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
 from sssp.cuda.compiler import inline, kernel_with, part
 from sssp.cuda.device.anchor import anchor, anchor_shared
 from sssp.cuda.device.bits import bits_of
 from sssp.cuda.device.grid import SLOTS, rotate, slots_of
 from sssp.cuda.device.warp import WARP, ballot, lower_of, rank, reserve, warp_barrier
 from sssp.cuda.device_memory import DeviceGraph
+from sssp.cuda.search_base import CLIPPED_ROW, Batch, Search
 from sssp.cuda.search_driver import solve_rows
 from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import arcs_by_weight

@@ -1,9 +1,9 @@
 """Flows on a prepared map by sweeps on a GPU, without building shortest-path trees.
 
-The twin of `sssp.cpu.sweep.flows` and `sssp.cpu.sweep.unpacking`, with the same rule for paths of
-the same length. Everything goes by depth in the elimination tree, one launch a depth, all origins
-of a batch side by side (a *lane* each): what a vertex depends on is less deep, and what depends on
-it is deeper.
+The twin of `sssp.cpu.sweep.flows` and `sssp.cpu.sweep.flow_unpacking`, with the same rule for paths
+of the same length. Everything goes by depth in the elimination tree, one launch a depth, all
+origins of a batch side by side (a *lane* each): what a vertex depends on is less deep, and what
+depends on it is deeper.
 
 1. Every origin climbs, and keeps the arc over which it came to each of its ancestors.
 2. The sweep goes down, over the vertices above destinations alone.

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from sssp.cuda.availability import SIMULATOR, cuda
-from sssp.cuda.batch import Batch, Search
 from sssp.cuda.compiler import SHARED, launch_by_name
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.graph_replay import key_of_fields
 from sssp.cuda.pool import device_array, fill
+from sssp.cuda.search_base import Batch, Search
 from sssp.cuda.sweep.climb import CLIMB_THREADS, climb_kernel
 from sssp.cuda.sweep.customization import DeviceMap
 from sssp.cuda.sweep.device_tree import Above, DeviceTree

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cuda.availability import cuda
-from sssp.cuda.batch import Batch, Search
 from sssp.cuda.device_memory import fetch, upload
 from sssp.cuda.graph_replay import key_of_fields
 from sssp.cuda.ordered_sums import OrderedSums, SumsMemory, sums_bytes
 from sssp.cuda.pool import THREADS, device_array
+from sssp.cuda.search_base import Batch, Search
 from sssp.cuda.solved_rows import DeviceRows
 from sssp.cuda.sweep.customization import DeviceMap
 from sssp.cuda.sweep.device_tree import Above

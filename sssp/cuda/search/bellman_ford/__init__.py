@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from sssp.cuda.batch import Search, row_bytes
 from sssp.cuda.device_memory import DeviceGraph, available_bytes
 from sssp.cuda.search.bellman_ford.pull import PullSearch
 from sssp.cuda.search.bellman_ford.push import PushSearch, row_arrays
 from sssp.cuda.search.bellman_ford.streamed import StreamedSearch
+from sssp.cuda.search_base import Search, row_bytes
 from sssp.cuda.search_driver import solve_rows
 from sssp.cuda.tree import tree_bytes
 from sssp.engine.request import Answer, Request

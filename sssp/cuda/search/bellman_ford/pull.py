@@ -17,7 +17,6 @@ import numpy as np
 from numba import from_dtype, int32, uint32
 
 from sssp.cuda.availability import SIMULATOR, cuda
-from sssp.cuda.batch import CLIPPED_ROW, Batch
 from sssp.cuda.compiler import inline, kernel, kernel_with, part
 from sssp.cuda.device.bits import ordered_bits_of
 from sssp.cuda.device.grid import SLOTS, barrier_of, slots_of, worker_of
@@ -32,6 +31,7 @@ from sssp.cuda.search.bellman_ford.rounds import (
     Kept,
     Limits,
 )
+from sssp.cuda.search_base import CLIPPED_ROW, Batch
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.status import CLIPPED, OVERFLOW

@@ -22,7 +22,6 @@ import numpy as np
 from numba import from_dtype, int64, uint32
 
 from sssp.cuda.availability import cuda
-from sssp.cuda.batch import CLIPPED_ROW, Batch, RowArrays
 from sssp.cuda.compiler import inline, kernel, kernel_with, part
 from sssp.cuda.device.bits import ordered_bits_of
 from sssp.cuda.device.grid import SLOTS, barrier_of, slots_of, worker_of
@@ -39,6 +38,7 @@ from sssp.cuda.search.bellman_ford.rounds import (
     Limits,
     words_of,
 )
+from sssp.cuda.search_base import CLIPPED_ROW, Batch, RowArrays
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.status import CLIPPED, OVERFLOW

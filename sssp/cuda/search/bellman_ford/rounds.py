@@ -16,11 +16,11 @@ from numba import int32, int64, uint32
 from numpy.typing import NDArray
 
 from sssp.cuda.availability import SIMULATOR, cuda
-from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
 from sssp.cuda.compiler import inline, kernel
 from sssp.cuda.device.bits import ordered_bits_of
 from sssp.cuda.device.grid import SLOTS, blocks_at_once
 from sssp.cuda.device_memory import on_host
+from sssp.cuda.search_base import CLIPPED_ROW, Batch, Search
 from sssp.engine import cycles
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, largest_distance

@@ -14,13 +14,13 @@ from numba import uint32
 from numpy.typing import NDArray
 
 from sssp.cuda.availability import SIMULATOR, cuda, select
-from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import kernel
 from sssp.cuda.device.grid import slots_of
 from sssp.cuda.device_memory import CHUNK, STAGING, DeviceGraph, on_host
 from sssp.cuda.pool import device_array
 from sssp.cuda.search.bellman_ford.push import ABSENT, VERTEX, Chunks, PushSearch, put
 from sssp.cuda.search.bellman_ford.rounds import ALLOWANCE, ROUNDS, THREADS, Kept
+from sssp.cuda.search_base import Batch
 from sssp.engine.workers import Pool
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
