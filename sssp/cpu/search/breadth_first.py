@@ -56,7 +56,7 @@ def _breadth_first_kernel(
 
 
 def solve(graph: Graph, request: Request, method: BreadthFirst, dtype: Number) -> Answer | None:
-    """Answer `request` by breadth-first search; int32 unless the request fixes another dtype.
+    """Answer `request` by breadth-first search; distances are numbers of arcs, in `dtype`.
 
     Parameters
     ----------

@@ -606,7 +606,7 @@ class SelectedStreams:
             self._version += 1
 
     def of(self, selection: Selection, *, packed: bool = True) -> Packed:
-        """Return the packed arcs of a selection of vertices, updated unless `packed` is False."""
+        """Return a selection's buffers of packed arcs, filled with current weights if `packed`."""
         with self._lock:
             found = self._packed(selection)
             if packed and found.version != self._version:
