@@ -861,7 +861,7 @@ class ShortestPaths:
 
     @property
     def _width(self) -> int:
-        """Number of columns of the distances."""
+        """Number of columns of the distances: the number of targets or, without targets, n."""
         return self.graph.n if self.targets is None else int(self.targets.size)
 
     def _tree_sums(self, dtype: np.dtype[Any], ends: NDArray[np.int64] | None = None) -> TreeSums:

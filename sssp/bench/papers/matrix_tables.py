@@ -158,7 +158,7 @@ DENSE_TABLES: dict[str, Spec] = {
 
 
 def make_blocks_spec(side: int) -> Spec:
-    """Return the `Spec` of table "blocks" for one tile side: repeated squaring, several sizes."""
+    """Return the specification of a table that times repeated squaring with tiles of one size."""
     method = baselines.BaselineSquaring(side)
     return Spec(
         "Xiao et al. 2023: repeated squaring by the side of its tiles, n = 5,000",

@@ -245,7 +245,7 @@ def tails_from_arcs(
     tails: NDArray[np.int32],
     threads: int,
 ) -> None:
-    """Find predecessors of some rows of distances by tight arcs; `tails` is -1 on entry."""
+    """Write to `tails` the predecessors, found by tight arcs, for the distances of some sources."""
     dtype = distances.dtype
     arcs = unsigned_arcs(graph, dtype)
 

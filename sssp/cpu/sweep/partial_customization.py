@@ -298,7 +298,7 @@ def _perfect_pass(structure, both, scratch, waiting, log, most, exact):
 
 @njit
 def _is_much_above(slots, first, parent, states, most):
-    """Return whether more than `most` weights may change if the arcs in `slots` change."""
+    """Return whether changes of the arcs in `slots` may change more than `most` arc weights."""
     held = 0
     for is_clearing in range(2):
         for slot in slots:

@@ -112,7 +112,7 @@ class SweptFlows:
         return None
 
     def _sweep(self, version: PreparedMap, scratch: _Scratch) -> tuple[NDArray[np.float64], Any]:
-        """Load the demand on a GPU; return arc flows, and the weight limit that avoids overflow."""
+        """Load demand on a GPU; return arc flows and the greatest weight safe from overflow."""
         with basic_weights(version, scratch.dtype, self.number) as (maps, work):
             stream = maps.matrix.stream
             scratch.launches.do(
