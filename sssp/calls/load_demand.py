@@ -361,7 +361,7 @@ class Loader:
         return found
 
     def select(self, version: Any, rows: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
-        """Return trip volumes, 0 if the path uses none of `rows`, and the unreached volume."""
+        """Return trip volumes, 0 for paths without an arc of `rows`, and the unreached volume."""
         uses = np.isin(version._tree_graph.arc_origin, rows)
         sums = self.skim(version, uses[np.newaxis].astype(FLOAT64))[0]
         lost, kept = self.drop_unreached(self.demand.entries, sums < np.inf)

@@ -387,7 +387,7 @@ class TreeSums:
         return seal(_lengthen(pick(values, self._order)))
 
     def by_tail(self, loads: NDArray[Any]) -> NDArray[Any]:
-        """Return arc loads of `load`, reordered from order by head to the graph's arc order."""
+        """Return arc loads in the graph's arc order, for loads that are ordered by head."""
         ordered = np.empty(self.graph.m, loads.dtype)
         ordered[self._order] = loads
         return ordered

@@ -113,11 +113,11 @@ class Search(ABC):
         return None
 
     def part(self, rows: range) -> Search:
-        """Return the search to use for a range of rows of a request; by default this search."""
+        """Return the search that solves a range of rows of a request; by default this one."""
         return self
 
     def alike(self, rows: int, most: int) -> int:
-        """Return the rows per batch, about `most`, that split `rows` into batches of equal size."""
+        """Return a batch size of about `most` rows that splits `rows` into nearly equal batches."""
         alike = -(-rows // max(1, -(-rows // most)))
         return -(-alike // self.together) * self.together
 

@@ -79,7 +79,7 @@ def negative_cycle(graph: Graph, predecessors: NDArray[np.int32]) -> NDArray[np.
 def _fall_on_kernel(
     indptr, indices, weights, unseen, bound, lowest, distances, predecessors, lists, round_of, state
 ):
-    """Relax in rounds until no distance falls, or a budget of expanded vertices is used up.
+    """Relax arcs in rounds until no distance falls, or too many vertices have been expanded.
 
     The first round is that of all reached vertices; ``state`` and ``round_of`` are 0 before it. The
     frontier stands in ``lists[ROUNDS % 2]``; ``predecessors`` are those of what fell here, if they
@@ -139,7 +139,7 @@ def settle(graph: Graph, distances: NDArray[Any]) -> bool:
 def negative_cycle_below(
     graph: Graph, distances: NDArray[Any], bound: Any, lowest: Any
 ) -> NDArray[np.int32]:
-    """Relax a row further until predecessors form a negative cycle; return it, empty for none.
+    """Relax one row of distances further, and return a negative cycle; an empty array if none.
 
     Threads that lower a vertex at once may leave it the predecessor of one that lost, in every
     round the same, and so hide a cycle from `negative_cycle`. Here one thread goes on with the

@@ -619,7 +619,7 @@ class Graph:
         return self._cached("searched", build)
 
     def _searched_ends(self, begins: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Map start vertices in a turn expansion to the end vertices of the same graph vertex."""
+        """Map start vertices in a turn expansion to those where paths to the same vertex end."""
         assert self.turns is not None
         expansion = self.turns.expansion
         return expansion.end[expansion.vertex_of[begins]]

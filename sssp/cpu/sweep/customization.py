@@ -544,7 +544,7 @@ class Customization:
         self.structure.tasks.run(find, self.threads, self._scratch, together)
 
     def _keep_basic(self, low: int, high: int) -> None:
-        """Copy the final basic weights of the arcs above ranks low..high-1 to `basic`."""
+        """Copy to `basic` the weights of arcs whose lower end is a rank in low..high-1."""
         arcs = slice(2 * int(self.first[low]), 2 * int(self.first[high]))
         self.basic[arcs] = self.weights[arcs]
 

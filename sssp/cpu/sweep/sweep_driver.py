@@ -515,7 +515,7 @@ class SweptLanes:
 
     @property
     def _lanes(self) -> tuple[Any, ...]:
-        """The distance block, first lane, columns and bound, as arguments of several kernels."""
+        """Kernel arguments: distances, first source's column, rows of vertices, distance limit."""
         return self.block, self.start, self.columns, self.bound
 
     def copy_distances(self, out: NDArray[Any]) -> None:

@@ -405,7 +405,7 @@ class Products:
         _copy_rows_kernel[BLOCKS, THREADS, stream](self.reach, own, reach, self.words)
 
     def close(self, stream: Any, rounds: range | None = None) -> None:
-        """Queue rounds of the transitive closure on the device: all, or those in `rounds`."""
+        """Queue the rounds of the transitive closure on the device, or only those in `rounds`."""
         rounds = rounds or range(self.rounds)
         launch(
             make_products_kernel(), (blocks_at_once(), THREADS, stream, shared_bytes(self.pivots)),

@@ -74,7 +74,7 @@ class Pass(NamedTuple):
 
 
 class Bundle(namedtuple("Bundle", "first members begin bounded")):
-    """Subtrees that one thread block sweeps: positions and numbers of vertices and boundary.
+    """Index ranges of a bundle: subtrees that a thread block sweeps, and their boundary vertices.
 
     Attributes
     ----------
