@@ -183,7 +183,7 @@ def _ms(seconds: float | None) -> str | None:
 
 @dataclass
 class Record:
-    """Figures with the circumstances of their measurement: machine, time and settings."""
+    """Benchmark results, with the machine, time and settings of their measurement."""
 
     #: program and arguments
     command: list[str]

@@ -1,6 +1,7 @@
 """Check the arguments of a search and make a plan: request, network, method, device.
 
-What ``"auto"`` stands for is decided in `sssp.methods` and `sssp.calls.choose_device`.
+What ``"auto"`` stands for is decided in `sssp.engine.plan` (`find_method`) and
+`sssp.calls.choose_device`.
 """
 
 from __future__ import annotations

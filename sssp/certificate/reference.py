@@ -50,7 +50,7 @@ def dijkstra_kernel(indptr, indices, weights, sources, wanted, bound, distances)
 
 @njit
 def _cycles_of(indptr, indices, weights, tails, tolerance):
-    """Return whether predecessors contain a cycle, and whether one has a sum surely below 0."""
+    """Return whether predecessors form a cycle, and whether a cycle's length is surely negative."""
     closes = False
     seen = np.full(tails.size, -1, np.int32)
     for start in range(tails.size):

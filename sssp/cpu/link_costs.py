@@ -51,7 +51,7 @@ def _cost_at(conical, free, capacity, alpha, beta, flow):
 
 @njit
 def _column_kernel(conical, free, capacity, alpha, beta, fixed, flow, what, out):
-    """Write, as `what` says, the cost, slope or integral of every input row at its flow.
+    """Write the cost, its slope or its integral, as `what` selects, for every link at its flow.
 
     ============================ ========================= =============================
     argument                     shape, dtype              written by

@@ -109,7 +109,7 @@ class HostRows:
     places: NDArray[np.int64] | None = None
 
     def drop_unreached(self, is_target: NDArray[np.bool_]) -> None:
-        """Remove a single row's unreached targets from `targets`, if it reaches few vertices."""
+        """Remove unreached vertices from the targets, if the search reached only few vertices."""
         assert self.targets is not None
         if self._are_few(0):
             (reached,) = self.reached_vertices

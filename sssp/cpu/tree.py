@@ -172,7 +172,7 @@ def origins_kernel(indptr, indices, weights, sources, distances, final, toleranc
 
 
 def untied_distance(graph: Graph, dtype: Number) -> float:
-    """Return a distance up to which no shortest path has an arc with equally distant ends, or -1.
+    """Return a distance up to which no shortest-path arc has equally distant ends; -1 if unknown.
 
     In exact arithmetic such an arc weighs 0; floats absorb what is below their spacing.
     """

@@ -59,7 +59,7 @@ def load(context: Any, array: Any, place: Any, lanes: Any) -> tuple[Any, Any]:
 
 @intrinsic
 def store(context: Any, array: Any, place: Any, vector: Any) -> tuple[Any, Any]:
-    """Write a vector where `load` reads it: ``store(array, place, vector)``."""
+    """Store a SIMD vector to consecutive entries of an array: ``store(array, index, vector)``."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = _pointer(vector, context, builder, signature, arguments)

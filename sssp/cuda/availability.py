@@ -103,7 +103,7 @@ def select(number: int) -> AbstractContextManager[Any]:
 
 @contextmanager
 def _attach(device: Any, runtime: Any, own: Any, before: Any) -> Iterator[None]:
-    """Make a device current, and attach its context `own` to Numba's runtime meanwhile."""
+    """In a ``with`` block, make a device current and attach its context to Numba's runtime."""
     runtime._set_attached_context(None)
     try:
         with device:

@@ -123,7 +123,7 @@ class Search(ABC):
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of scratch for one row."""
+        """Bytes of scratch memory that a batch needs for each of its rows."""
         return row_bytes(self.row_arrays)
 
     @property

@@ -236,7 +236,7 @@ def _jump_kernel(origin):
 
 @kernel
 def _spread_kernel(indptr, indices, weights, finals, tolerances, distances, origin, changed):
-    """Lower the origin (source) of every vertex to the least of the tails that give its distance.
+    """Lower each vertex's origin (source) to the least origin at the tails of tight arcs into it.
 
     ========== ======== ====== ==================================
     argument   shape    dtype  written by

@@ -424,7 +424,7 @@ class TreeSumsThere:
         )
 
     def _above(self) -> Any:
-        """Return each vertex's predecessor in each tree; `ROOT` at sources, else `NOTHING`."""
+        """Return every vertex's predecessor per tree; `ROOT` at sources, `NOTHING` if unreached."""
         above = device_array(self.entries, INDEX)
         _above_kernel[blocks_for(self.entries), THREADS, self.stream](
             *self._layout, self.rows, self.predecessors.flat, above

@@ -77,7 +77,7 @@ class ArcEnds(NamedTuple):
     def reach(
         self, distances: NDArray[Any], limit: float | None
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return path lengths over each arc of the searched graph, and the minimum per given arc.
+        """Return the lengths of the shortest paths that end with each of the target arcs.
 
         Parameters
         ----------

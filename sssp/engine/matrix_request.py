@@ -90,7 +90,7 @@ def threshold(dtype: Number, least: Any) -> Any:
 
 
 def overflowed(dtype: Number, above: Any, greatest: Any, heaviest: Any) -> bool:
-    """Return whether a distance may have been mistaken for unreachable.
+    """Return whether a distance in the matrix may be so large that it was taken for infinite.
 
     Parameters
     ----------

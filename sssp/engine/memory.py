@@ -1,7 +1,8 @@
 """Memory budgets: the bytes that a call needs, by purpose, against its limit.
 
 This module refuses only: how many rows are solved at once in what memory there is,
-`sssp.cpu.search_driver` and `sssp.cuda.search_driver` decide.
+`sssp.cpu.search_driver` and `sssp.cuda.search_driver` decide; the bytes of an answer are counted
+where it is kept, in `sssp.engine.outputs`.
 """
 
 from __future__ import annotations

@@ -168,12 +168,12 @@ class DenseForm(Form):
         return part if fits else None
 
     def place(self, rows: range) -> NDArray[Any] | None:
-        """Return a view of the answer's rows that a search can fill; None if it cannot do so."""
+        """Return a view of some distance rows if a search can write full rows there, else None."""
         is_whole = self.request.targets is None and self._columns == self.n
         return self.part(rows) if is_whole else None
 
     def tree_place(self, rows: range) -> NDArray[np.int32] | None:
-        """Return rows of the predecessor matrix; None with targets, as there is no matrix then."""
+        """Return a view of rows of the predecessor matrix; None if the request has targets."""
         return None if self.request.targets is not None else self._tree_rows(rows)
 
     def take(self, found: FinishedRows) -> None:

@@ -39,7 +39,7 @@ def _has_missed_vertex_kernel(indptr, indices, weights, distances, reached, unse
 
 @lru_cache
 def wide_limit(limit: int | float | None, kind: str) -> Any:
-    """Return the distance limit as int64 or float64; without one, the greatest of the type."""
+    """Return the distance limit as int64 or float64; without a limit, the type's greatest value."""
     if kind == "f":
         return FLOAT64.type(infinity(FLOAT64) if limit is None else limit)
     beyond = np.iinfo(INT64).max

@@ -192,7 +192,7 @@ class Plan(NamedTuple, Generic[Q]):
 
 
 def weights_of(network: Network, method: Method) -> WeightRange:
-    """Return the weight range for a method: the graph's, or ones if the method counts arcs."""
+    """Return the weight range of a network; that of unit weights if the method counts arcs."""
     return network._weight_range if method.weighted else UNIT_WEIGHTS
 
 

@@ -59,7 +59,7 @@ class Resources:
     progress: bool | None = None
 
     def resources(self) -> dict[str, Any]:
-        """Return the fields of `Resources` by name, to pass them to another request."""
+        """Return the options of the call (device, threads, memory limit...) as a dict by name."""
         return {one.name: getattr(self, one.name) for one in fields(Resources)}
 
 

@@ -1,4 +1,4 @@
-"""Checks of graph arguments, such as vertices, coordinates and positions of arcs.
+"""Checks of graph arguments, such as vertices, coordinates, positions and order of arcs.
 
 Weights are checked in `sssp.graph.weights`.
 """

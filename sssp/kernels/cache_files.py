@@ -220,7 +220,7 @@ def _note_use(folder: Path) -> None:
 
 
 def _mark() -> str:
-    """Return the name of the file whose time tells when this host last used the folder."""
+    """Return the name of the file that records when this host last used the cache folder."""
     return f"{USED}{zlib.crc32(platform.node().encode()):08x}"
 
 

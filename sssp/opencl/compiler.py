@@ -216,7 +216,7 @@ class DeviceQueue:
         return bool(found[0])
 
     def step_of(self, steps_each: int) -> int:
-        """Return how many work items, each of `steps_each` operations, to queue between waits."""
+        """Return how many work items of `steps_each` operations to queue before each wait."""
         units: int = self.device.facts.max_compute_units
         return max(1, QUEUED * units // max(1, steps_each))
 

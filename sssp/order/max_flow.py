@@ -338,7 +338,7 @@ def _augment_kernel(size, flow, stack):
 
 @njit
 def _flow_kernel(n, size, flow, arcs, stack, best, stop):
-    """Compute a maximum flow; return its value (`NONE` if stopped early) and the last round.
+    """Compute a maximum flow in rounds; return its value (`NONE`: stopped), and the last round.
 
     That round has found no path, and marks all that the sources still reach. The value is `NONE`
     if the score of the cut would be worse than ``best[0]``.

@@ -108,7 +108,7 @@ class Core(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """Subgraphs of a nested dissection in CSR arrays; even and odd depths use different rows.
+    """Subgraphs of a nested dissection in CSR arrays; each numbers its vertices from 0.
 
     Attributes
     ----------
@@ -208,7 +208,7 @@ def _count_ones(word):
 
 @njit
 def _neighbours_kernel(core, starts, heads, names):
-    """Return the adjacency of a piece of the graph as a bit matrix, with neighbours in separators.
+    """Return a bit matrix with the neighbours of every vertex in a piece of the graph.
 
     Bits of the piece come first; neighbours in separators have the others, in the order in which
     they are met, by a hash table.
@@ -385,7 +385,7 @@ class _Elimination:
         self.vertices = self.order = np.empty(0, VERTEX)
 
     def go_on(self, routine: Routine, results: list[Any] | None = None) -> None:
-        """Resume a generator with the results of its calls, and start its next calls in threads."""
+        """Resume a generator with the results of the calls it yielded; submit its next calls."""
         with suppress(StopIteration):
             calls = routine.send(results)  # type: ignore[arg-type]
             self.pending[routine] = [self.executor.submit(*call) for call in calls]

@@ -74,7 +74,7 @@ class Bundles(NamedTuple):
 
     @property
     def start(self) -> int:
-        """The lowest place (new number of a rank) among the vertices that belong to bundles."""
+        """Position of the first vertex that belongs to a bundle, in the order of GPU sweeps."""
         return int(self.levels[-1])
 
 

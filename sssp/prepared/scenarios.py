@@ -72,7 +72,7 @@ def build_in_batches(
     """
 
     def take(change: Any) -> tuple[T | None, Any]:
-        """Return (hierarchy, None) if the scenario is cheap to build, else (None, its copy)."""
+        """Return (hierarchy, None) if `change` is cheap to apply, else (None, copy of it)."""
         if is_light(change):
             return build(change if is_on_device(change) else _copy(change), threads), None
         return None, _copy(change)

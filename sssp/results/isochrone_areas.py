@@ -50,7 +50,7 @@ LEAST_WIDTH, MOST_WIDTH = 1, 100_000
 
 @njit
 def _lower_kernel(lines, widths, first_column, first_row, squares):
-    """Take the given lines into account in a tile's squared distances to the nearest line.
+    """Lower a tile's squared distances to the nearest line where one of the given lines is nearer.
 
     Points of two tiles get the same numbers in both, to the bit.
 

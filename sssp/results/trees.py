@@ -133,7 +133,7 @@ class ShortestPaths:
         return self.to_host().__dict__
 
     def to_host(self) -> ShortestPaths:
-        """Return the result with its arrays on the host; itself if they are there."""
+        """Return a copy of the result in host memory; the result itself if it is there already."""
         if not self._on_device:
             return self
         host = object.__new__(type(self))
@@ -227,7 +227,7 @@ class ShortestPaths:
         return np.array(path[::-1], dtype=np.int64)
 
     def path_labels(self, target: SupportsIndex, row: SupportsIndex = 0) -> list[Any]:
-        """Return `path` as labels of the graph (numbers in the file, or NetworkX nodes)."""
+        """Return the shortest path to a target as a list of the labels of its vertices."""
         return row_access.labels_of(self.graph, self.path(target, row))
 
     def path_arcs(self, target: SupportsIndex, row: SupportsIndex = 0) -> NDArray[np.int64]:

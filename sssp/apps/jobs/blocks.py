@@ -129,7 +129,7 @@ class JobRequest:
     def answer(
         self, plan: Plan[Request], buffers: Buffers
     ) -> tuple[dict[str, Array], sssp.ShortestPaths | None, str]:
-        """Run a plan; return arrays by name, the search result (None if reduced), the device."""
+        """Run a plan; return arrays by name, the result (None for a reduction), and the device."""
         if self.what is not None:
             answer = run_plan(plan)
             return {self.what: answer.distances}, None, answer.device

@@ -42,7 +42,7 @@ def _plain_kernel(matrix, barrier, thread, threads):
 
 @njit
 def _update_tile(target, source, row, column, middle, side):
-    """Relax a tile of `target` by the min-plus product of two tiles of `source`; k outermost."""
+    """Relax a tile of `target` by the min-plus product of two tiles of `source`."""
     number = target.dtype.type
     n = target.shape[0]
     left, right = column * side, min(n, (column + 1) * side)

@@ -50,7 +50,7 @@ def _close_block(matrix, tails, first, depth):
 
 @njit
 def _cut_beside(side, strip, size, n, first, after):
-    """Return the part of a strip of rows or columns that is before or behind the pivot block.
+    """Return the index range of a strip's rows or columns before or behind the pivot block.
 
     Strip i has `size` rows or columns of all n; a negative one is ``first..after`` itself.
     """

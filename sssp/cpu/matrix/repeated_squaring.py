@@ -34,7 +34,7 @@ def _copy(after, before, row, end, left, right):
 
 @njit
 def _squaring_kernel(before, after, tails_before, tails_after, first_task, tasks, taken, thread):
-    """Compute this thread's share of the squared matrix's tiles; return if an entry changed."""
+    """Compute some tiles of the squared matrix in one thread; return whether an entry changed."""
     n = before.shape[0]
     panel, panel_tails = new_panels(before, tails_before)
     strips = -(-n // TILE)

@@ -128,7 +128,7 @@ class Whole:
 
     @property
     def most_held(self) -> int:
-        """Most weights that a partial customization may store; with more, a full one is cheaper."""
+        """Greatest number of changed weights that a partial customization may store."""
         return max(FEW, self.basic.size // HELD_SHARE)
 
     @cached_property

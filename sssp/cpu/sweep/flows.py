@@ -61,7 +61,7 @@ def lanes_kernel(volumes, rows, positions, lanes):
 
 @njit
 def _climb_kernel(sources, ups, inf, scratch):
-    """Search upward from each source of a group; record ranks, distances, arcs of its climb.
+    """Search upward from each source of a group; record the visited ranks, distances and arcs.
 
     Opens the rows of the block that are on a climb, like `climb_lanes_kernel`.
     """
@@ -95,7 +95,7 @@ def _climb_kernel(sources, ups, inf, scratch):
 
 @njit
 def _keep_reached(target, more, at, inf, lost, which, kept):
-    """Return a target's volume per lane, 0 without a path; add volumes without a path to `lost`.
+    """Return a target's volume from each source, replaced by 0 (and added to `lost`) if unreached.
 
     `kept`, shape (LANES,), is scratch.
     """

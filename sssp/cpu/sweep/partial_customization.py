@@ -225,7 +225,7 @@ def _make_perfect(v, structure, both, counts):
 
 @njit
 def _affects_triangle(one, other, arc, place, before, perfect):
-    """Return whether the change of an arc's weight may change a leg of a triangle with that arc.
+    """Return whether an arc's new weight may change the other two arcs (legs) of a triangle.
 
     The legs lead up from one rank, to the lower and to the upper end of the arc.
     """

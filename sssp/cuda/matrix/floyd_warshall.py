@@ -176,7 +176,7 @@ def _make_tiles_kernel(
     @kernel_with(max_registers=65536 // (2 * THREADS))
     @no_type_check
     def _tiles_kernel(matrix, tails, n, first, phase, flags):
-        """Lower a tile to the min-plus product of two tiles through the closed diagonal block.
+        """Lower the distances in a tile by paths through the vertices of the diagonal block.
 
         ======== ============ ====== ================================================
         argument shape        dtype  written by

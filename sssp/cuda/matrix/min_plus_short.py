@@ -65,7 +65,7 @@ def _relax_four(slices, k, place, own):
 
 @inline
 def _product(out, old, start, stride, a, a_start, b, b_start, rows, words, pairs):
-    """Write ``min(old, A (+) B)`` to a tile of `out`; return whether this thread lowered any.
+    """Write a tile of the min-plus product of A and B; return whether this thread lowered an entry.
 
     Everything is in words, and rows of all matrices are `stride` apart; A has `pairs` of columns.
     """

@@ -158,7 +158,7 @@ class Block(
         "owner state out_arcs in_arcs open_vertices arrivals long settling tallies bound unseen",
     )
 ):
-    """The arrays that the thread block of a row works on.
+    """The data of a thread block's search: arcs, open vertices, and newly reached vertices.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ def place_of(values, low, high, value):
 
 @inline
 def third_of(heads, low, high, i, j, degree, head):
-    """Return the arc that joins the heads of the arcs numbered `i` and `j` of a vertex.
+    """Return the index of the arc between the heads of the i-th and j-th arcs of a vertex.
 
     It is one of those of the former head, from `low` up to `high`, which has arcs to all heads
     after its own: so many stand before it, and so many behind. Within a supernode that leaves one.

@@ -70,7 +70,7 @@ def _note_arcs(path, arcs_first, arcs_stop, start, stop, thread):
 
 @inline
 def _find_doors(path, places, depth, first, upper, way, doors, door_ways, thread):
-    """List the top vertices adjacent to an upward path's end, with distances; return how many."""
+    """List the heads of the last path vertex's upward arcs, with distances; return how many."""
     own = uint32(path.known - 1)
     last = uint32(uint32(path.chains[own]) + path.count - 1 - uint32(path.offsets[own]))
     begin = first[last]

@@ -504,7 +504,7 @@ class DeviceMaps:
         self._launch_tier(make, tier, work, stream, group_bits=bits, feeds=feeds)
 
     def _launch_tier(self, make: Any, tier: int, work: Work, stream: Any, **others: int) -> None:
-        """Launch a kernel on one tier of vertex bundles, for all sets of weights in `work`."""
+        """Launch a kernel on the bundles of subtrees in one tier, for all weight sets in `work`."""
         tree, dtype, versions = self.tree, self.dtype, work.versions
         low, high = tree.bundles.tiers[tier : tier + 2].tolist()
         room, outside = tree.rooms[tier], tree.outside(tier, dtype) > 0
@@ -665,7 +665,7 @@ class Ahead:
 
 
 def find_idle_memory(structure: Structure, slots: NDArray[np.uint32]) -> Ahead | None:
-    """Return an `Ahead` to customize early on a GPU with reusable memory; None if none has any."""
+    """Find idle GPU memory; return a customization (`Ahead`) that uses it; None if none is idle."""
     for name, tree in list(structure.shared.items()):
         idle = list(tree.made.get("idle maps", ())) if isinstance(tree, DeviceTree) else []
         if any(_kind_of(maps) == (INT32, 1, False) for maps in idle):

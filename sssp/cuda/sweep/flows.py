@@ -132,7 +132,7 @@ def first_triangles_kernel(tails, first, upper, inf, weights, triangles):
 
 @kernel
 def ways_kernel(sources, first, upper, parent, depth, inf, weights, source_ranks, ways, via):
-    """Climb from each origin up to the root, one block per origin; store the arcs used.
+    """Find upward distances from each origin to its ancestors, and the last arc of each path.
 
     ============ ============== ====== ====================================================
     argument     shape          dtype  written by
@@ -340,7 +340,7 @@ def gather_kernel(
 
 @kernel
 def descend_kernel(tail_depths, via, down_flow, on_slot):
-    """Move flows from the top vertices down to the origins, adding them to the arcs.
+    """Add the flow from each origin to the upward arcs of the paths that start there.
 
     =========== =============== ======= =======================================================
     argument    shape           dtype   written by

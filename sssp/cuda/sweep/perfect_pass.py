@@ -221,7 +221,7 @@ def _kept_between(bits, words_at, low, high):
 
 @inline
 def _last_group(kept, group_bits):
-    """Return the index of the last group of arcs of a vertex that keeps `kept` arcs."""
+    """Return the last group's index when `kept` arcs form groups of ``2**group_bits`` arcs."""
     return uint32(uint32(max(kept, uint32(1)) - 1) >> group_bits)
 
 
@@ -375,7 +375,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def choose(bundle, held, feeds, perfect):
-        """Mark the arcs that the perfect pass has not lowered; write perfect weights if `feeds`."""
+        """Mark in bit masks the arcs whose weights the perfect pass has not lowered."""
         base = uint32(0)
         while base < bundle.arcs:
             i = uint32(base + bundle.thread)

@@ -56,7 +56,7 @@ _serials = count(1)
 
 @kernel
 def _mark_above_kernel(targets, rank_of, places, chain, leap, top, marks):
-    """Mark targets and their ancestors below the top, one block per target, chain by chain.
+    """Mark each target and its ancestors below the top of the elimination tree.
 
     ======== ====== ====== =========================================
     argument shape  dtype  written by
@@ -288,7 +288,7 @@ def make_pack_kernel(dtype: np.dtype[Any]) -> Any:
 
     @inline
     def member_of(row, renumbered, at):
-        """Return the number, in the selection, of the vertex that an arc leads to, or -1."""
+        """Return an arc's head as its number among the selected vertices; -1 if not selected."""
         return int32(renumbered[uint32(at + ((row >> uint32(ROW_BITS)) & uint32(MEMBER)))])
 
     @kernel

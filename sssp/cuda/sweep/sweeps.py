@@ -201,7 +201,7 @@ def make_sweep_kernel(
 
     @inline
     def locate(row, threads):
-        """Convert an arc's tail to an offset in shared memory, without changing its bit `ENDS`."""
+        """Convert the tail's index in an arc word to its distances' offset in shared memory."""
         return uint32((rows_at + (row & uint32(STREAM_ROW)) * threads) | (row & uint32(ENDS)))
 
     @inline
@@ -234,7 +234,7 @@ def make_sweep_kernel(
 
     @inline
     def read_ahead(stream, start, end, ahead, tails, thread, threads):
-        """Load the next arcs of the stream into registers, AHEAD a thread; return their number."""
+        """Load the next arcs of the arc stream into registers; return the number of these arcs."""
         most = min(uint32(AHEAD * threads), uint32(CHUNK))
         count = uint32(min(uint64(end - start), uint64(most)))
         if count > 0:

@@ -15,7 +15,7 @@ TILE_ROWS = 1 if SIMULATOR else 8
 
 @inline
 def _as_distance(found, inf, missing, bound, shifts, vertex, sources, row):
-    """Convert a swept value to a distance: remove potentials, apply the limit and sentinel."""
+    """Remove potentials from a swept distance; return `missing` if unreached or above `bound`."""
     number = type(found)
     shifted = found
     if shifts.size != 0 and found < inf:

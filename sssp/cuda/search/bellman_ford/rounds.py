@@ -184,7 +184,7 @@ class BellmanFordSearch(Search):
     def look(
         self, batch: Batch, counters: NDArray[np.int64], unfinished: NDArray[np.bool_], kept: Kept
     ) -> bool:
-        """Raise on a negative cycle; return whether the search can stop before it is finished.
+        """Raise an error for a negative cycle; else return whether the search can end early.
 
         It can if a distance has left the dtype, for then the rows are thrown away, or if rounding
         alone keeps the rows going.

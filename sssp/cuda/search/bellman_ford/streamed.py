@@ -93,7 +93,7 @@ def _admit_kernel(
 
 
 class StreamedSearch(PushSearch):
-    """Bellman-Ford in push form while arcs are copied, chunk by chunk, to the device.
+    """Bellman-Ford by push rounds while the arcs are copied, chunk by chunk, to the device.
 
     Parameters
     ----------
