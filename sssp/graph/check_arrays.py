@@ -236,7 +236,7 @@ def arc_column(values: ArrayLike, m: int) -> NDArray[np.int64]:
 
 
 def coordinate_pairs(coordinates: ArrayLike | None, n: int) -> NDArray[np.float64] | None:
-    """Return finite coordinates as a new float64 array of shape (n, 2); None if there are none."""
+    """Return coordinates as a new (n, 2) float64 array, or None; raise if any is not finite."""
     if coordinates is None:
         return None
     refuse_mask(coordinates, "coordinates")

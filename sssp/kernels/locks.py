@@ -54,7 +54,7 @@ class Derived(dict[str, Any]):
         return kept
 
     def free_device(self) -> None:
-        """Drop the objects on CUDA devices, whose keys begin with "cuda"."""
+        """Drop the cached objects that are on CUDA devices: their keys begin with "cuda"."""
         with self.lock:
             for key in [key for key in self if key.startswith("cuda:")]:
                 del self[key]

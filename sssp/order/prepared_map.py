@@ -86,7 +86,7 @@ def ends_of_trips(prepared: PreparedMap, asked: Graph) -> NDArray[np.bool_]:
 
 
 def weigh_targets(request: Request) -> Request:
-    """Return the request with the vertex weights of its targets only, in the order of targets."""
+    """Return the request with its vertex weights cut down to the targets, in their order."""
     reduction, targets = request.reduction, request.targets
     if reduction is None or reduction.vertex_weights is None or targets is None:
         return request

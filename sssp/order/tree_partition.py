@@ -74,7 +74,7 @@ class Bundles(NamedTuple):
 
     @property
     def start(self) -> int:
-        """Position of the first vertex that belongs to a bundle, in the order of GPU sweeps."""
+        """Place of the first vertex in a bundle (subtrees for one thread block), in sweep order."""
         return int(self.levels[-1])
 
 

@@ -85,7 +85,7 @@ def _find_doors(path, places, depth, first, upper, way, doors, door_ways, thread
 
 @inline
 def _load_arc(i, climb):
-    """Load a thread's first arc of path vertex `i`: return its weight and its head's depth."""
+    """Return weight and head depth of the first arc this thread relaxes at path vertex `i`."""
     weight, depth = climb.inf, int32(0)
     if i < climb.count:
         arc = uint32(climb.starts[i] + climb.thread)

@@ -230,7 +230,7 @@ class SummedRows(DeviceRows):
 
 
 class OfVersions(Search):
-    """Search from the same sources under several weight sets, with each row reduced to numbers.
+    """Search from the same sources under several weight sets; keep only totals of each row.
 
     Parameters
     ----------
