@@ -94,7 +94,7 @@ class Expansion:
 
     @property
     def priced(self) -> NDArray[np.int32]:
-        """Positions of the expansion arcs that carry a turn, or represent no arc of the graph."""
+        """Positions of expansion arcs whose weight is not simply that of one arc of the graph."""
 
         def build() -> NDArray[np.int32]:
             return np.flatnonzero((self.arc_of < 0) | (self.turn_of >= 0)).astype(INDEX)
