@@ -503,7 +503,8 @@ class Selections:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[bytes, Selection] = OrderedDict()
-        self._last: tuple[bytes, Any] = b"", None
+        #: the targets that were asked for last, and their selection
+        self._last: tuple[bytes | None, Any] = None, None
         self._asked = deque[bytes](maxlen=KEPT)
         self._lock = threading.Lock()
 
