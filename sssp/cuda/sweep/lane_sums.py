@@ -19,7 +19,10 @@ SLOTS = 2 if SIMULATOR else 64
 
 @inline
 def add_up(totals, lane, reached, total, greatest):
-    """Merge a thread's count, sum and maximum of a lane into its block's partial result."""
+    """Merge a thread's count, sum and maximum of a lane into its block's partial result.
+
+    The maximum is one more than the greatest distance; 0: there is none.
+    """
     slot = uint32(cuda.blockIdx.x & (SLOTS - 1))
     cuda.atomic.add(totals, (slot, 0, lane), reached)
     cuda.atomic.add(totals, (slot, 1, lane), total)
@@ -38,7 +41,7 @@ def fold_kernel(places, lanes, bound, distances, values, totals):
     bound     scalar            number host: greatest distance of interest
     distances (n * lanes,)      number the sweep
     values    (count,)          int64  host: their weights, if they are added up
-    totals    (SLOTS, 3, lanes) int64  host: zeros; here: how many, their sum, the greatest
+    totals    (SLOTS, 3, lanes) int64  host: zeros; here, by `add_up`
     ========= ================= ====== ==================================================
     """
     lane = uint32(cuda.blockIdx.y * LANES + cuda.threadIdx.x)
@@ -50,7 +53,7 @@ def fold_kernel(places, lanes, bound, distances, values, totals):
         if found <= bound:
             reached += 1
             total += values[i] if values.size != 0 else int64(found)
-            greatest = max(greatest, int64(found))
+            greatest = max(greatest, int64(found) + 1)
         i = uint32(i + step)
     add_up(totals, lane, reached, total, greatest)
 

@@ -86,6 +86,8 @@ class LanesSearch(Search):
     rows_at_once: int
     #: up to so many rows are swept by the kernel for a few
     few = FEW
+    #: whether distances that are folded are counted and added up, beside the greatest
+    sums = False
     #: whether lanes are what results have, so that a single one is the row itself
     direct = False
 
@@ -245,8 +247,9 @@ class LanesSearch(Search):
         width, stream, folds = self.lanes(batch.rows), batch.stream, totals is not None
         weighs, threads = folds and self.values.size > 0, self._together(width, room, lowest=lowest)
         sweep = make_sweep_kernel(
-            self.dtype, group, folds=folds, stores=not (folds and lowest), weighs=weighs
-        )
+            self.dtype, group, folds=folds, adds=folds and self.sums,
+            stores=not (folds and lowest), weighs=weighs,
+        )  # fmt: skip
         grid, nbytes = (high - low, width // threads), shared_bytes(self.dtype, room, threads)
         launch_by_name(
             sweep, (grid, threads, stream, nbytes), arrays, first_bundle=np.uint32(low),

@@ -3,8 +3,8 @@
 Arcs of a member follow each other, in groups of equal size; arcs that only fill up their group come
 from a row that is beyond all others. With the weight of an arc goes a word: the *row* of the vertex
 that it comes from (members of the bundle are first, its boundary behind), the *member* that it
-leads to, the *level* of that in the bundle, and whether the member ends with this group. Where a
-weight has 32 bits, both are one word of 64 bits, else two.
+leads to, the *level* of that in the bundle, and, of the first arc of a group, a mark where the
+member ends with the group. Where a weight has 32 bits, both are one word of 64 bits, else two.
 
 An example, in groups of two arcs: of three members, 0 keeps the arcs a, b, c, member 1 none, and
 member 2 the arc d. A dot is an arc that only fills up: it weighs INF.
@@ -12,7 +12,7 @@ member 2 the arc d. A dot is an arc that only fills up: it weighs INF.
     group          0      1      2      3
     arcs           a  b   c  .   .  .   d  .
     member         0  0   0  0   1  1   2  2
-    member ends    -  -   x  x   x  x   x  x
+    member ends    -  -   x  -   x  -   x  -
 
 So kept arcs (3, 0, 1) take (2, 1, 1) groups, before which there are (0, 2, 3), and the stream ends
 8 arcs after its begin. A sweep takes whole groups, and is done with a member where the mark is.

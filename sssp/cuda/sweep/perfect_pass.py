@@ -419,7 +419,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
                 own = uint32(bundle.begin + low + k)
                 kept.down_ends[own], kept.down_weights[own] = head, down
                 last_group = _last_group(words[uint32(at.groups + tail)], group_bits)
-                if uint32(k >> group_bits) == last_group:
+                if k == uint32(last_group << group_bits):
                     place = uint32(place | uint32(ENDS))
                 group_at = uint64(words[uint32(at.groups + held.room + tail)])
                 group_at = uint64(group_at << uint64(group_bits))
@@ -446,7 +446,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
             marks = uint32((i << uint32(ROW_BITS)) | uint32(level << uint32(LEVEL_AT)))
             while k < stop:
                 place = uint32(marks | count)
-                if uint32(k >> group_bits) == last_group:
+                if k == uint32(last_group << group_bits):
                     place = uint32(place | uint32(ENDS))
                 write(stream, start + group_at + uint64(k), number(inf), place)
                 k = uint32(k + 1)

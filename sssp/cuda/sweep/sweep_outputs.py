@@ -112,6 +112,7 @@ class Folded(LanesSearch):
         tree, weights = on_device.tree, reduction.vertex_weights
         above = tree.made.get_or_build("above", lambda: Above(tree)) if packed is None else None
         super().__init__(on_device, packed=packed, above=above)
+        self.sums = any(step.combine == "sum" for step in reduction.steps)
         if weights is not None:
             self.values = upload(weights[:, 0])
             if packed is None:
@@ -153,7 +154,7 @@ class FoldedRows(DeviceRows):
     Attributes
     ----------
     words : ndarray, shape (3, lanes), int64
-        How many distances there are, their sum, and the greatest.
+        How many distances there are, their sum, and one more than the greatest; 0: there is none.
     """
 
     words: Any = None
@@ -165,7 +166,7 @@ class FoldedRows(DeviceRows):
         if step.number == "one":
             numbers = counts
         elif step.combine == "max":
-            numbers = np.where(counts > 0, greatest, least_number(INT64))
+            numbers = np.where(greatest > 0, greatest - 1, least_number(INT64))
         else:  # in halves
             numbers = np.zeros((sums.size, 1, 2), INT64)
             numbers[:, 0, 1] = sums

@@ -29,6 +29,7 @@ from numba import from_dtype, int32, int64, uint32, uint64
 
 from sssp.cuda.availability import SIMULATOR, cuda
 from sssp.cuda.compiler import inline, kernel
+from sssp.cuda.device.bits import number_of
 from sssp.cuda.matrix.min_plus import ALIGNMENT
 from sssp.cuda.sweep.lane_sums import LANES, SLICES, add_up
 from sssp.cuda.sweep.packed_arcs import (
@@ -175,6 +176,7 @@ def make_sweep_kernel(
     group: int,
     *,
     folds: bool = False,
+    adds: bool = False,
     stores: bool = True,
     weighs: bool = False,
 ) -> Any:
@@ -186,7 +188,9 @@ def make_sweep_kernel(
     group : int
         Arcs of a group of the stream: 2 or 4.
     folds : bool
-        Whether distances are counted, added up and compared.
+        Whether the greatest distance is found.
+    adds : bool
+        Whether distances are counted and added up with that.
     stores : bool
         Whether they are written.
     weighs : bool
@@ -194,18 +198,13 @@ def make_sweep_kernel(
     """
     number, inf = from_dtype(dtype), infinity(dtype).item()
     read, write = make_arc_functions(dtype)
-    words = stream_words(dtype)
+    words, number_from = stream_words(dtype), number_of(dtype)
     #: where in shared memory rows and vertices begin, behind the arcs
     rows_at = (CHUNK + MOST_GROUPED) * words * (8 // dtype.itemsize)
     words_a_number = dtype.itemsize // 4
 
     @inline
-    def locate(row, threads):
-        """Convert the tail's index in an arc word to its distances' offset in shared memory."""
-        return uint32((rows_at + (row & uint32(STREAM_ROW)) * threads) | (row & uint32(ENDS)))
-
-    @inline
-    def bring_boundary(bundle, vertices, distances, lanes, lane, rows, thread, threads):
+    def bring_boundary(bundle, vertices, distances, lanes, lane, rows, threads):
         """Load one source's distances at a bundle's upper neighbours into shared memory."""
         ahead = cuda.local.array(BROUGHT, number)
         i = uint32(0)
@@ -217,11 +216,11 @@ def make_sweep_kernel(
                 ahead[k] = _global_distance(vertex, distances, lanes, lane)
             for k in range(BROUGHT):
                 row = uint32(bundle.members + min(uint32(i + uint32(k)), last))
-                rows[uint32(rows_at + row * threads + thread)] = ahead[k]
+                rows[uint32(row * threads)] = ahead[k]
             i = uint32(i + BROUGHT)
 
     @inline
-    def seed(bundle, source, ranks, size, depth, ways, lane, rows, thread, threads):
+    def seed(bundle, source, ranks, size, depth, ways, lane, rows, threads):
         """Set the distances of a bundle's members to those of the upward search, or to infinity."""
         i = uint32(0)
         while i < bundle.members:
@@ -229,7 +228,7 @@ def make_sweep_kernel(
             way = number(inf)
             if has_passed(source, rank, size):
                 way = ways[lane, depth[rank]]
-            rows[uint32(rows_at + i * threads + thread)] = way
+            rows[uint32(i * threads)] = way
             i = uint32(i + 1)
 
     @inline
@@ -248,7 +247,18 @@ def make_sweep_kernel(
         """Write the arcs in registers to shared memory, with offsets of their tails' distances."""
         for k in range(AHEAD):
             place = min(uint32(thread + uint32(k) * threads), uint32(count - 1))
-            write(arcs, uint64(place), ahead[k], locate(tails[k], threads))
+            offset = uint32(tails[k] & uint32(STREAM_ROW)) * threads
+            write(arcs, uint64(place), ahead[k], uint32(offset | (tails[k] & uint32(ENDS))))
+
+    @inline
+    def shared_arc(arcs, halves, place):
+        """Read an arc in shared memory: its weight, and the offset of its tail's distances."""
+        # (an offset cut out of 64 bits would take three instructions more than one of 32)
+        first = uint64(place * uint64(words))
+        if words == 1:
+            weight = number_from(int32(halves[uint64(uint64(2) * first + uint64(1))]))
+            return weight, halves[uint64(uint64(2) * first)]
+        return number_from(arcs[first]), halves[uint64(uint64(2) * first + uint64(2))]
 
     @kernel
     def _sweep_kernel(
@@ -286,7 +296,7 @@ def make_sweep_kernel(
         """
         arcs = cuda.shared.array(0, int64, alignment=ALIGNMENT)
         rows = cuda.shared.array(0, number, alignment=ALIGNMENT)
-        names = cuda.shared.array(0, uint32, alignment=ALIGNMENT)
+        halves = cuda.shared.array(0, uint32, alignment=ALIGNMENT)
         sourced = cuda.shared.array(1, int32)
         weights, places = cuda.local.array(group, number), cuda.local.array(group, uint32)
         thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
@@ -301,50 +311,53 @@ def make_sweep_kernel(
         if stores:
             i = thread
             while i < members:
-                names[uint32(names_at + i)] = uint32(vertices[uint32(first + i)])
+                halves[uint32(names_at + i)] = uint32(vertices[uint32(first + i)])
                 i = uint32(i + threads)
         # (the first arcs of the stream are on their way while the boundary comes)
         start, end = uint64(stream_first[own_bundle]), uint64(stream_stop[own_bundle])
         ahead, tails = cuda.local.array(AHEAD, number), cuda.local.array(AHEAD, uint32)
         count = read_ahead(stream, start, end, ahead, tails, thread, threads)
         cuda.syncthreads()
-        bring_boundary(bundle, boundary_vertices, distances, lanes, lane, rows, thread, threads)
+        rows = rows[uint32(rows_at + thread) :]  # (those of this thread's source)
+        bring_boundary(bundle, boundary_vertices, distances, lanes, lane, rows, threads)
         # (arcs that only fill up their group come from here)
-        rows[uint32(rows_at + (members + bundle.bounded) * threads + thread)] = number(inf)
+        rows[uint32((members + bundle.bounded) * threads)] = number(inf)
         if lowest[own_bundle] <= source <= highest[own_bundle]:
             sourced[0] = 1
         cuda.syncthreads()
         seeded = sourced[0] != 0
         if seeded:
-            seed(bundle, source, ranks, size, depth, ways, lane, rows, thread, threads)
+            seed(bundle, source, ranks, size, depth, ways, lane, rows, threads)
         least = number(inf)
         if seeded:
-            least = rows[uint32(rows_at + thread)]
-        reached, total, greatest = int64(0), int64(0), int64(0)
-        member, own = uint32(0), uint32(rows_at + thread)
+            least = rows[uint32(0)]
+        reached, total, greatest = uint32(0), int64(0), number(0)
+        member, own = uint32(0), uint32(0)
         while count > 0:
             share(ahead, tails, count, arcs, thread, threads)
             cuda.syncthreads()
             at = uint64(0)
             for k in range(group):
-                weights[k], places[k] = read(arcs, uint64(at + uint64(k)))
+                weights[k], places[k] = shared_arc(arcs, halves, uint64(at + uint64(k)))
             while at < uint64(count):
                 ends = places[0] & uint32(ENDS)
+                places[0] = uint32(places[0] & uint32(ROW))
                 at = uint64(at + uint64(group))
                 for k in range(group):
-                    above = rows[uint32((places[k] & uint32(ROW)) + thread)]
+                    above = rows[places[k]]
                     least = min(number(above + weights[k]), least)
                     # (the next arc is on its way before it is needed)
-                    weights[k], places[k] = read(arcs, uint64(at + uint64(k)))
+                    weights[k], places[k] = shared_arc(arcs, halves, uint64(at + uint64(k)))
                 if ends != 0:
                     rows[own] = least
                     if stores:
-                        name = uint64(names[uint32(names_at + member)])
+                        name = uint64(halves[uint32(names_at + member)])
                         distances[name * uint64(lanes) + lane] = least
                     if folds and least <= bound:
-                        reached += 1
-                        total += values[uint32(first + member)] if weighs else int64(least)
-                        greatest = max(greatest, int64(least))
+                        greatest = max(greatest, number(least + number(1)))
+                        if adds:
+                            reached = uint32(reached + 1)
+                            total += values[uint32(first + member)] if weighs else int64(least)
                     member, own = uint32(member + 1), uint32(own + threads)
                     least = number(inf)
                     if seeded:
@@ -353,6 +366,6 @@ def make_sweep_kernel(
             count = read_ahead(stream, start, end, ahead, tails, thread, threads)
             cuda.syncthreads()
         if folds:
-            add_up(totals, uint32(lane), reached, total, greatest)
+            add_up(totals, uint32(lane), int64(reached), total, int64(greatest))
 
     return _sweep_kernel
