@@ -223,7 +223,7 @@ class AStar(Method):
 
 @dataclass(frozen=True)
 class Sweep(Method):
-    """Climb and sweep over a prepared map (Delling et al. 2011): the method of a `Hierarchy`."""
+    """Upward search, then a downward sweep over a `Hierarchy` (PHAST, Delling et al. 2011)."""
 
     name: ClassVar[str] = "sweep"
     task: ClassVar[str] = "sweep"

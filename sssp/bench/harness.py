@@ -447,7 +447,7 @@ class Methods(BenchTable):
         self.steps = len(options.graphs) * (self._harness.steps + 1)
 
     def measure(self) -> None:
-        """Measure all methods and rivals on every graph."""
+        """Measure the chosen methods and the other libraries on every graph."""
         self._harness.progress = self.progress
         for origin in self.options.graphs:
             self.progress(f"{origin.name}: loading")

@@ -96,7 +96,7 @@ class MapQuestion(NamedTuple):
 
     @property
     def has_own_ends(self) -> bool:
-        """Whether every row has a single target of its own: True for trips and paths."""
+        """Whether each row has one source and one target, which is the case for trips and paths."""
         return self.kind in ("trips", "paths")
 
     def part(self, count: int) -> MapQuestion:
@@ -341,7 +341,7 @@ class PreparedMaps(BenchTable):
         line["equal"] = self._compare(question, contenders)
 
     def _compare(self, question: MapQuestion, contenders: Sequence[MapContender]) -> str:
-        """Return, as a word, whether the plain graph's answer agrees with the prepared map's."""
+        """Return a word that says if the plain graph and the prepared map give equal answers."""
         equal = RIGHT
         for one in contenders:
             if not self._agree(contenders[0].found, one.found):

@@ -129,7 +129,7 @@ def search_work(
 
 
 def trip_work(n: int, m: int, trips: int, threads: int, *, is_there: bool) -> Work:
-    """Estimate the computing work of trips on a prepared map; parameters as in `search_work`."""
+    """Estimate the cost of computing trips on a prepared map, to choose between CPU and GPU."""
     work = search_work(Sweep(), n, m, 0, threads, is_there=is_there)
     assert work is not None
     return work._replace(seconds=trips * thresholds.SECONDS_PER_TRIP / threads)

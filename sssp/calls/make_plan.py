@@ -169,7 +169,7 @@ def make_request(
 
 
 def _ask_expansion(request: Request, graph: Graph) -> None:
-    """Change a request on a graph with turns to one on its expansion."""
+    """Change a request on a graph with turns to a request on the turn-expanded graph."""
     expansion = graph.turns.expansion  # type: ignore[union-attr]  # it has turns
     whole = request.targets is None
     if request.output == "device" and request.predecessors:

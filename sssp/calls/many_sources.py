@@ -182,7 +182,7 @@ def make_reduction_plan(
     advice: str = FEWER_SOURCES,
     **options: Any,
 ) -> Plan[Request]:
-    """Check the arguments of a reduction, choose method and device; raises as `reduce` does."""
+    """Check the arguments of a reduction, choose method and device, and return the plan."""
     network = as_network(g)
     weights = by_vertex(vertex_weights, network._tree_graph)
     reduction = as_reduction(what, weights, decay, network.n)

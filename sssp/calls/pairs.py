@@ -301,7 +301,7 @@ class _Call:
 
     @cached_property
     def groups(self) -> _Groups:
-        """The trips by source, or by target (on the reversed graph) if there are fewer targets."""
+        """The trips, grouped by source or, on the reversed graph, by target to save searches."""
         groups = _Groups.of(self.graph, self.starts, self.ends)
         turns = (
             not self.request.predecessors
@@ -433,7 +433,7 @@ def _lengthen(
 
 
 def user_walks(expansion: Expansion, walks: Walks) -> Walks:
-    """Convert paths over an expansion to paths over the vertices of the user's graph."""
+    """Convert paths over a turn-expanded graph to paths over the vertices of the user's graph."""
     stays = expansion.are_steps(walks.vertices)
     before = offsets(stays)
     vertices = expansion.vertex_of[walks.vertices[stays]].astype(INDEX)

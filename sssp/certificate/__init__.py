@@ -1,4 +1,4 @@
-"""Certify a result: `verify`."""
+"""Certify that computed distances and paths are correct, with the function `verify`."""
 
 from sssp.certificate.verify import verify
 

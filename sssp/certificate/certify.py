@@ -165,7 +165,7 @@ class CheckedRow(NamedTuple):
 
 
 class Certifier:
-    """A certifier of result rows on one graph, which reuses its scratch."""
+    """Verifier of the distances and predecessors in result rows on one graph."""
 
     def __init__(self, asked: Graph, result: Any, rtol: float | None) -> None:
         self.asked = asked

@@ -1,4 +1,4 @@
-"""`verify`: a certificate that a result is right.
+"""`verify`: check that the distances and paths of a result are shortest.
 
 Trees are certified in `sssp.certificate.certify`; trips and facilities here.
 
@@ -53,7 +53,7 @@ RESULTS = (ShortestPaths, Trips, NearestFacilities)
 def verify(
     g: Graph, result: ShortestPaths | Trips | NearestFacilities, *, rtol: float | None = None
 ) -> None:
-    """Certify that `result` answers its request on `g`.
+    """Check a result on graph `g`; raise VerificationError unless it is correct.
 
     Parameters
     ----------

@@ -107,7 +107,7 @@ def dense_kernel(given, dense):
 
 @njit
 def matrix_extremes_kernel(matrix):
-    """Return a matrix's least and greatest entry (0 included), and flags: all valid, all integers.
+    """Return bounds of the finite entries, whether all entries are numbers, and all are integers.
 
     Minus infinity does not count as a number.
     """

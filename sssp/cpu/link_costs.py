@@ -72,7 +72,7 @@ def _column_kernel(conical, free, capacity, alpha, beta, fixed, flow, what, out)
 
 @njit
 def _along_kernel(conical, free, capacity, alpha, beta, fixed, flow, direction, step):
-    """Return the objective's first and second derivative by step, at flow + step * direction."""
+    """Return first and second derivative of Beckmann's objective by the step along `direction`."""
     first = second = 0.0
     for row in range(flow.size):
         way = direction[row]

@@ -109,7 +109,7 @@ class HostRows:
     places: NDArray[np.int64] | None = None
 
     def drop_unreached(self, is_target: NDArray[np.bool_]) -> None:
-        """Remove unreached vertices from the targets, if the search reached only few vertices."""
+        """Remove unreached targets to save time; do nothing if the search reached many vertices."""
         assert self.targets is not None
         if self._are_few(0):
             (reached,) = self.reached_vertices
@@ -129,7 +129,7 @@ class HostRows:
             convert_into(self.distances[:, : out.shape[1]], out)
 
     def copy_predecessors(self, out: NDArray[np.int32]) -> None:
-        """Write the predecessors to `out`, unless they were computed in place."""
+        """Copy the predecessors to `out`, unless the search wrote them directly into `out`."""
         assert self.predecessors is not None
         if not np.may_share_memory(out, self.predecessors):
             out[...] = self.predecessors

@@ -103,7 +103,7 @@ def _is_tight(start, weight, end, tolerance):
 def fewest_arcs_kernel(
     indptr, indices, weights, sources, distances, reached, final, tolerance, origin, predecessors
 ):
-    """Write predecessors by breadth-first search over tight arcs: fewest hops, smallest tail.
+    """Write the predecessors of shortest paths with the fewest arcs, found by breadth-first search.
 
     Return how many vertices it came to.
     """
@@ -260,7 +260,7 @@ def find_branches(
 
 
 def cut_branches(vertices: NDArray[np.int32], predecessors: NDArray[np.int32]) -> Entries:
-    """Return sorted `vertices` with their predecessors; reset `predecessors` to -1.
+    """Return vertices of shortest paths, sorted, with predecessors; reset `predecessors` to -1.
 
     The predecessor of the source is -2 on entry, and -1 in what is returned.
     """
@@ -347,7 +347,7 @@ class Tree:
 
 @njit
 def _first_tie_kernel(indptr, indices, weights, distances, reached, unseen, arrivals):
-    """Return the least distance of two equally far vertices that a tight arc joins, or `unseen`.
+    """Return the least distance at which a tight arc joins equally far vertices, else `unseen`.
 
     `arrivals` as of `_smallest_tails_kernel`.
     """

@@ -221,7 +221,7 @@ def _skim_kernel(
 
 @njit
 def _take_volumes(vertices, tails, columns, volumes, place_of, children, flows):
-    """Write volumes to a row's vertices; return False if one is not finite or has no path."""
+    """Write a row's trip volumes to targets; return False if one is not finite or has no path."""
     nothing = flows.dtype.type(0)
     may_travel = True
     if vertices is None and columns is None:
@@ -335,7 +335,7 @@ def flow_on_input(graph: Graph, loads: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 class TreeSums:
-    """Sums of arc values, and flows on arcs, along a result's trees, by blocks of rows.
+    """Computation of sums of arc values, and of flows, along shortest-path trees on the CPU.
 
     Parameters
     ----------
@@ -460,7 +460,7 @@ def _lengthen(of_arcs: NDArray[Any]) -> NDArray[Any]:
 
 @njit
 def skim_kernel(firsts, arcs, values, sums):
-    """Sum `values` of the arcs of each path into `sums`, in order from its source.
+    """Add up `values` of the arcs along each path, from source to target, into `sums`.
 
     ``arcs`` has the arc that leads to every vertex of the paths, -1 at their sources.
     """

@@ -35,7 +35,7 @@ class _CountRequest(MatrixRequest):
 
     @property
     def positive(self) -> bool:
-        """True, because no cycle has length 0 with the weights ``w * (n + 1) + 1``."""
+        """Whether every cycle has a nonzero length: always, with weights ``w * (n + 1) + 1``."""
         return True
 
     def fill(self, out: NDArray[Any], rows: range) -> None:

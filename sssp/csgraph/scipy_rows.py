@@ -143,7 +143,7 @@ def is_exact(n: int, least: Any, greatest: Any) -> bool:
 
 
 def graph_of(arcs: ScipyArcs) -> Graph:
-    """Return the arcs as a `Graph` for solvers only: it may have parallel arcs.
+    """Convert the arcs of a SciPy matrix to a `Graph`, which may have parallel arcs.
 
     Its weights are integers where that makes no difference. Parallel arcs are left in it, but for
     the sake of negative weights (a cycle is looked for by the ends of its arcs) the lightest of

@@ -43,7 +43,7 @@ class _Pages:
         self.array, self.answers = memory[first : first + size], 0
 
     def serve(self) -> int:
-        """Return the address of the memory block; on the second call, pin (page-lock) the block."""
+        """Return the address of the memory block; pin (page-lock) the block once it is reused."""
         self.answers += 1
         start = self.array.ctypes.data
         if self.answers == 2 and pin(start, self.array.size):

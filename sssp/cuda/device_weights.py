@@ -133,7 +133,7 @@ def on_host(array: Any) -> NDArray[Any]:
 
 
 def copy_there(array: Any) -> DeviceArray:
-    """Return a copy of any library's device array on the same device."""
+    """Return a copy of a GPU array of any library, such as PyTorch, on the same GPU."""
     number = device_of(array)
     with select(number):
         given = cuda.as_cuda_array(array)
@@ -147,7 +147,7 @@ def copy_there(array: Any) -> DeviceArray:
 
 
 def with_weights_there(graph: Graph, weights: Any, ahead: Any = None) -> Graph:
-    """Return ``graph.with_weights(weights)`` for any library's device array.
+    """Return the graph with the new weights that a device array of any library holds.
 
     They are copied on that device when the stream that they name, if any, has made them. On the
     host they are made when somebody looks at them. With `ahead` (`sssp.cuda.sweep.customization`)

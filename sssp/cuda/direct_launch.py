@@ -22,7 +22,7 @@ NUMBERS = frozenset({int, float, bool, np.bool_, np.float32, np.float64}).union(
 
 
 class DirectLaunch:
-    """Launcher of one kernel: by Numba at first for each set of argument types, then directly.
+    """Launcher of a CUDA kernel that bypasses Numba for argument types already compiled.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class DirectLaunch:
         self._compiled: dict[Any, Any] = {}
 
     def __call__(self, arguments: tuple[Any, ...], configuration: Any) -> None:
-        """Launch directly if compiled for these types, else by Numba's `CUDADispatcher.call`."""
+        """Launch the kernel, directly if compiled for the types of `arguments`, else by Numba."""
         types: list[Any] = []
         words: list[Any] = []
         for argument in arguments:

@@ -101,7 +101,7 @@ def make_groups_kernel(
 
 @kernel
 def _add_sums_kernel(sums, totals):
-    """Add up each row's sums over vertex groups, in order, for each column of weights.
+    """Add up each row's partial sums (one per group of vertices) for each column of vertex weights.
 
     ======== ================= ======= ====================
     argument shape             dtype   written by

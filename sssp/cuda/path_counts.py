@@ -204,7 +204,7 @@ class Dependencies:
         return found
 
     def total(self) -> NDArray[np.float64]:
-        """Return the sum of the dependencies of all rows added so far."""
+        """Return each vertex's sum of Brandes' dependencies over all rows that have been added."""
         with select(self.number):
             total: NDArray[np.float64] = self._total.copy_to_host()
         return total

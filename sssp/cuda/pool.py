@@ -232,7 +232,7 @@ class MemoryPool:
 
 
 class _Loan:
-    """Owner of a block in use; returns the block once no array or view refers to it."""
+    """Owner of a GPU memory block; returns it to the pool once no array or view refers to it."""
 
     __slots__ = ("_block", "_pool")
 

@@ -71,7 +71,7 @@ class Batch:
 
     @cached_property
     def replay_key(self) -> Any:
-        """Key of all fields but the stream; launches with equal keys can share a recording."""
+        """Key under which recorded GPU launches are cached, made of all fields but the stream."""
         return key_of_fields(replace(self, stream=None))
 
     def fill(self, array: Any, value: Any) -> None:

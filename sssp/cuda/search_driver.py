@@ -111,7 +111,7 @@ def solve_rows(
 
 
 class _Worker:
-    """CUDA stream with device and host memory for one batch, kept for calls of the same kind.
+    """A CUDA stream with device and host buffers for one batch of rows, reused by later calls.
 
     Attributes
     ----------
@@ -284,7 +284,7 @@ class Rows(Setup):
             check_memory(needs, NO_LIMIT, "cpu", request.advice, physical_memory())
 
     def start(self) -> None:
-        """Launch the first batches of the request, one in each `_Worker`."""
+        """Launch the searches of the first batches of sources, one batch on each CUDA stream."""
         request = self.request
         reduction, self.vertex_weights = request.reduction, None
         if reduction is not None and self.columns and reduction.vertex_weights is not None:
@@ -499,7 +499,7 @@ class Rows(Setup):
 
 
 def _launch(stream: Any, worker: _Worker, search: Search, batch: Batch) -> None:
-    """Queue the search of a batch of rows on a GPU, with the copies that it needs."""
+    """Queue the GPU search of a batch of rows, with the copies between host and GPU it needs."""
     batch = replace(batch, stream=stream)
     if not search.writes_all:
         if worker.sources.size:

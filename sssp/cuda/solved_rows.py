@@ -327,7 +327,7 @@ class DeviceRows:
     def _compact(
         self, matrix: Any, absent: Any, *, tails: bool, numbers: bool
     ) -> tuple[NDArray[np.int64], list[Any]]:
-        """Return the entries that differ from `absent`: counts per row, vertices and values."""
+        """Return how many entries per row differ from `absent`, and their columns and values."""
         batch, scratch = self.batch, self.scratch
         rows, n = batch.rows, matrix.shape[1]
         if n == 0:

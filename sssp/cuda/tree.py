@@ -122,7 +122,7 @@ def _fewest_arcs_kernel(
     indptr, indices, weights, sources, first_sources, finals, tolerances, distances, origin,
     has_origin, ties, every_row, predecessors, hops, queue,
 ):  # fmt: skip
-    """Find the tree of fewest arcs of a row, breadth-first over tight arcs; a block per row.
+    """Find each row's shortest-path tree with the fewest arcs, breadth-first; a block per row.
 
     ============= =========== ======= ===============================================
     argument      shape       dtype   written by
@@ -267,7 +267,7 @@ def _spread_kernel(indptr, indices, weights, finals, tolerances, distances, orig
 
 @kernel
 def _tolerances_kernel(distances, finals, found, hops, with_hops, unseen, share, tolerances):
-    """Set each row's rounding tolerance: positive if a vertex still lacks a predecessor, else 0.
+    """Set each row's rounding tolerance for finding missing predecessors; 0 if none is missing.
 
     A root, of no hops, has no predecessor.
 
@@ -412,7 +412,7 @@ class Tree:
             passes = PASSES
 
     def _widen(self, found: Any, hops: Any | None) -> bool:
-        """Set a tolerance for rows where no tight arc enters a vertex; True if any row has one."""
+        """Set each row's tolerance, 0 if its tree is complete; return whether any is not 0."""
         batch, tolerances = self.batch, self.scratch.tolerances
         kind = np.dtype(batch.distances.dtype)
         _tolerances_kernel[batch.rows, THREADS, batch.stream](

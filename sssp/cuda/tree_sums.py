@@ -390,7 +390,7 @@ class TreeSumsThere:
             return by_arc
 
     def _bring_volumes(self, volumes: Any) -> tuple[Any, int, int]:
-        """Return the volumes as a flat device array, and its row stride and vertex stride."""
+        """Return the trip volumes as a flat device array, with its row stride and vertex stride."""
         rows, n = self.predecessors.shape
         if isinstance(volumes, np.ndarray):
             return upload(volumes.reshape(-1)), n, 1
@@ -414,7 +414,7 @@ class TreeSumsThere:
         check_memory(needs, NO_LIMIT, self.predecessors.device, FEWER, room)
 
     def _arcs(self) -> tuple[Any, Any, NDArray[Any]]:
-        """Return arcs sorted by head: GPU arrays of offsets and tails, host array of positions."""
+        """Return arcs sorted by head: offsets and tails on the GPU, old positions on the host."""
         indptr, tails, order = order_of_heads(self.graph)
         there = device_graph(self.graph, self.predecessors.number)
         return (

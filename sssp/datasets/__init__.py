@@ -1,4 +1,4 @@
-"""Files of published graphs: find or download them; known facts to test readers and solvers.
+"""Files of published graphs: functions to find and download them; known facts for tests.
 
 `fetch` downloads those of the 9th DIMACS Implementation Challenge, and test problems of traffic
 assignment, nothing else does; ``data/README.md`` describes them.

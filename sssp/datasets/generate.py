@@ -141,7 +141,7 @@ def _divide(tail, twin, after, degree, a, v, onward):
 
 @njit_inline
 def _junction(tail, after, along, degree, start, middle, reach):
-    """Choose where on a street block's border a new road starts; return the arc into it or -1.
+    """Choose a vertex on a street block's border for a new road; return the arc into it, or -1.
 
     A junction (or bend) qualifies if the block's side goes on along the axis there, so that it
     is no corner of the block.

@@ -302,7 +302,7 @@ def as_out(
 
 
 def as_reduction(what: Any, vertex_weights: Any, decay: Any, n: int) -> Reduction:
-    """Check the arguments of a reduction; return the `Reduction`.
+    """Check a user's choice of how to reduce each row of distances; return it as a `Reduction`.
 
     Raises
     ------

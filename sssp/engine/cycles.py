@@ -121,7 +121,7 @@ def _new_state(n: int) -> tuple[NDArray[Any], ...]:
 
 
 def settle(graph: Graph, distances: NDArray[Any]) -> bool:
-    """Relax arcs until no distance of a row falls; return False if that takes too long.
+    """Relax arcs until no distance of a row falls; return False if it stops at a work limit.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ def factor_at(kind, number, edges, values, distance):
 
 
 def choose_summand(decay: Decay | None, weights: NDArray[Any] | None) -> Decay:
-    """Return `decay`; for None, a decay equal to the distance or, with vertex weights, to 1."""
+    """Return `decay` or, if it is None, a default: the distance or, with vertex weights, 1."""
     if decay is not None:
         return decay
     return Decay(DISTANCE if weights is None else ONE)

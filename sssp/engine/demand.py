@@ -79,7 +79,7 @@ class Demand:
         return replace(self, volumes=entries)
 
     def entries_of(self, low: int, high: int) -> tuple[slice, Any]:
-        """Return which entries belong to origins low..high-1, and their dense matrix indices."""
+        """Return the slice of volumes of origins low..high-1, and their index in a dense table."""
         if not self.is_sparse:
             return slice(low, high), ...
         first, last = self.volumes.indptr[[low, high]].tolist()

@@ -60,7 +60,7 @@ def is_wide(greatest: int, count: int) -> bool:
 
 
 def parts_of(values: NDArray[Any], wide: bool) -> tuple[NDArray[Any], ...]:
-    """Return the upper and lower 32 bits of integers as two arrays if `wide`, else one array."""
+    """Return a tuple: upper and lower 32 bits of `values` if `wide`, else only `values`."""
     return (values >> HALF, values & LOWER) if wide else (values,)
 
 

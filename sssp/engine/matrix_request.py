@@ -159,7 +159,7 @@ class MatrixRequest(Resources):
 
     @property
     def squarings(self) -> int:
-        """Number of squarings that find all paths, and negative cycles if there may be one."""
+        """Number of matrix squarings needed to find all shortest paths and any negative cycle."""
         return squarings(self.n - 1) + (1 if self.negative and self.n > 1 else 0)
 
     def carries_tails(self, dtype: Number) -> bool:
@@ -207,7 +207,7 @@ class MatrixRequest(Resources):
 
 @dataclass
 class ClosureRequest(Resources):
-    """A checked call of `transitive_closure`.
+    """Checked arguments of a call of `transitive_closure`.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Memory budgets: the bytes that a call needs, by purpose, against its limit.
+"""Memory check: refuse a call that needs more bytes than its memory limit or the free memory.
 
 This module refuses only: how many rows are solved at once in what memory there is,
 `sssp.cpu.search_driver` and `sssp.cuda.search_driver` decide; the bytes of an answer are counted

@@ -25,11 +25,11 @@ class Network(Protocol):
 
     @property
     def _is_on_device(self) -> bool:
-        """Whether a GPU holds the partition of this prepared map; False for a graph."""
+        """Whether a GPU holds the elimination tree of this prepared map; False for a graph."""
 
     @property
     def _weight_range(self) -> WeightRange:
-        """Dtype and extremes of the weights of the open arcs."""
+        """Dtype, least and greatest weight of all arcs except closed (impassable) ones."""
 
     @property
     def _tree_graph(self) -> Graph:
@@ -48,7 +48,7 @@ def reversed_graph(graph: Graph) -> Graph:
 
 
 def methods_of(network: object) -> dict[str, type[Method]] | None:
-    """Return a prepared map's methods as a dict of classes by name; None for any other object."""
+    """Return the search methods (classes by name) of a prepared map; None for any other object."""
     return getattr(network, "_methods", None)
 
 

@@ -62,7 +62,7 @@ class FinishedRows(Protocol):
         """The paths of the trips from each row's source; None if no trip paths were requested."""
 
     def copy_distances(self, out: NDArray[Any]) -> None:
-        """Copy the distances to all vertices, or to the targets if there are any, into `out`."""
+        """Copy the distances of all vertices, or of the targets if there are any, into `out`."""
 
     def copy_predecessors(self, out: NDArray[np.int32]) -> None:
         """Copy the predecessors of all vertices to `out`, shape (rows, n)."""
@@ -92,11 +92,11 @@ class Form:
     nbytes = reserved_bytes = 0
 
     def place(self, rows: range) -> NDArray[Any] | None:
-        """Return the answer's rows for a search to fill with distances; None if it may not."""
+        """Return the answer's rows if a search may write its distances into them, else None."""
         return None
 
     def tree_place(self, rows: range) -> NDArray[np.int32] | None:
-        """Return the answer's rows for a search to fill with predecessors; None if it may not."""
+        """Return a view of the answer's predecessor rows; None if a search needs its own array."""
         return None
 
     def take(self, found: FinishedRows) -> None:
@@ -168,7 +168,7 @@ class DenseForm(Form):
         return part if fits else None
 
     def place(self, rows: range) -> NDArray[Any] | None:
-        """Return a view of some distance rows if a search can write full rows there, else None."""
+        """Return a view of distance rows for a search to fill; None if it cannot write to them."""
         is_whole = self.request.targets is None and self._columns == self.n
         return self.part(rows) if is_whole else None
 
@@ -215,13 +215,13 @@ class SparseForm(Form):
         self._origin = found.origin
 
     def answer(self) -> Answer:
-        """Return the answer: CSR matrices of distances and predecessors; zeros are stored."""
+        """Return the answer: distances and predecessors of reached vertices, as CSR matrices."""
         entries = self._entries.release()
         return Answer(*_join_entries(entries, self.request, self.n, self.dtype), self._origin)
 
 
 class _Collected:
-    """A store of the arrays of finished rows, block by block, until they are joined.
+    """Container for the result arrays of finished blocks of rows, which are joined at the end.
 
     `known` says in messages what is held so far, `joined` what a column takes in one piece.
     """

@@ -149,7 +149,7 @@ def _find_closeness(block: Block, totals: Array, counts: Array) -> Array:
 
 
 def _numbers(totals: Array, counts: Array) -> tuple[Array, Array]:
-    """Return the sums and counts of rows, as Python integers if float64 would round a sum.
+    """Return the distance sum and vertex count of each row, as Python integers if a sum is large.
 
     As NumPy divides them: integers of both kinds to floats, rounded once.
     """
@@ -202,7 +202,7 @@ class Reduction:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The sums and maxima that this reduction needs, with its vertex weights and its decay."""
+        """The counts, sums and maxima of a row from which this reduction is computed."""
         if not self.rule.weighs:
             return self.rule.steps
         weighed = replace(WEIGHT, vertex_weights=self.vertex_weights, decay=self.decay)

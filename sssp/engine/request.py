@@ -1,4 +1,4 @@
-"""A checked request, and the raw answer of a solver.
+"""The checked arguments of a call (`Request`), and the result of a solver (`Answer`).
 
 `sssp.calls.make_plan` turns the arguments of a call into a `Request` once; from then on it does not
 change, and solvers trust it. (A frozen dataclass would see to that, for a tenth of the time that a

@@ -64,7 +64,7 @@ def check_threads(threads: Any) -> int:
 
 
 def default_threads() -> int:
-    """Return the default number of threads of calls.
+    """Return the number of threads that a call uses by default.
 
     Raises
     ------

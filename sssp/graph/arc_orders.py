@@ -68,7 +68,7 @@ class ArcsByWeight(NamedTuple):
 
 
 def arcs_by_weight(graph: Graph, dtype: np.dtype[Any], *, reverse: bool = False) -> ArcsByWeight:
-    """Return the arcs of `graph`, or of its reverse, by weight; made on first use and kept.
+    """Return the arcs of `graph`, or of its reverse, grouped by tail and sorted by weight.
 
     O(m log degree) time.
     """

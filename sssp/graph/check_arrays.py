@@ -144,7 +144,7 @@ def too_large(number: Any, name: str) -> DistanceOverflowError:
 def integer_column(
     values: ArrayLike, name: str, advice: str, what: str = "integers counted from 0"
 ) -> Array:
-    """Return `values` as a column after checking that they are integers, of any range."""
+    """Return `values` as a one-dimensional array after checking that they are integers."""
     refuse_mask(values, name)
     column: Array = np.asarray(values)
     if column.ndim != 1:

@@ -129,7 +129,7 @@ def _drop(ink, x, y, red, green, blue, amount):
 
 @njit
 def _ink_kernel(points, tails, heads, shades, colors, widths, west, north, across, down, edge, ink):
-    """Add the ink of lines to pixels, each line as parallel strands no wider than a pixel.
+    """Draw antialiased lines: add the colour and coverage of every line to an image's pixels.
 
     Parameters
     ----------
@@ -273,7 +273,7 @@ class Map:
 
     @property
     def _sides(self) -> tuple[float, float]:
-        """Width and height of the map's box, in degrees of latitude."""
+        """Width and height of the map's box in degrees, with longitude scaled to match latitude."""
         box = self.box
         return (box.east - box.west) / self.aspect, box.north - box.south
 
@@ -312,7 +312,7 @@ class Map:
         return thin, min(max(BOLDNESS * thin, LEAST_BOLD_WIDTH), MOST_WIDTH)
 
     def draw(self, streets: Array, colors: Any, widths: Any, grades: Array | None = None) -> None:
-        """Draw lines between vertices in one colour, or in a colour for each line's class.
+        """Draw arcs as lines, all in one colour or each in the colour of its class (`grades`).
 
         Parameters
         ----------

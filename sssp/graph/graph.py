@@ -865,7 +865,7 @@ class Graph:
     # -- other graphs from this one ------------------------------------------------------------
 
     def without_closed_arcs(self) -> Graph:
-        """Return the graph without closed arcs, which solvers work on.
+        """Return this graph without its closed arcs; solvers work on the result.
 
         Returns
         -------

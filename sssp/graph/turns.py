@@ -83,7 +83,7 @@ class Expansion:
         return self.end.size
 
     def are_steps(self, vertices: Array) -> NDArray[np.bool_]:
-        """Return a mask of the vertices on an expanded path, False where a crossing is repeated."""
+        """Return which vertices to keep (a mask) to map an expanded path to the user's graph."""
         stays = vertices >= self.n
         stays[~stays] = ~self.split[vertices[~stays]]
         return stays
@@ -106,7 +106,7 @@ class Expansion:
         return np.append(values, values.dtype.type(0))[self.arc_of]
 
     def reverse(self, places: Array) -> Expansion:
-        """Return the expansion of the reversed graph; `places` maps user arcs to reversed ones."""
+        """Return the expansion of the reversed graph, given every arc's position in that graph."""
         indptr, indices, order = csr.transpose(self.indptr, self.indices)
         arc_of = np.append(places, -1).astype(INDEX)[self.arc_of[order]]
         fields: dict[str, Any] = {"indptr": indptr, "indices": indices, "arc_of": arc_of}
@@ -634,7 +634,7 @@ def _usual_costs(naming: Naming, cost: Any, u_turns: float | None) -> tuple[Arra
 
 
 def _lightest_weights(naming: Naming, share: float) -> Array:
-    """Return the least weight that each arc may get: its weight times `share`, or 0 if closed."""
+    """Return lower bounds on later arc weights: weights times `share`, or 0 for closed arcs."""
     weights = naming.graph.weights
     if not (check_arrays.is_real(share) and 0 <= share <= 1):
         raise ValueError(f"lightest must be a number from 0 to 1, not {share!r}")
@@ -815,7 +815,7 @@ def _group_kernel(state_at, states, turn_at, out, to, turn):
 
 
 def _expand_turns(indptr: Array, heads: Array, fields: dict[str, Any]) -> Turns:
-    """Build `Turns` from its fields, and the expansion of the graph by these turns."""
+    """Build a `Turns` object from its fields, including the expanded graph."""
     kept = {name: fields[name] for name in Turns.__dataclass_fields__ if name != "expansion"}
     if kept["backward"]:
         there, tails, back = csr.transpose(indptr, heads)

@@ -49,7 +49,7 @@ def weight_column(values: ArrayLike) -> Array:
 
 
 def _exact_numbers(column: Array, values: Any) -> Array:
-    """Convert numbers to int64 if all finite ones are integers, else to floats if possible."""
+    """Convert numbers to int64 if all finite ones are integers, else to floats if all are real."""
     others = [value for value in values if not isinstance(value, Integral)]
     whole = all(isinstance(value, Real) and value == math.inf for value in others)
     try:
@@ -168,7 +168,7 @@ class Extremes(NamedTuple):
 
 @njit
 def _extremes_kernel(weights, closed, lowest):
-    """Return the least and the greatest open weight, and the number of closed arcs, in one pass."""
+    """Return the least and the greatest weight of open arcs, and the number of closed arcs."""
     least, greatest, count = closed, lowest, 0
     for arc in range(weights.size):  # (over positions: else Numba makes no vector operations of it)
         weight = weights[arc]
@@ -190,7 +190,7 @@ def _copy_kernel(values, copies):
 
 
 def copy_open(column: Array) -> tuple[Array, Extremes] | None:
-    """Copy integer weights to int32 if no arc is closed, and find their extremes; else None.
+    """Copy integer weights to int32; return them and their range, or None if an arc is closed.
 
     None if that takes more: floats, numbers that do not fit int32, other layouts.
     """
@@ -241,7 +241,7 @@ class Change(NamedTuple):
 
     @classmethod
     def of(cls, graph: Any, places: Array, values: Array) -> Change:
-        """Return the change of some weights; for a position given twice the last value counts."""
+        """Return a `Change` of arc weights; if a position is repeated, its last value counts."""
         if places.size == 1:
             return cls(graph, places.copy(), values.copy())
         places, last = np.unique(places[::-1], return_index=True)

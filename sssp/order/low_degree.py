@@ -213,7 +213,7 @@ def rounds_kernel(first, last, vertices, heads, following, listed, eliminated, s
 
 @njit
 def core_kernel(vertices, heads, following, core, starts, core_heads, stop):
-    """Build the core (remaining graph), numbered breadth-first; return its number of arcs.
+    """Build the core (the graph left after eliminations), with vertices numbered breadth-first.
 
     So vertices that lie together stand together, whatever the graph's numbering.
 

@@ -88,7 +88,7 @@ def _hops_kernel(starts, heads, source, hops, queue, stop):
 
 @njit
 def landmarks_kernel(starts, heads, hops, queue, stop):
-    """Find hop distances from four distant vertices; return False if the piece is not connected.
+    """Find hop distances from four distant vertices of a subgraph; return False if disconnected.
 
     b is farthest from a, x from both, and y from x and from them.
 
@@ -115,7 +115,7 @@ def landmarks_kernel(starts, heads, hops, queue, stop):
 
 @njit
 def components_kernel(starts, heads, part, queue, stop):
-    """Divide an unconnected subgraph: assign each component to the currently smaller side."""
+    """Split a disconnected subgraph in two: add each component to the part with fewer vertices."""
     n = starts.size - 1
     part[:n] = BETWEEN
     lead = 0  # of the near side over the far side, in vertices
@@ -250,7 +250,7 @@ def _band_kernel(starts, heads, place, queue, flow, arcs, stop):
 
 @njit_uncounted
 def _path_kernel(source, turn, flow, arcs, stack):
-    """Find an augmenting path by depth-first search; return its number of states, 0 if none.
+    """Find an augmenting path by depth-first search; return its length, or 0 if there is none.
 
     One unit of flow may pass a vertex. As usual that is a capacity of an arc: the vertex is split
     in two, *in* (2 v) and *out* (2 v + 1), with an arc of capacity 1 between (vertex splitting).
@@ -338,7 +338,7 @@ def _augment_kernel(size, flow, stack):
 
 @njit
 def _flow_kernel(n, size, flow, arcs, stack, best, stop):
-    """Compute a maximum flow in rounds; return its value (`NONE`: stopped), and the last round.
+    """Compute a maximum flow; return its value (`NONE`: stopped) and the number of the last round.
 
     That round has found no path, and marks all that the sources still reach. The value is `NONE`
     if the score of the cut would be worse than ``best[0]``.

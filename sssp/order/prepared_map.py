@@ -59,7 +59,7 @@ def solve_by_sweeps(
 def search_graph(
     prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer a request by a search on the map's graph, on the same device."""
+    """Answer a request by a search on the map's graph, on the device that the request names."""
     graph = prepared.graph.without_closed_arcs()
     flat = WITH_NEGATIVE_WEIGHTS if graph.least_weight < 0 else FASTEST
     answer: Answer | None = solver_of(flat, request.device).solve(graph, request, flat, dtype)

@@ -284,7 +284,7 @@ class Structure(NamedTuple):
         return threads if self.triangles > thresholds.CUSTOMIZED_ALONE else 1
 
     def frozen(self) -> Structure:
-        """Return the structure with arrays that are permanently read-only."""
+        """Return this elimination structure (order, tree, arcs) with arrays that stay read-only."""
         parts: list[Any] = [freeze(p) if isinstance(p, np.ndarray) else p for p in self]
         return Structure(*parts)
 
@@ -402,7 +402,7 @@ def _postorder_kernel(parent, size, heaviest, number):
 
 @njit
 def _depth_kernel(parent, depth, chain):
-    """Write each rank's number of ancestors and chain top (in a chain, v + 1 is v's parent)."""
+    """Write each rank's depth in the elimination tree, and the top rank of its chain."""
     for v in range(parent.size - 1, -1, -1):
         above = parent[v]
         depth[v] = 0 if above < 0 else depth[above] + 1

@@ -131,7 +131,7 @@ class Hierarchy:
     if not TYPE_CHECKING:  # (type checkers would take every name to exist)
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Raise AttributeError; the message names the graph's attribute of the same name."""
+            """Raise AttributeError; the message names the graph's attribute, if there is one."""
             theirs = not name.startswith("_") and hasattr(Graph, name)
             hint = f"; its graph has: h.graph.{name}" if theirs else ""
             raise AttributeError(f"a prepared map has no {name!r}{hint}", name=name, obj=self)
@@ -140,7 +140,7 @@ class Hierarchy:
 
     @property
     def _weight_range(self) -> WeightRange:
-        """Dtype and extremes of the weights of the open arcs."""
+        """Dtype, least and greatest weight of the arcs that are not closed."""
         return self.graph._weight_range
 
     @property

@@ -36,7 +36,7 @@ class Scenarios(Iterator[T]):
         return self._left.popleft()
 
     def batches(self) -> Iterator[list[T]]:
-        """Yield the hierarchies that are not taken yet, as one list per batch."""
+        """Yield the remaining hierarchies of the iterator, as one list per batch."""
         for batch in chain([self._left], self._batches):
             if batch:
                 versions = list(batch)
@@ -72,7 +72,7 @@ def build_in_batches(
     """
 
     def take(change: Any) -> tuple[T | None, Any]:
-        """Return (hierarchy, None) if `change` is cheap to apply, else (None, copy of it)."""
+        """Return (hierarchy, None) if `change` is cheap to apply, else (None, copy of `change`)."""
         if is_light(change):
             return build(change if is_on_device(change) else _copy(change), threads), None
         return None, _copy(change)

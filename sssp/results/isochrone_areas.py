@@ -50,7 +50,7 @@ LEAST_WIDTH, MOST_WIDTH = 1, 100_000
 
 @njit
 def _lower_kernel(lines, widths, first_column, first_row, squares):
-    """Lower a tile's squared distances to the nearest line where one of the given lines is nearer.
+    """Include more lines in the squared distances from a tile's grid points to the nearest line.
 
     Points of two tiles get the same numbers in both, to the bit.
 
@@ -94,7 +94,7 @@ def _part_inside(inside, outside):
 
 @njit
 def _contour_kernel(levels, first, stride, sides, places):
-    """Find the segments (pieces) that bound the area of negative levels; return their number.
+    """Find the line segments (pieces) around the area of negative grid values; return their number.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def _contour_kernel(levels, first, stride, sides, places):
 
 @njit
 def _rings_kernel(after, order, firsts):
-    """Join boundary pieces to closed rings; return the number of rings.
+    """Join the pieces of isochrone boundaries into closed rings; return the number of rings.
 
     Parameters
     ----------
@@ -378,7 +378,7 @@ def draw_areas(
 
 
 def _nest(lines: Lines, marks: Array, corner: tuple[int, int]) -> Iterator[tuple[int, Array]]:
-    """Yield the index of each distance limit with a grid that is negative inside its area."""
+    """Yield each distance limit's index, and a grid of values negative inside its isochrone."""
     squares = np.full((TILE + 1, TILE + 1), REACH**2)
     cuts = [0, *np.searchsorted(lines.marks, marks, "right").tolist()]
     for mark, start, end in zip(marks.tolist(), cuts[:-1], cuts[1:], strict=True):

@@ -1,4 +1,4 @@
-"""Rows of a result's arrays, dense or sparse.
+"""Functions that read single rows of a search result's arrays, dense or sparse.
 
 A call may drop the axis of the sources, that of the targets, or both; sparse rows store what a
 search reached (distances), or what a tree holds (predecessors), in order of vertex.
@@ -89,7 +89,7 @@ def require_turns(graph: Graph) -> Turns:
 
 
 def add_up(loads: NDArray[Any], places: NDArray[np.int32], size: int) -> NDArray[Any]:
-    """Return the sums of loads per index in `places`, shape (size,); skip loads at index -1."""
+    """Return for each index 0..size-1 the sum of the loads with that index in `places`."""
     sums = np.zeros(size + 1, loads.dtype)
     add_at(sums, np.where(places < 0, size, places), loads)
     return sums[:size]

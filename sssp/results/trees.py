@@ -375,7 +375,7 @@ class ShortestPaths:
         return join_parts(loads, "volumes on a turn")[turns.row_turn]
 
     def _loads(self, volumes: ArrayLike) -> list[NDArray[Any]]:
-        """Return the summed volume on each tree arc, in 32-bit halves if sums may overflow."""
+        """Return the flow on each arc: a list of one array, or of two arrays of 32-bit halves."""
         flows = as_numbers(volumes, "volumes")
         self._check_volumes_shape(flows.shape)
         self._require_predecessors()
@@ -942,7 +942,7 @@ def _count(number: int, what: str) -> str:
 
 
 def _without_axes(matrix: Any, one_row: bool, one_column: bool) -> Any:
-    """Drop a dense matrix's row axis if it has one source, its column axis if one target."""
+    """Drop the row axis of a dense matrix if `one_row`, and the column axis if `one_column`."""
     if is_sparse(matrix) or not (one_row or one_column):
         return matrix
     rows, columns = matrix.shape

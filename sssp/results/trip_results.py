@@ -348,7 +348,7 @@ class Trips:
         return flow[turns.row_turn]
 
     def _path_turns(self, walks: Walks) -> NDArray[np.int64]:
-        """Return the `Turns.costs` index of the turn onto the arc to each path vertex, or -1."""
+        """Return the index of the turn between the two arcs before each path vertex; -1 if none."""
         turns, arcs, m = self.graph.turns, self._path_arcs(walks), self.graph.m
         assert turns is not None
         driven = arcs

@@ -57,7 +57,7 @@ class TurnedPaths(ShortestPaths):
 
     @property
     def predecessors(self) -> Any:
-        """None if predecessors were not requested; else raises ValueError: turns allow no tree."""
+        """None, or a ValueError if predecessors were requested: paths with turns form no tree."""
         if not self.has_paths:
             return None
         raise ValueError(

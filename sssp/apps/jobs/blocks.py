@@ -1,4 +1,4 @@
-"""Blocks of a job: their common request and inputs, and the functions that workers run.
+"""Computation of one block of a job's large table, by a thread or in another process.
 
 The inputs that all blocks share go to threads of this process as they are, and to other processes
 as a `Ticket`, which says where they lie; they read them once, until another job comes.
@@ -209,7 +209,7 @@ class GraphNotSeenError(JobError):
 
 
 class GraphFile(NamedTuple):
-    """A file from which a worker reads the graph, with the identity of the graph.
+    """The path of a graph file for workers, with a digest and sizes to identify the graph.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""`run`: compute a table larger than memory in blocks; resumable (see `manifest`)."""
+"""Run jobs: compute a result table larger than memory in blocks, and resume after a stop."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Report:
 
     @property
     def complete(self) -> bool:
-        """Whether all blocks are done."""
+        """Whether all blocks of sources of the job have been computed."""
         return self.done_before + self.done == self.blocks
 
     def check(self) -> int:
@@ -411,7 +411,7 @@ class _Job:
         resume: bool,
         dry_run: bool,
     ) -> Report:
-        """Compute the blocks that are not done yet; return the report."""
+        """Compute the missing blocks of the job's result table; return a report on the job."""
         manifest, request = Manifest(self.table), self.plan.request
         chunk_bytes = stores.CHUNK_BYTES if self.form == "zarr" else None
         if manifest.job is not None:

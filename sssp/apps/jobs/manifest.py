@@ -316,7 +316,7 @@ class Manifest:
         return total
 
     def _files(self, blocks: int) -> dict[int | None, list[Piece]]:
-        """Return a dict of recorded files: a list for each block, one for labels and metadata."""
+        """Return a dict from block number, or None for metadata, to a list of recorded files."""
         found: dict[int | None, list[Piece]] = {}
         with self.path.open("rb") as stream:
             stream.readline()

@@ -65,7 +65,7 @@ class Runner(ABC):
 
     @abstractmethod
     def run(self, inputs: Inputs | Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
-        """Compute the blocks; yield lists of `Done`, one per finished block, in any order."""
+        """Compute blocks of a job; yield lists of records of finished blocks, in any order."""
 
 
 def runner_of(on: Any, device: Any, threads: int | None) -> Runner:
@@ -103,7 +103,7 @@ class ExecutorRunner(Runner):
         self.calls = AHEAD * self.slots
 
     def run(self, inputs: Inputs | Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
-        """Compute the blocks; yield lists of `Done`, one per finished block, in any order.
+        """Compute blocks of a job; yield lists of records of finished blocks, in any order.
 
         Raises
         ------

@@ -115,7 +115,7 @@ class Layout:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the table, uncompressed."""
+        """Size of the job's result table in bytes, before compression."""
         return self.rows * sum(field.row_bytes for field in self.fields)
 
     def searches_of(self, block: int) -> range:

@@ -66,7 +66,7 @@ def _all_trees(row: SearchRow) -> tuple[dict[Any, list[Any]], Lengths]:
 
 
 def _refuse_negative_loops(row: SearchRow) -> None:
-    """Raise NetworkX's error if a self-loop weighs less than 0, unless the search counts arcs."""
+    """Raise `NetworkXUnbounded` if a self-loop has negative weight and the search uses weights."""
     graph = row.G.graph
     if row.kind.method != HOPS and (graph.weights[graph.indices == graph.tails] < 0).any():
         raise nx.NetworkXUnbounded("Negative cycle detected.")

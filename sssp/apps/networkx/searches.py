@@ -157,7 +157,7 @@ class Paths(Mapping[Any, list[Any]]):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what pickle stores: the reached vertices and their predecessors, renumbered."""
+        """Return what pickle stores: the reached nodes, and the predecessor of each."""
         order = self._order
         place = np.full(self._names.size + 1, -1, np.int32)
         place[order] = np.arange(order.size)
@@ -293,7 +293,7 @@ def _search(
 def search_from(
     G: ConvertedGraph, kind: SearchKind, sources: Sequence[int], *, tree: bool
 ) -> SearchRow:
-    """Search once, for distances from the nearest of the sources; return a `SearchRow`."""
+    """Run one search from all sources; return the distance of each node from the nearest source."""
     found = _search(G, kind, sources, nearest=True, predecessors=tree)
     return SearchRow(G, sources, found.distances, found.predecessors, kind)
 
@@ -324,7 +324,7 @@ class PathBetween(NamedTuple):
         return self.distance
 
     def paths(self) -> list[Any]:
-        """Return the nodes of the path."""
+        """Return the shortest path as a list of nodes."""
         return self.path
 
 

@@ -270,7 +270,7 @@ class Answers:
         return found
 
     def certificate(self, question: MapRequest) -> dict[str, Any]:
-        """Certify the shortest-path tree of a request; return counts and milliseconds."""
+        """Certify a request's shortest-path tree; return the time, and vertex and arc counts."""
         network = self._version(question)
         result = self._search(network, question, predecessors=True)
         start = perf_counter()

@@ -78,7 +78,7 @@ def _end_at_once(*details: object) -> NoReturn:
 
 
 def _interrupt_again(hook: Callable[[Any], object], lost: Any) -> None:
-    """Repeat Ctrl-C if Python lost its exception in a callback; pass other errors to `hook`."""
+    """Send SIGINT again if a callback lost KeyboardInterrupt; pass other errors to `hook`."""
     if issubclass(lost.exc_type, KeyboardInterrupt):
         Timer(SECONDS_OF_A_CALLBACK, _interrupt).start()
     else:

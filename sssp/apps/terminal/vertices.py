@@ -139,7 +139,7 @@ def find_vertices(
 def find_ends(
     g: sssp.Graph, options: argparse.Namespace
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None, list[str]]:
-    """Return a command's source and target vertices, each None if absent, and user messages."""
+    """Return a command's sources and targets, each None if not named, and messages for the user."""
     ends: list[NDArray[np.int64] | None] = [None, None]
     notes: list[str] = []
     for place, role in enumerate(("source", "target")):

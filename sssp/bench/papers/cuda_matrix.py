@@ -69,7 +69,7 @@ def _step_kernel(matrix, n, k, flags):
 
 @inline
 def _beside(block, first):
-    """Return the first index of a tile that is numbered without counting the diagonal tile."""
+    """Return the first row or column of a tile, in a numbering that skips the diagonal tile."""
     begin = uint32(block * SIDE)
     return uint32(begin + SIDE) if begin >= first else begin
 
@@ -127,7 +127,7 @@ def _make_square_kernel(dtype: np.dtype[Any], side: int) -> Any:
 
     @kernel
     def _square_kernel(before, after, n, flags):
-        """Write the square of `before` to `after`, one thread per entry of `after`."""
+        """Write the min-plus or boolean square of the matrix `before` to `after`."""
         if flags[NEGATIVE] != 0:
             return
         starts = cuda.shared.array((side, side), number)

@@ -284,7 +284,7 @@ class _Series:
         return row
 
     def show(self, row: Measurement) -> Cell:
-        """Return a table cell: the time or, if skipped, that of the largest matrix measured."""
+        """Return a row's time as a table cell, or if it was skipped, the largest matrix's time."""
         shown = self.largest if row.skipped and not self.refusal else row
         if shown is None or shown.skipped:
             return None

@@ -62,7 +62,7 @@ def _squaring_kernel(before, after, tails_before, tails_after, first_task, tasks
 def solve(
     graph: Graph, request: MatrixRequest, method: RepeatedSquaring, dtype: Number
 ) -> Answer | None:
-    """Answer `request` by repeated squaring with at most ``request.squarings`` products.
+    """Find all-pairs distances by at most ``request.squarings`` min-plus squarings of a matrix.
 
     Parameters
     ----------

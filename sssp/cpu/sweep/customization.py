@@ -204,12 +204,12 @@ class Metric(NamedTuple):
 
     @property
     def up(self) -> tuple[NDArray[Any], ...]:
-        """The upward arcs as arrays for kernels: original arcs, changed ranks, changed arcs."""
+        """Arrays of upward arcs: those of the base weights, then those of changed ranks."""
         return (*self.base_up, self.layer.ranks, *self.layer.up)
 
     @property
     def down(self) -> tuple[NDArray[Any], ...]:
-        """Downward arcs as arrays: those of the base version, then changed ranks and their arcs."""
+        """The arrays of the downward arcs: arcs of the base map, then arcs changed since."""
         return (*self.base_down, self.layer.ranks, *self.layer.down)
 
     def reversed(self) -> Metric:
@@ -361,7 +361,7 @@ def _perfect_kernel(
 
 @njit
 def count_kernel(start, end, basic, weights, inf):
-    """Return how many up and down arcs of a range are needed by sweeps, and the greatest weight.
+    """Count the up and down arcs that sweeps need in a range of arcs; find the greatest weight.
 
     In loops that the compiler turns into vector operations.
     """
@@ -383,7 +383,7 @@ def pack_kernel(
     low, high, first, upper, basic, weights, inf, up_place, up_end, up_first, up_ends, up_weights,
     down_place, down_end, down_first, down_ends, down_weights,
 ):  # fmt: skip
-    """Copy the kept arcs (those that sweeps need) of ranks low..high-1 to the packed arrays.
+    """Copy the chordal arcs that sweeps need to packed arrays, for ranks low..high-1.
 
     What is not kept is written too, where the next arc will stand, so that no branch depends on the
     weights; but for what comes after the last, at ``up_end`` and ``down_end``.

@@ -321,7 +321,7 @@ class SweptFlows:
 
 
 def _spread(flow: NDArray[np.float64], slots: Any, loads: Any) -> None:
-    """Add the flows of packed arcs to the flows of their directed chordal arcs."""
+    """Add flows computed on a selection of arcs to the flows of all directed chordal arcs."""
     for own, load in zip(slots, loads, strict=True):
         add_at(flow, own, load)
 
@@ -335,7 +335,7 @@ class _Weighed:
         self._packed: _Packed | None = None
 
     def pack(self, block: Block) -> _Packed:
-        """Return the arcs that the sweeps of a block of demand need, packed in arrays."""
+        """Return packed arrays of the arcs that sweeps from a block of trip origins need."""
         if self._packed is not None and self.is_table:
             return self._packed
         s, sides = self.structure, []

@@ -157,7 +157,7 @@ def _gather_kernel(low, high, targets, volumes, downs, inf, scratch, on_arc, los
 
 @njit
 def _descend_kernel(ups, climbs, down_flow, on_arc):
-    """Move the flows in `down_flow` from the top down to the sources; add them to the arcs."""
+    """Add flows to the upward arcs on the paths from the sources to their ancestors."""
     tail_depths, via = ups[-1], climbs[2]
     if on_arc.size == 0:  # (all climbs end where they begin)
         down_flow[:] = 0.0

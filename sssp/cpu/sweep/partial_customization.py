@@ -361,7 +361,7 @@ def _merge_kernel(
     new_ranks, new_begins, new_weights, ranks, begins, weights, first, upper, both, merged,
     merged_weights, merged_first, merged_upper,
 ):  # fmt: skip
-    """Merge newly changed ranks into a layer; return its number of ranks and number of weights.
+    """Merge newly changed ranks with ranks changed before; return the numbers of ranks and weights.
 
     Both lists of ranks are ascending; new ones count before old ones, and what is as in the base is
     left out.

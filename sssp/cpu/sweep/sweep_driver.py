@@ -114,7 +114,7 @@ def _searches_backward(graph: Graph, request: Request, farthest: Any) -> bool:
 
 
 class _SweptRows(SingleRows):
-    """Solver that computes each row by a sweep of its own, with its tree if requested."""
+    """Solver that finds each row of distances by a separate sweep, and a tree if requested."""
 
     def __init__(
         self,
@@ -336,7 +336,7 @@ class _LaneRows(Rows):
         return answer
 
     def lease(self) -> tuple[NDArray[Any], ...]:
-        """Return a worker's scratch arrays: distances of upward searches, flags, lane distances."""
+        """Return a worker's three scratch arrays, for the upward searches and the sweep."""
         block = self.memory
         if block is None:
             block = lanes_memory(self.places, self.together, self.dtype)
@@ -381,7 +381,7 @@ class _LaneRows(Rows):
 
 
 class _LanePaths(_LaneRows):
-    """Run that finds shortest paths from many sources to targets, `LANES` sources per sweep."""
+    """Solver for shortest paths from many sources to targets; each sweep takes `LANES` sources."""
 
     def __init__(
         self, prepared: PreparedMap, request: Request, method: Method, dtype: Number
@@ -410,7 +410,7 @@ class _LanePaths(_LaneRows):
 
 @njit
 def _gather_kernel(block, start, places, bound, unseen, rows):
-    """Copy the distances of selected vertices to `rows`, one row for each source (lane)."""
+    """Copy the distances of selected vertices to `rows`, which has one row for each source."""
     for low in range(0, places.size, TILE):
         high = min(low + TILE, places.size)
         for lane in range(rows.shape[0]):
@@ -421,7 +421,7 @@ def _gather_kernel(block, start, places, bound, unseen, rows):
 
 @njit
 def _copy_lanes_kernel(block, start, places, bound, unseen, answer, first, count):
-    """Copy the distances of some vertices, one row per vertex; write `unseen` above the bound."""
+    """Copy the distances of selected vertices to `answer`; write `unseen` if above `bound`."""
     for i in range(places.size):
         row = block[np.uint64(places[i]), start : start + count]
         kept = answer[i, first : first + count]
@@ -468,7 +468,7 @@ def _reduce_kernel(block, start, places, bound, least, counts, greatest, upper, 
 
 @njit
 def _weigh_kernel(block, start, places, bound, weights, upper, lower):
-    """Sum the weights of the vertices that each lane (row) reached, in two 32-bit halves.
+    """Sum the 64-bit weights of the vertices that each row (lane) reached, in 32-bit halves.
 
     Shapes: weights (places, c), sums (c, lanes).
     """
@@ -529,7 +529,7 @@ class SweptLanes:
             convert_into(found, out)
 
     def copy_predecessors(self, out: NDArray[np.int32]) -> None:
-        """Raise AssertionError: rows with trees are never swept in lanes."""
+        """Raise AssertionError: sweeps of many sources at once never find rows of predecessors."""
         raise AssertionError
 
     def paths(self) -> Entries:

@@ -310,7 +310,7 @@ def sweep_lanes_kernel(arcs, order, is_open, block, stride, groups, inf):
 
 @njit
 def cut_kernel(block, start, end, greatest, unseen):
-    """Replace the distances above the limit by the unreached value, for some of the sources."""
+    """Replace the distances above `greatest` by the unreached value in columns start..end-1."""
     for place in range(block.shape[0]):
         row = block[place, start:end]
         for lane in range(row.size):

@@ -53,7 +53,7 @@ def number_of(dtype: np.dtype[Any]) -> Any:
 
 
 def ordered_bits_of(dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return device functions that map numbers to integers in the same order, and back.
+    """Return device functions that convert numbers to order-preserving integers, and back.
 
     The integers order like the numbers, also below zero: a float's bits, all but the sign
     flipped where it is negative.

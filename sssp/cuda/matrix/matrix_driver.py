@@ -84,7 +84,7 @@ def _diagonal_kernel(matrix, n, flags):
 
 @kernel
 def _first_tails_kernel(matrix, n, unseen, tails):
-    """Set each entry's predecessor: the tail if it is an arc; -1 otherwise and on the diagonal."""
+    """Set each entry's predecessor: its row if it is an arc off the diagonal, else -1."""
     for i in range(cuda.grid(1), matrix.size, cuda.gridsize(1)):
         row = i // n
         tails[i] = int32(row) if matrix[i] < unseen and i - row * n != row else int32(-1)
@@ -126,7 +126,7 @@ def _least_kernel(matrix, leasts):
 
 @kernel
 def _settle_kernel(matrix, above, missing, greatests):
-    """Set entries of at least `above` to `missing`; write each thread's maximum of the rest."""
+    """Set matrix entries of `above` or more to `missing`; write the greatest other per thread."""
     own = matrix.dtype.type(0)
     for i in range(cuda.grid(1), matrix.size, cuda.gridsize(1)):
         if matrix[i] >= above:
@@ -172,7 +172,7 @@ def flag_negative(matrix, own, n, row, rows, flags, threads):
 
 
 class Matrix:
-    """Distance matrix of a dense solver on a device, or several of one size, with status flags.
+    """One or more n x n distance matrices in device memory, with status flags.
 
     Attributes
     ----------
@@ -354,7 +354,7 @@ def _count_bytes(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> i
 
 
 def _broken_row(matrix: Matrix) -> int | None:
-    """Return a row whose predecessors do not form a tree (because of rounding), or None."""
+    """Return a matrix row whose predecessors do not form a tree, or None if there is none."""
     _broken_kernel[BLOCKS, THREADS, matrix.stream](
         matrix.flat, matrix.tails, matrix.n, unreached(matrix.flat.dtype), matrix.flags
     )

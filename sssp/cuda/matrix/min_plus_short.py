@@ -251,7 +251,7 @@ def _close_kernel(matrix, n, first):
 @kernel_with(max_registers=65536 // (2 * THREADS))
 @no_type_check
 def _tiles_kernel(matrix, n, first, cross):
-    """Relax a tile of the matrix by paths through the vertices of the closed diagonal block.
+    """Relax a matrix tile by paths through the vertices of the diagonal block at `first`.
 
     The block has `TILE` columns, half of those of a tile: what stands beside it in a tile is found
     once more, and nothing of it falls.
@@ -288,7 +288,7 @@ def _tiles_kernel(matrix, n, first, cross):
 
 
 def multiply_short(out: Matrix, old: Matrix, a: Matrix, b: Matrix) -> None:
-    """Queue the 16-bit min-plus product ``out = min(old, A (+) B)``; flag whether an entry fell."""
+    """Queue the kernel of the 16-bit min-plus product ``out = min(old, A (+) B)`` on the GPU."""
     n = out.n
     _product_kernel[(-(-n // (2 * TILE)), -(-n // TILE)), THREADS, out.stream](
         *(each.flat.view(np.uint32) for each in (out, old, a, b)), np.uint32(n), out.flags

@@ -160,7 +160,7 @@ class Pile(namedtuple("Pile", "entries sizes slot common")):
 
 
 class Queue(namedtuple("Queue", "size entries common shared")):
-    """The vertices that a thread block expands in one step, in a list of the block or a shared one.
+    """Vertices that a thread block expands in one step, with the list that contains them.
 
     Attributes
     ----------
@@ -255,7 +255,7 @@ def _push(vertex, pile):
 
 @inline
 def _move(worker, pile, size, place):
-    """Copy a block's own pile of vertices to the pile that all blocks share, from `place` on."""
+    """Copy a thread block's vertex list to the list of all blocks, from index `place` on."""
     common = pile.common.entries
     i = uint32(worker.thread)
     while i < size:
@@ -325,7 +325,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @inline
     def arc_of(table, vertex, k):
-        """Return head and weight of one of the first arcs of a vertex, read from `table`.
+        """Return head and weight of arc `k` of a vertex, from a table of every vertex's first arcs.
 
         An arc is one word where both fit 64 bits, else two.
         """
@@ -350,7 +350,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @inline
     def relax(head, candidate, words, limits, near, far, least):
-        """Relax an arc, queue its head if improved, and return the least far-pile distance."""
+        """Relax an arc, queue its head if improved; return the least distance in the far pile."""
         if candidate > limits.bound:
             if words[head] == nothing:
                 near.common.sizes[STATUS] = CLIPPED
@@ -441,7 +441,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
 
     @part
     def expand(block, limits, entries, shared, surplus, far, progress):
-        """Expand near vertices hop by hop, until none is left or the block's pile overflows.
+        """Relax the arcs of a thread block's near vertices (up to the threshold), hop by hop.
 
         Stop when none is left, or more than the block can hold.
         """

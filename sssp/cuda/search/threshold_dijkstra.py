@@ -140,7 +140,7 @@ class Tallies(namedtuple("Tallies", "counts thresholds leasts flags hidden")):
 
 
 class Owner(namedtuple("Owner", "thread threads lane warp first")):
-    """Indices of a thread in its block and warp, and of its first entry among open vertices.
+    """The indices of a thread in its block and warp, and of the first open vertex it handles.
 
     Attributes
     ----------

@@ -118,7 +118,7 @@ def down_slot(arc):
 
 @inline
 def lower(weights, slot, known, way):
-    """Lower a weight to `way` by an atomic minimum, if `way` is below its earlier value `known`.
+    """Lower a weight to `way` by an atomic minimum, if `way` is below the old weight `known`.
 
     Most are not, and spare the atomic minimum.
     """
@@ -128,7 +128,7 @@ def lower(weights, slot, known, way):
 
 @inline
 def _extent(bundle, bundle_first, boundary_first, arcs_first):
-    """Return a bundle's vertex count, boundary vertex count, first arc position, and arc count."""
+    """Return the sizes and the first arc position of a bundle of subtrees, as four integers."""
     first, last = uint32(bundle_first[bundle]), uint32(bundle_first[uint32(bundle + 1)])
     bounded = uint32(boundary_first[uint32(bundle + 1)] - boundary_first[bundle])
     begin = uint32(arcs_first[first])
@@ -198,7 +198,7 @@ def triangles_kernel(
     start, bundles, places, bundle_first, boundary_first, arcs_first, heads, rows, triangles_first,
     legs, thirds,
 ):  # fmt: skip
-    """List the triangles whose lowest vertex is a member of a bundle, one thread per member.
+    """List the triangles of chordal arcs that have their lowest vertex in a bundle of subtrees.
 
     =============== =========== ====== ===========================================================
     argument        shape       dtype  written by

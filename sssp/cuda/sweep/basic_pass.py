@@ -92,7 +92,7 @@ def make_first_weights_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _first_weights_kernel(count, arc_weights, givers, weights, matrix, found):
-        """Initialize chordal arc weights from the graph, the top matrix to INF, status words to 0.
+        """Initialize chordal arc weights from the graph, and the distance matrix of top vertices.
 
         A thread a chordal arc and direction, or an entry of the matrix, whatever is more.
 
@@ -136,7 +136,7 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def relax(numbers, _, ways, legs, third):
-        """Relax the third side of a triangle through its lowest vertex."""
+        """Relax a triangle's upper arc, both ways, by the paths over its lowest vertex."""
         one, other = (
             up_position(ways + (legs >> uint32(HALF))),
             up_position(ways + (legs & uint32(LOW_HALF))),

@@ -37,7 +37,7 @@ class Path(namedtuple("Path", "chains offsets known count")):
 
 
 class Climb(namedtuple("Climb", "bottom count starts stops depths weights way thread inf")):
-    """State of an upward search: arc ranges of the path's vertices, and distances by depth."""
+    """State of an upward search: arcs of the source and of its ancestors, and their distances."""
 
 
 @inline
@@ -129,7 +129,7 @@ def _climb_path(climb):
 
 @inline
 def _cross_top(entered, doors, door_ways, top, between, least, thread, inf):
-    """Compute distances to all top vertices of the tree from those that the search has entered."""
+    """Compute distances to all top vertices of the tree, by way of those already reached."""
     for share in range(SHARE):
         least[share] = inf
     i = uint32(0)

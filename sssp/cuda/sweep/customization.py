@@ -139,7 +139,7 @@ class Weights:
 
     @contextmanager
     def lease(self, stream: Any) -> Iterator[None]:
-        """Reserve the memory for a stream in a ``with`` block, after the previous stream's work."""
+        """Lock the weight arrays in a ``with`` block; make `stream` wait for earlier work."""
         with self._lock:
             self._used.wait(stream)
             try:
@@ -228,7 +228,7 @@ class Findings:
                 self.done.synchronize()
 
     def read(self, own: int) -> tuple[bool, bool]:
-        """Wait, then return two flags: path sums fit the dtype; the map is strongly connected.
+        """Wait for the device; return two flags: sums fit the dtype; the map is strongly connected.
 
         Kernels measure the longest ways only where some weight is above `most`. If none is, all
         sums fit: a path has less than `height` arcs up and less than `height` down, so it is
@@ -504,7 +504,7 @@ class DeviceMaps:
         self._launch_tier(make, tier, work, stream, group_bits=bits, feeds=feeds)
 
     def _launch_tier(self, make: Any, tier: int, work: Work, stream: Any, **others: int) -> None:
-        """Launch a kernel on the bundles of subtrees in one tier, for all weight sets in `work`."""
+        """Launch a kernel on one layer of subtrees of the elimination tree, for all weight sets."""
         tree, dtype, versions = self.tree, self.dtype, work.versions
         low, high = tree.bundles.tiers[tier : tier + 2].tolist()
         room, outside = tree.rooms[tier], tree.outside(tier, dtype) > 0
@@ -745,7 +745,7 @@ def _weights_of(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> Ar
 def basic_weights(
     prepared: PreparedMap, dtype: np.dtype[Any], number: int
 ) -> Iterator[tuple[DeviceMaps, Work]]:
-    """Run only the basic customization on a GPU; yield the objects that hold the new weights.
+    """Run only the basic customization on a GPU; yield the device memory of the new weights.
 
     The device is current; launches on the maps' stream find them there.
     """

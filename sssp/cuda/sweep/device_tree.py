@@ -229,14 +229,14 @@ class DeviceTree(Arrays):
         return self.made.get_or_build(key, make)
 
     def outside(self, tier: int, dtype: np.dtype[Any]) -> int:
-        """Return how many weights of a tree tier are in global instead of shared memory."""
+        """Return how many arc weights of one tier of the tree are stored in global memory."""
         room = self.rooms[tier]
         if room.shared_bytes(dtype, packs=True, outside=False) <= most_shared_bytes():
             return 0
         return int(np.diff(self.bundles.tiers)[tier]) * room.numbers(packs=True)
 
     def group(self, tier: int) -> int:
-        """Return the number of arcs per group in the packed arcs of one tier of the tree."""
+        """Return how many arcs are packed together in one group in a tier of the tree: 2 or 4."""
         return GROUPS[0] if tier == self.tiers - 1 else GROUPS[1]
 
 
@@ -273,7 +273,7 @@ def _cut_into_bundles(structure: Structure) -> Bundles:
 
 
 def _chains(structure: Structure, bundles: Bundles) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Find chains (paths of consecutive ranks); return each rank's chain end, and its parent."""
+    """Find for each rank the end of its chain (path of consecutive ranks) and the end's parent."""
     ranks = np.arange(structure.order.size, dtype=INDEX)
     in_top = bundles.place < bundles.top
     above = np.where(structure.parent >= 0, structure.parent, 0)

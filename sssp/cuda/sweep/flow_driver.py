@@ -253,7 +253,7 @@ def _upload_ranks(structure: Structure) -> dict[str, Any]:
 def _sort_by_depth(
     structure: Structure, ranks: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], list[int]]:
-    """Return the ranks sorted by depth, and where each depth begins."""
+    """Return ranks sorted by depth in the elimination tree, and where each depth begins."""
     depths = structure.depth[ranks]
     levels = np.searchsorted(np.sort(depths), np.arange(structure.height + 1))
     return ranks[np.argsort(depths, kind="stable")].astype(INDEX), levels.tolist()
@@ -308,7 +308,7 @@ def _load_batch(stream: Any, scratch: _Scratch) -> None:
 
 
 def _join_small(levels: list[tuple[int, int, int]]) -> list[tuple[int, int, bool]]:
-    """Merge adjacent small levels of vertices; return (low, high, is_small), deepest first."""
+    """Merge small adjacent levels; return a list of ranges (low, high, is_small), deepest first."""
     runs: list[tuple[int, int, bool]] = []
     for low, high, _ in reversed(levels):
         is_small = high - low <= MOST_IN_TURN

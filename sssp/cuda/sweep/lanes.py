@@ -144,7 +144,7 @@ class LanesSearch(Search):
         return int(self.held) + LANES * self.row_bytes
 
     def lanes(self, rows: int) -> int:
-        """Return how many lanes a batch of `rows` sources takes, padded unless it is small."""
+        """Return how many columns the distance matrix has for `rows` sources, with any padding."""
         return rows if rows <= self.few else whole_lanes(rows)
 
     @property
@@ -274,7 +274,7 @@ class LanesSearch(Search):
         )  # fmt: skip
 
     def _together(self, lanes: int, room: int, *, lowest: bool) -> int:
-        """Return how many lanes a thread block sweeps together, limited by shared memory."""
+        """Return how many sources a thread block sweeps at once, limited by shared memory."""
         most = MOST_TOGETHER if lowest else FEW_TOGETHER
         return max(
             threads
@@ -284,7 +284,7 @@ class LanesSearch(Search):
 
 
 def round_up(size: int) -> int:
-    """Round a number of selected vertices up, so that similar selections share memory."""
+    """Round a number of selected vertices up, so that selections of similar size share memory."""
     step = 1 << max(0, size.bit_length() - 4)
     return -(-size // step) * step
 

@@ -96,7 +96,7 @@ def _pack(place, ranks, depth, arcs_first, heads, weights, perfect, kept, inf):
 
 @cache
 def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that writes matrix distances to arcs between the tree's top vertices."""
+    """Return the kernel that copies distances from a matrix to arcs between top tree vertices."""
     inf, length_of = infinity(dtype).item(), make_length_of(dtype)
 
     @kernel
@@ -104,7 +104,7 @@ def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
         ranks, places, depth, arcs_first, heads, size, matrix, perfect, lengths, found,
         up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
     ):  # fmt: skip
-        """Set the arcs between top vertices to matrix distances; pack the arcs that sweeps need.
+        """Set the weights of arcs between top vertices to distances, read from `matrix`.
 
         A block per place and set.
 
@@ -237,7 +237,7 @@ def _note_members(bundle, held, arcs_first):
 
 @inline
 def _number_groups(bundle, held, group_bits):
-    """Write the index of each vertex's first group of arcs in its bundle: prefix sums of counts.
+    """Write, for each vertex of a bundle of subtrees, the index of its first group of down arcs.
 
     A member of which no arc is kept has a group too, that leads nowhere.
     """
@@ -295,7 +295,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def relax(numbers, basic, ways, legs, third):
-        """Lower the weights of two sides of a triangle by the path over the other two sides.
+        """Lower the weights of two sides of a triangle, each by the path over the other two.
 
         From what they were, so that no sum depends on which thread is first.
         """
@@ -341,7 +341,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
     def measure(
         bundle, held, boundary, boundary_at, count, steps, first_step, stages, rows, lengths
     ):  # fmt: skip
-        """Find for each vertex of a bundle the length of the longest upward and downward path."""
+        """Find each vertex's longest upward and downward path length, in one bundle of subtrees."""
         numbers, words, signed = held.numbers, held.words, held.signed
         i = bundle.thread
         while i < count:
@@ -397,7 +397,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def pack(bundle, held, group_bits, rows, heads, depths, kept, stream, start):
-        """Pack a bundle's arcs that sweeps need; downward arcs also go to the bundle's arc stream.
+        """Pack the arcs of a bundle that sweeps need; write downward arcs also to `stream`.
 
         There a member's kept arc k comes at `group_at` + k: behind all groups of the members before
         it. `sssp.cuda.sweep.packed_arcs` has an example.
@@ -463,7 +463,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         perfect, lengths, found, up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
         stream_first, stream_stop, stream, spare,
     ):  # fmt: skip
-        """Run perfect customization on a tier of bundles, and pack the arcs that sweeps need.
+        """Run perfect customization in one tier of the tree, and pack the arcs that sweeps need.
 
         ============== ========== ======= =====================================================
         argument       shape      dtype   written by
@@ -714,7 +714,7 @@ def make_pack_levels_kernel(dtype: np.dtype[Any]) -> Any:
         first_place, last_place, ranks, depth, arcs_first, heads, weights, perfect, found,
         up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
     ):  # fmt: skip
-        """Pack the arcs that sweeps need, for the vertices that sweeps process by levels.
+        """Copy the arcs that sweeps need to packed arrays, for vertices swept level by level.
 
         ============ ========== ====== ===================================================
         argument     shape      dtype  written by

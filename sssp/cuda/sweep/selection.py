@@ -107,7 +107,7 @@ def _flag_members(flags, sums, thread, threads, first, members, rows_here, marks
 def _flag_boundary(
     flags, sums, thread, threads, first, members, rows_here, arcs_first, rows, group
 ):
-    """Flag the boundary vertices of a tree part to which arcs of its selected vertices lead.
+    """Flag boundary vertices of a tree part that are heads of arcs from its selected vertices.
 
     Barriers on both sides.
     """
@@ -176,7 +176,7 @@ def _renumber_kernel(
     highest, places, ranks, arcs_first, rows, own_first, own_boundary_first, renumbered_first,
     own_places, own_ranks, own_boundary, own_lowest, own_highest, renumbered,
 ):  # fmt: skip
-    """Renumber the selected members and boundary vertices of bundles, one block per bundle.
+    """Renumber the selected vertices and boundary vertices of each bundle of subtrees.
 
     Rows, and the one that arcs come from which only fill up their group.
 
@@ -247,7 +247,7 @@ def _selection_positions_kernel(
     start, bounded, targets, rank_of, places, ranks, own_places, own_boundary, own_ranks, names,
     columns,
 ):  # fmt: skip
-    """Write where each boundary vertex and each target stands in the numbering of a selection.
+    """Write the indices, among the selected vertices, of targets and of subtrees' neighbours.
 
     ============ ======= ====== ==============================================================
     argument     shape   dtype  written by
@@ -283,7 +283,7 @@ def _selection_positions_kernel(
 
 @cache
 def make_pack_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that copies a selection's arcs from the packed arcs of all vertices."""
+    """Return the kernel that copies the packed arcs that lead to selected vertices."""
     read, write = make_arc_functions(dtype)
 
     @inline
@@ -296,7 +296,7 @@ def make_pack_kernel(dtype: np.dtype[Any]) -> Any:
         chosen, lowest_tier, group, lowest_group, room, renumbered_first, renumbered, stream_first,
         stream_stop, stream, own_first, own_stream_first, own_stream_stop, own_stream,
     ):  # fmt: skip
-        """Copy the packed arcs that lead to selected vertices, one thread block per bundle.
+        """Copy the downward arcs to selected vertices from a map's arrays to smaller arrays.
 
         ================ ======== ====== ==================================================
         argument         shape    dtype  written by
@@ -513,7 +513,7 @@ class Selections:
         return self._kept.get(targets.tobytes())
 
     def come_again(self, targets: NDArray[np.int64]) -> bool:
-        """Return whether these targets were requested recently; remember them for later calls."""
+        """Return whether an array of targets was requested recently; record it for later calls."""
         asked = targets.tobytes()
         with self._lock:
             if asked in self._asked:
@@ -536,7 +536,7 @@ class Selections:
 
 
 class Packed:
-    """The packed arcs for sweeps to selected targets, with the weights of one map.
+    """GPU arrays of the arcs, with weights, that downward sweeps to selected targets need.
 
     Parameters
     ----------
@@ -574,7 +574,7 @@ class Packed:
 
 
 def pack_streams(stream: Any, packed: Packed, streams: ArcStreams) -> None:
-    """Launch the kernel that copies the arcs of a selection out of the packed arcs of a map."""
+    """Launch the kernel that copies the arcs of selected vertices from a map's packed arcs."""
     selection, (first, stop, arcs) = packed.selection, packed.streams
     size, pack = selection["chosen"].size, make_pack_kernel(packed.dtype)
     if size:
@@ -602,12 +602,12 @@ class SelectedStreams:
         self._lock = threading.Lock()
 
     def renew(self) -> None:
-        """Mark the packed arcs of all selections as outdated, after a change of the weights."""
+        """Mark the packed arcs of all target selections as outdated, after the weights changed."""
         with self._lock:
             self._version += 1
 
     def of(self, selection: Selection, *, packed: bool = True) -> Packed:
-        """Return a selection's buffers of packed arcs, filled with current weights if `packed`."""
+        """Return the GPU arrays of the arcs to selected vertices, updated first if `packed`."""
         with self._lock:
             found = self._packed(selection)
             if packed and found.version != self._version:

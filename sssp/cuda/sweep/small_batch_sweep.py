@@ -103,7 +103,7 @@ def make_few_kernel(dtype: np.dtype[Any]) -> Any:
         highest, vertices, ranks, size, depth, stream_first, stream_stop, stream, source_ranks,
         ways, lanes, distances,
     ):  # fmt: skip
-        """Sweep bundles for a small batch of sources, one thread per arc and lane (source).
+        """Sweep bundles of subtrees for a small batch of sources, a thread per arc and source.
 
         The arcs into the vertices of a level stand together in the stream, in order of level. Every
         thread looks at the next arc of its own, and relaxes it when its level has come.

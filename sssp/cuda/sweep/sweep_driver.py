@@ -177,7 +177,7 @@ def _sweep(
 
 
 def _fits(number: int, hierarchy: PreparedMap, request: Request, dtype: np.dtype[Any]) -> bool:
-    """Return False if it is known that sums of arc weights may overflow the dtype, else True."""
+    """Return False if a check found that sums of arc weights may overflow the dtype, else True."""
     if request.nearest:
         return True
     there = device_map(hierarchy, dtype, number)
@@ -194,7 +194,7 @@ def _set_up(
     whole: bool,
     kind: Any,
 ) -> Setup:
-    """Prepare the sweeps of a request on a GPU; requests of the same kind may reuse the result."""
+    """Return the setup of a request's sweeps on a GPU: search, dtype and device graph."""
     graph = hierarchy.graph.without_closed_arcs() if request.predecessors else hierarchy.graph
     there, dtype, trees = device_graph(graph, device_number(request.device)), on_device.dtype, None
     if request.predecessors and graph._least_inner_weight > 0:

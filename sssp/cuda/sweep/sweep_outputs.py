@@ -202,7 +202,7 @@ class Summed(LanesSearch):
         return super().allocate(rows)._replace(totals=sums, words=totals, here=here)
 
     def launch(self, batch: Batch, scratch: Any) -> None:
-        """Sweep a batch, sum up each row in vertex order, and copy the sums to the host."""
+        """Reduce each source's distances to float sums in a sweep; copy the sums to the host."""
         lanes, memory = whole_lanes(batch.rows), SumsMemory(scratch.totals, scratch.words)
         self.fill_lanes(batch, scratch, lanes, scratch.swept)
         self.adds.launch(scratch.swept, (1, lanes), batch.bound, lanes, memory, batch.stream)
@@ -225,7 +225,7 @@ class SummedRows(DeviceRows):
     totals: Any = None
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
-        """Return the batch's float sums, shape (rows, c) for c columns of vertex weights."""
+        """Return the sums of each row, shape (rows, c), one for each column of vertex weights."""
         numbers: NDArray[Any] = self.totals[:, : self.batch.rows].T
         return numbers
 
@@ -288,6 +288,6 @@ class OfVersions(Search):
             search.launch(one, scratch._replace(**words))
 
     def complete(self, rows: DeviceRows, scratch: Any) -> DeviceRows:
-        """Return a finished batch with its rows reduced, to sums say, under each set of weights."""
+        """Return a batch with the reduction (such as a sum) of each row under every weight set."""
         numbers = np.concatenate(scratch.here[:, :, : self.rows], axis=1)
         return self.searches[0].complete(rows, scratch._replace(here=numbers))

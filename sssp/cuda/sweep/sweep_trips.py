@@ -80,7 +80,7 @@ def _number_kernel(rows, counts, ranks):
 
 @cache
 def _make_climb_kernel(dtype: np.dtype[Any], *, shares: bool) -> Any:
-    """Return the kernel that computes labels, the distances between ranks and ancestors."""
+    """Return the kernel that finds distances between vertices and elimination-tree ancestors."""
     number, inf = from_dtype(dtype), infinity(dtype).item()
 
     @kernel
@@ -249,7 +249,7 @@ class _Scratch(
 
 
 class _Climbs(namedtuple("_Climbs", "map depths_down parent chain held")):
-    """A prepared map on a GPU, with the tree arrays that upward searches of trips use."""
+    """A prepared map on a GPU, with elimination tree arrays for the upward searches of trips."""
 
 
 def find_trips(
@@ -332,7 +332,7 @@ def find_trips(
 
 
 def _launch_trips(stream: Any, scratch: _Scratch, climbs: _Climbs, bound: Any) -> None:
-    """Queue a batch of trips: copy their ends in, search, and copy the distances out."""
+    """Queue the search of a batch of trips on a stream, with the copies to and from the GPU."""
     own, kept, tree = climbs.map, climbs.map.kept, climbs.map.tree
     sources, targets = scratch.ends[0], scratch.ends[1]
     rank_of, depth, height = tree["rank_of"], tree["depth"], np.uint32(tree.height)

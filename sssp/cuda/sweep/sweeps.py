@@ -180,7 +180,7 @@ def make_sweep_kernel(
     stores: bool = True,
     weighs: bool = False,
 ) -> Any:
-    """Return the kernel of the downward sweep (PHAST) from many sources; it can reduce distances.
+    """Return a kernel for downward PHAST sweeps from many sources, with optional reductions.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def make_sweep_kernel(
 
     @inline
     def bring_boundary(bundle, vertices, distances, lanes, lane, rows, threads):
-        """Load one source's distances at a bundle's upper neighbours into shared memory."""
+        """Load a source's distances at the upper neighbours of subtrees into shared memory."""
         ahead = cuda.local.array(BROUGHT, number)
         i = uint32(0)
         while i < bundle.bounded:
@@ -221,7 +221,7 @@ def make_sweep_kernel(
 
     @inline
     def seed(bundle, source, ranks, size, depth, ways, lane, rows, threads):
-        """Set the distances of a bundle's members to those of the upward search, or to infinity."""
+        """Set distances in a bundle of subtrees to those of an upward search, or to infinity."""
         i = uint32(0)
         while i < bundle.members:
             rank = ranks[uint32(bundle.first + i)]

@@ -27,7 +27,7 @@ def _as_distance(found, inf, missing, bound, shifts, vertex, sources, row):
 
 @kernel
 def transpose_kernel(swept, lanes, wanted, places, inf, missing, bound, shifts, sources, distances):
-    """Copy lanes to rows, one block per tile; distances above the limit become unreached.
+    """Transpose distances, to a row per source; a distance above the limit counts as unreached.
 
     ========= =============== ====== ============================================
     argument  shape           dtype  written by

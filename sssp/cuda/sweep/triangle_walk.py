@@ -139,13 +139,13 @@ class Room(NamedTuple):
     ways: int
 
     def crew(self, sets: int, *, packs: bool) -> tuple[int, int]:
-        """Return the numbers of threads per bundle of vertices and of bundles per thread block."""
+        """Return how many threads a bundle of vertices gets, and how many bundles a block has."""
         crews = CREWS if sets == 1 else CREWS_OF_SETS
         threads = next(crew[packs] for most, crew in crews if self.rows <= most)
         return threads, SIDE_BY_SIDE if threads == WARP else 1
 
     def numbers(self, *, packs: bool) -> int:
-        """Return the most arc weights that the customization of one bundle of subtrees stores."""
+        """Return the maximum number of arc weights stored to customize one bundle of subtrees."""
         return 2 * (self.ways + (self.arcs if packs else 0))
 
     def shared_bytes(self, dtype: np.dtype[Any], *, packs: bool, outside: bool) -> int:
@@ -204,7 +204,7 @@ def meet():
 
 @cache
 def make_walk(relax: Any, *, from_below: bool) -> Any:
-    """Return a device function that relaxes the triangles of a bundle of vertices, by depth.
+    """Return a device function that relaxes the triangles in a bundle of subtrees, depth by depth.
 
     Words say where every step ends, in the order in which they are walked.
 
@@ -220,13 +220,13 @@ def make_walk(relax: Any, *, from_below: bool) -> Any:
 
     @inline
     def triangle(legs, thirds, own):
-        """Return the arc numbers of a triangle: its two legs in one word, and its third side."""
+        """Return the arc numbers of a triangle: two arcs packed in one word, and the third arc."""
         at = uint32(uint32(legs.size - 1) - own) if from_below else own
         return legs[at], uint32(thirds[at])
 
     @inline
     def find_next(words, ends_at, stages, own, stage):
-        """Return the position of the next triangle for this thread, and its step of the walk.
+        """Return the position of this thread's next triangle and the number of the step it is in.
 
         In every step a thread takes the triangle of its own number, and every `blockDim.x`-th after
         it. Where that leads beyond the end of a step it begins anew in the next one.

@@ -1,4 +1,4 @@
-"""Bellman-Ford on the GPU: the parts that push and pull share.
+"""Bellman-Ford on the GPU: base class and functions shared by push and pull searches.
 
 Distances are kept as integers that order alike (a float's bits, mirrored where it is negative),
 for which the hardware has an atomic minimum.
@@ -224,7 +224,7 @@ class BellmanFordSearch(Search):
         return self.dtype.kind == "f" and bool(late.any() and (late == unfinished).all())
 
     def finish(self, batch: Batch, kept: Kept) -> None:
-        """Convert results to distances; with negative float weights, check for negative cycles.
+        """Decode the stored distances; with negative float weights, check for negative cycles.
 
         Raises
         ------

@@ -59,7 +59,7 @@ def _await_arcs_kernel(lists, counts, chunk_bits, pending, wanted):
 def _admit_kernel(
     chunk, chunk_bits, shift, indptr, counters, places, wanted, pending, lists, counts
 ):
-    """Add a chunk's pending vertices to the next frontier, once their arcs are on the device.
+    """Add to the next frontier the pending vertices whose arcs were just copied to the device.
 
     ========== =================== ======= ==========================================
     argument   shape               dtype   written by
