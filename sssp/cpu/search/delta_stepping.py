@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from sssp.cpu.intrinsics import prefetch
 from sssp.cpu.search_driver import Search, solve_rows
 from sssp.engine.request import Answer, Request
+from sssp.engine.thresholds import DELTA
 from sssp.graph.arc_orders import typical_weight
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, Number
@@ -230,10 +231,9 @@ def finest_width(graph: Graph, dtype: Number) -> float:
 
 
 def bucket_width(graph: Graph, method: DeltaStepping, dtype: Number) -> float:
-    """Return the bucket width delta: that of the method, or by default the median arc weight.
+    """Return the bucket width delta: that of the method, or by default `DELTA` median weights.
 
-    The median is close to the best width on road networks, where a factor of two either way
-    costs little, and a few enormous weights do not move it.
+    A few enormous weights do not move the median.
 
     Raises
     ------
@@ -242,7 +242,9 @@ def bucket_width(graph: Graph, method: DeltaStepping, dtype: Number) -> float:
     """
     if method.delta is None:
         key = f"bucket width, {dtype.char}"
-        return graph._cached(key, lambda: max(typical_weight(graph), finest_width(graph, dtype)))
+        return graph._cached(
+            key, lambda: max(DELTA * typical_weight(graph), finest_width(graph, dtype))
+        )
     least = finest_width(graph, graph.weights.dtype)
     if method.delta < least:
         raise ValueError(f"delta={method.delta} is too fine for this graph; take {least} or more")

@@ -43,6 +43,7 @@ from sssp.cuda.pool import THREADS, blocks_for, device_array
 from sssp.cuda.search_base import CLIPPED_ROW, Batch, Search
 from sssp.cuda.search_driver import solve_rows
 from sssp.engine.request import Answer, Request
+from sssp.engine.thresholds import DELTA_ALONE, DELTA_TOGETHER
 from sssp.graph.arc_orders import typical_weight
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import unreached
@@ -60,9 +61,6 @@ VERTICES_A_BLOCK = 2048
 #: up to so many sources, and one more for so many vertices, are searched one after the other,
 #: each by many blocks
 FEW_SOURCES, VERTICES_A_SOURCE = 2, 2_000_000
-#: default delta, for blocks that work together and for one alone: that many median weights,
-#: divided by the arcs of a vertex (Davidson et al.)
-WIDTH_TOGETHER, WIDTH = 80.0, 22.0
 #: entries of a block's near pile, and of its far pile before it goes to the common one
 NEAR_CAPACITY, FAR_CAPACITY = 1024, 1024
 #: threads of a group, which expands a vertex, and arcs of a vertex in the table
@@ -726,7 +724,7 @@ class _DeltaSearch(Search):
         together = batch.rows <= FEW_SOURCES + n // VERTICES_A_SOURCE
         if delta is None:
             degree = max(self.graph.m / max(n, 1), 1.0)
-            medians = WIDTH_TOGETHER if together else WIDTH
+            medians = DELTA_TOGETHER if together else DELTA_ALONE
             delta = medians * typical_weight(self.graph) / degree
         width = bound if delta >= bound else self.dtype.type(delta)
         search = _make_kernel(self.dtype, together=together)
