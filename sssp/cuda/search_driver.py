@@ -268,7 +268,6 @@ class Rows(Setup):
         vars(self).update(vars(setup))
         self.request = request
         self._workers: list[_Worker] = []
-        self.stats = np.zeros((len(self.method.statistics), request.rows), np.int64)
         self.form: Any
         if self.on_host:
             self.form = make_form(self.graph.n, request, self.dtype, answer_memory.empty)
@@ -308,6 +307,10 @@ class Rows(Setup):
 
     def finish(self) -> Answer | None:
         """Solve the remaining batches; return the answer, or None after an overflow."""
+        # (while the GPU is busy)
+        names = self.method.statistics
+        self.stats = np.zeros((len(names), self.request.rows), np.int64)
+        stats = dict(zip(names, self.stats, strict=True))
         with progress_bar(self.request.rows, self.request.progress) as advance:
             # the workers take batches one after the other; in the end all are waited for
             for worker in cycle(self._workers):
@@ -325,7 +328,7 @@ class Rows(Setup):
             worker.tree, worker.batch, worker.rows = None, None, range(0)
             self.on_device.shelf.leave(self.key, worker.nbytes, worker)
         answer: Answer = self.form.answer()
-        answer.stats = dict(zip(self.method.statistics, self.stats, strict=True))
+        answer.stats = stats
         return answer
 
     def wait(self) -> None:
@@ -338,14 +341,9 @@ class Rows(Setup):
         """Set the batch size by the available memory; return one or two workers for the batches."""
         request, search, row = self.request, self.search, self.worker_bytes
         limit, size, shelf = request.memory_limit, self.most_rows, self.on_device.shelf
-        fixed = 0  # (without a limit it does not matter, and to add it up takes time)
-        if limit != NO_LIMIT:
-            fixed = self.on_device.nbytes + self.fixed_bytes + search.fixed_bytes
-        if 0 < request.rows <= size and fixed + request.rows * row <= limit:
+        if 0 < request.rows <= size and limit == NO_LIMIT and (worker := shelf.take(self.key)):
             self.size = request.rows
-            worker = shelf.take(self.key)
-            if worker is not None:
-                return [worker]
+            return [worker]
         held = self.on_device.nbytes
         available = available_bytes(limit, held)
         if request.rows:

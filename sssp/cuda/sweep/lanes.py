@@ -86,8 +86,8 @@ class LanesSearch(Search):
     rows_at_once: int
     #: up to so many rows are swept by the kernel for a few
     few = FEW
-    #: whether distances that are folded are counted and added up, beside the greatest
-    sums = False
+    #: what distances are folded to, as `make_sweep_kernel` takes it
+    folds: str | None = None
     #: whether lanes are what results have, so that a single one is the row itself
     direct = False
 
@@ -244,12 +244,11 @@ class LanesSearch(Search):
     def _sweep_many(self, batch: Batch, arrays: dict[str, Any], totals: Any, tier: Pass) -> None:
         """Queue the sweep of some subtrees of the hierarchy, with one thread per source."""
         low, high, room, group, lowest = tier
-        width, stream, folds = self.lanes(batch.rows), batch.stream, totals is not None
-        weighs, threads = folds and self.values.size > 0, self._together(width, room, lowest=lowest)
+        width, stream = self.lanes(batch.rows), batch.stream
+        threads, folds = self._together(width, room, lowest=lowest), totals is not None
         sweep = make_sweep_kernel(
-            self.dtype, group, folds=folds, adds=folds and self.sums,
-            stores=not (folds and lowest), weighs=weighs,
-        )  # fmt: skip
+            self.dtype, group, folds=self.folds if folds else None, stores=not (folds and lowest)
+        )
         grid, nbytes = (high - low, width // threads), shared_bytes(self.dtype, room, threads)
         launch_by_name(
             sweep, (grid, threads, stream, nbytes), arrays, first_bundle=np.uint32(low),

@@ -23,7 +23,7 @@ from sssp.cuda.sweep.lane_sums import SLOTS, place_kernel, total_kernel
 from sssp.cuda.sweep.lanes import LanesSearch, whole_lanes
 from sssp.cuda.sweep.selection import Packed, pack_streams
 from sssp.cuda.sweep.transpose import TILE, TILE_ROWS, few_transpose_kernel, transpose_kernel
-from sssp.engine.reductions import Reduction, Step, least_number
+from sssp.engine.reductions import GREATEST, Reduction, Step, least_number
 from sssp.kernels.dtypes import INT64, infinity, unreached
 
 
@@ -112,9 +112,9 @@ class Folded(LanesSearch):
         tree, weights = on_device.tree, reduction.vertex_weights
         above = tree.made.get_or_build("above", lambda: Above(tree)) if packed is None else None
         super().__init__(on_device, packed=packed, above=above)
-        self.sums = any(step.combine == "sum" for step in reduction.steps)
+        self.folds = "greatest" if reduction.rule.steps == (GREATEST,) else "distances"
         if weights is not None:
-            self.values = upload(weights[:, 0])
+            self.folds, self.values = "weights", upload(weights[:, 0])
             if packed is None:
                 given, self.values = self.values, device_array(self.n, INT64)
                 blocks = -(-self.n // THREADS)

@@ -175,10 +175,8 @@ def make_sweep_kernel(
     dtype: np.dtype[Any],
     group: int,
     *,
-    folds: bool = False,
-    adds: bool = False,
+    folds: str | None = None,
     stores: bool = True,
-    weighs: bool = False,
 ) -> Any:
     """Return a kernel for downward PHAST sweeps from many sources, with optional reductions.
 
@@ -187,15 +185,13 @@ def make_sweep_kernel(
     dtype : dtype
     group : int
         Arcs of a group of the stream: 2 or 4.
-    folds : bool
-        Whether the greatest distance is found.
-    adds : bool
-        Whether distances are counted and added up with that.
+    folds : {"greatest", "distances", "weights"}, optional
+        The greatest distance is found; besides, distances are counted, and they, or weights in
+        place of them, are added up.
     stores : bool
-        Whether they are written.
-    weighs : bool
-        Whether what is folded adds up weights in place of distances.
+        Whether distances are written.
     """
+    adds, weighs = folds in ("distances", "weights"), folds == "weights"
     number, inf = from_dtype(dtype), infinity(dtype).item()
     read, write = make_arc_functions(dtype)
     words, number_from = stream_words(dtype), number_of(dtype)
@@ -353,7 +349,7 @@ def make_sweep_kernel(
                     if stores:
                         name = uint64(halves[uint32(names_at + member)])
                         distances[name * uint64(lanes) + lane] = least
-                    if folds and least <= bound:
+                    if folds is not None and least <= bound:
                         greatest = max(greatest, number(least + number(1)))
                         if adds:
                             reached = uint32(reached + 1)
@@ -365,7 +361,7 @@ def make_sweep_kernel(
             start += uint64(count)
             count = read_ahead(stream, start, end, ahead, tails, thread, threads)
             cuda.syncthreads()
-        if folds:
+        if folds is not None:
             add_up(totals, uint32(lane), int64(reached), total, int64(greatest))
 
     return _sweep_kernel
