@@ -183,7 +183,7 @@ class Calls:
     def flat(self) -> Iterator[Call]:
         """Yield searches on the graph itself."""
         for count, output in ((1, "device"), (1, "host"), (64, "device"), (256, "host")):
-            sources = self.draw(count)
+            sources = self.draw(count) if count > 1 else np.array([self.graph.n // 2])
             where = "left on the device" if output == "device" else "to the host"
             yield Call(
                 f"flat, {count} source{'s' * (count > 1)}, {where}",

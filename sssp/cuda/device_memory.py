@@ -311,6 +311,8 @@ class DeviceGraph:
         #: where searches leave their scratch, for graphs of the same arcs too
         self.shelf = graph._shared(f"cuda:{number}, scratch", lambda: Shelf(current_pool()))
         self._arrays = Derived()
+        #: searches that need nothing but these arrays
+        self.searches = Derived()
 
     @cached_property
     def stream(self) -> Any:

@@ -695,14 +695,19 @@ def _first_arcs(indptr: Any, indices: Any, bits: Any) -> Any:
 
 
 class _DeltaSearch(Search):
-    """Delta-stepping search on one graph, which launches the kernel for batches of sources."""
+    """Delta-stepping search on one graph, which launches the kernel for batches of sources.
+
+    It does not hold the graph, whose copy on the device may keep it.
+    """
 
     is_replayed = True
 
     def __init__(
         self, graph: Graph, on_device: DeviceGraph, dtype: np.dtype[Any], delta: float | None
     ) -> None:
-        self.graph, self.dtype, self.delta = graph, dtype, delta
+        self.n, self.dtype, self.delta = graph.n, dtype, delta
+        #: the default delta, for each of so many median weights
+        self.unit = typical_weight(graph) / max(graph.m / max(graph.n, 1), 1.0)
         self.unsigned = np.dtype(f"u{dtype.itemsize}")
         indptr, indices, weights = on_device.arcs(graph, dtype)
         indptr, indices = indptr.view(np.uint32), indices.view(np.uint32)
@@ -710,7 +715,7 @@ class _DeltaSearch(Search):
         table = on_device.array(f"first arcs, {dtype}", lambda: _first_arcs(indptr, indices, bits))
         self.arcs = (indptr, indices, weights, table)
         #: all arguments that the launches depend on
-        self.replay_key = key_of((self.arcs, delta, graph.n, graph.m, typical_weight(graph)))
+        self.replay_key = key_of((self.arcs, delta, self.n, self.unit))
         # common near and far piles, their sizes, least far distances
         pile = (2, graph.n), np.uint32
         self.row_arrays = pile, pile, ((COMMON_SIZES,), np.uint32), ((SLOTS,), self.unsigned)
@@ -720,12 +725,10 @@ class _DeltaSearch(Search):
         words = batch.distances.view(self.unsigned)
         if self.dtype.kind == "f":
             batch.fill(words.view(np.dtype(f"i{self.dtype.itemsize}")), -1)
-        n, bound, delta = self.graph.n, batch.bound, self.delta
+        n, bound, delta = self.n, batch.bound, self.delta
         together = batch.rows <= FEW_SOURCES + n // VERTICES_A_SOURCE
         if delta is None:
-            degree = max(self.graph.m / max(n, 1), 1.0)
-            medians = DELTA_TOGETHER if together else DELTA_ALONE
-            delta = medians * typical_weight(self.graph) / degree
+            delta = (DELTA_TOGETHER if together else DELTA_ALONE) * self.unit
         width = bound if delta >= bound else self.dtype.type(delta)
         search = _make_kernel(self.dtype, together=together)
         # as many as the frontier of one source keeps busy, at most all that fit
@@ -763,6 +766,11 @@ def solve(
     """
 
     def make_search(on_device: DeviceGraph) -> Search:
-        return _DeltaSearch(graph, on_device, dtype, method.delta)
+        def build() -> Search:
+            return _DeltaSearch(graph, on_device, dtype, method.delta)
+
+        if method.delta is not None:
+            return build()
+        return on_device.searches.get_or_build(f"delta-stepping, {dtype}", build)
 
     return solve_rows(graph, request, method, dtype, make_search)
