@@ -436,8 +436,7 @@ def user_walks(expansion: Expansion, walks: Walks) -> Walks:
     """Convert paths over a turn-expanded graph to paths over the vertices of the user's graph."""
     stays = expansion.are_steps(walks.vertices)
     before = offsets(stays)
-    vertices = expansion.vertex_of[walks.vertices[stays]].astype(INDEX)
-    return Walks(before[walks.firsts], vertices)
+    return Walks(before[walks.firsts], expansion.vertex_of[walks.vertices[stays]].astype(INDEX))
 
 
 def _run(plan: Plan[Request]) -> Answer | None:

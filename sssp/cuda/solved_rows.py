@@ -311,8 +311,7 @@ class DeviceRows:
             if self.targeted:
                 some = on_host(batch.targets, batch.stream)
             weights, decay = step.vertex_weights, step.decay
-            sums = [ordered_sums(row, batch.unseen, some, weights, decay) for row in rows]
-            return np.array(sums)
+            return np.array([ordered_sums(row, batch.unseen, some, weights, decay) for row in rows])
         given = self.targeted, self.scratch.weights, self.scratch.words
         numbers: NDArray[Any] = on_host(reduce_rows(step, batch, *given), batch.stream)
         if numbers.ndim == 2:  # (sums of floats)

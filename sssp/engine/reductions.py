@@ -121,8 +121,7 @@ class Rule(NamedTuple):
 
 def _take_greatest(block: Block, greatest: Array) -> Array:
     """Return each row's greatest distance; the unreached sentinel if it reaches no vertex."""
-    nothing = greatest == least_number(block.dtype)
-    return np.where(nothing, unreached(block.dtype), greatest)
+    return np.where(greatest == least_number(block.dtype), unreached(block.dtype), greatest)
 
 
 def _join(what: str, block: Block, totals: Array) -> Array:

@@ -104,8 +104,7 @@ def unsigned_arcs(graph: Graph, dtype: np.dtype[Any]) -> UnsignedArcs:
     """
 
     def build() -> UnsignedArcs:
-        weights = graph.weights_as(dtype)
-        return graph.indptr.view(np.uint64), graph.indices.view(np.uint32), weights
+        return graph.indptr.view(np.uint64), graph.indices.view(np.uint32), graph.weights_as(dtype)
 
     return graph._cached(f"unsigned arcs, {dtype.char}", build)
 
@@ -151,5 +150,4 @@ def arcs_by_head(graph: Graph, dtype: np.dtype[Any]) -> Arcs:
     """
     indptr, tails, order = order_of_heads(graph)
     key = f"weights by head, {dtype}"
-    weights = graph._cached(key, lambda: freeze(pick(graph.weights_as(dtype), order)))
-    return indptr, tails, weights
+    return indptr, tails, graph._cached(key, lambda: freeze(pick(graph.weights_as(dtype), order)))

@@ -811,8 +811,7 @@ class ShortestPaths:
 
     def _distances_of(self, row: int) -> NDArray[Any]:
         """Return a row of the distances as a dense contiguous array, an entry per column."""
-        missing = unreached(self.distances.dtype)
-        return row_access.dense_row(self.distances, row, self.rows, missing)
+        return row_access.dense_row(self.distances, row, self.rows, unreached(self.distances.dtype))
 
     def _searched_distances(self, row: int) -> NDArray[Any]:
         """Return the distances of a row to all vertices of the graph that was searched."""

@@ -238,5 +238,4 @@ def _describe(
         "middle": [*streets.middle],
         "attribution": graph._credit(credit or None),
     }
-    arrays = streets.arrays(None if flows is None else flows_on_arcs(graph, flows))
-    return streets, head, arrays
+    return streets, head, streets.arrays(None if flows is None else flows_on_arcs(graph, flows))

@@ -201,8 +201,7 @@ def solve_matrix(
 def _count_bytes(request: MatrixRequest, dtype: Number, copies: int) -> int:
     """Return the bytes of all matrices of distances and of predecessors that a call needs."""
     tails = copies if request.carries_tails(dtype) else int(request.predecessors)
-    matrices = request.bytes_of_matrices(dtype, copies)
-    return matrices + request.n * request.n * tails * INDEX.itemsize
+    return request.bytes_of_matrices(dtype, copies) + request.n * request.n * tails * INDEX.itemsize
 
 
 def tight_tails(graph: Graph, request: MatrixRequest, distances: NDArray[Any]) -> NDArray[np.int32]:

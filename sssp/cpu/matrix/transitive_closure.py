@@ -39,8 +39,7 @@ Words = NDArray[np.uint64]
 @njit
 def _look_up(word, table):
     """Return the index in `tables` of the union of matrix rows that a byte of `word` selects."""
-    bits = (word >> np.uint64(table * EIGHT)) & LOW
-    return table * UNIONS + np.int64(bits)
+    return table * UNIONS + np.int64((word >> np.uint64(table * EIGHT)) & LOW)
 
 
 @njit

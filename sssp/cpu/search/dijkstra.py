@@ -135,5 +135,4 @@ def solve(graph: Graph, request: Request, method: Dijkstra, dtype: Number) -> An
     Answer or None
         None: a distance may not fit the dtype.
     """
-    search = Search(dijkstra_kernel, needs_arrivals=False)
-    return solve_rows(graph, request, method, dtype, search)
+    return solve_rows(graph, request, method, dtype, Search(dijkstra_kernel, needs_arrivals=False))

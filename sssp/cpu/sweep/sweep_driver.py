@@ -340,8 +340,7 @@ class _LaneRows(Rows):
         block = self.memory
         if block is None:
             block = lanes_memory(self.places, self.together, self.dtype)
-        climbed = np.full(self.graph.n, self.inf, self.dtype)
-        return climbed, np.zeros(self.places, np.uint8), block
+        return np.full(self.graph.n, self.inf, self.dtype), np.zeros(self.places, np.uint8), block
 
     def solve(self, rows: range, scratch: tuple[NDArray[Any], ...]) -> None:
         """Compute the distances of some rows by a sweep, and add them to the answer."""

@@ -160,8 +160,7 @@ else:
     @intrinsic
     def wait_for_group(typing_context: Any, number: Any, threads: Any) -> Any:
         """Wait at barrier `number` (1 to 15) until `threads` threads of the block arrive."""
-        generate = _without_result("bar.sync $0, $1;", "r,r,~{memory}")
-        return types.void(uint32, uint32), generate
+        return types.void(uint32, uint32), _without_result("bar.sync $0, $1;", "r,r,~{memory}")
 
     _QUARTER = ir.VectorType(_WORD, 4)
 

@@ -25,7 +25,7 @@ No vertex is in a pile twice, so piles of n vertices are large enough for any gr
 from __future__ import annotations
 
 from collections import namedtuple
-from functools import cache
+from functools import cache, partial
 from typing import Any, no_type_check
 
 import numpy as np
@@ -766,9 +766,7 @@ def solve(
     """
 
     def make_search(on_device: DeviceGraph) -> Search:
-        def build() -> Search:
-            return _DeltaSearch(graph, on_device, dtype, method.delta)
-
+        build = partial(_DeltaSearch, graph, on_device, dtype, method.delta)
         if method.delta is not None:
             return build()
         return on_device.searches.get_or_build(f"delta-stepping, {dtype}", build)

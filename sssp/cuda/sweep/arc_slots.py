@@ -21,8 +21,7 @@ HALF, LOW_HALF = 16, 0xFFFF
 @inline
 def rows_of(word):
     """Unpack an arc; return the indices of its tail and its head within a bundle of subtrees."""
-    tail = uint32((word >> uint32(ROW_BITS)) & uint32(MEMBER))
-    return tail, uint32(word & uint32(STREAM_ROW))
+    return uint32((word >> uint32(ROW_BITS)) & uint32(MEMBER)), uint32(word & uint32(STREAM_ROW))
 
 
 @inline

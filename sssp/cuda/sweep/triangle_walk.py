@@ -98,8 +98,7 @@ def _shares(rows: Any, arcs: Any, numbers: Any, words_a_number: Any) -> Shares:
     groups = lengths + 2 * rows
     up_bits = groups + 2 * rows
     down_bits = up_bits + arcs // WARP + 1
-    stop = down_bits + arcs // WARP + 1
-    return Shares(ends, starts, lengths, groups, up_bits, down_bits, stop)
+    return Shares(ends, starts, lengths, groups, up_bits, down_bits, down_bits + arcs // WARP + 1)
 
 
 _shares_here = inline(_shares)
