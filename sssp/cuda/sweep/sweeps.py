@@ -172,11 +172,7 @@ def bundle_of(number, bundle_first, boundary_first):
 
 @cache
 def make_sweep_kernel(
-    dtype: np.dtype[Any],
-    group: int,
-    *,
-    folds: str | None = None,
-    stores: bool = True,
+    dtype: np.dtype[Any], group: int, *, folds: str | None = None, stores: bool = True
 ) -> Any:
     """Return a kernel for downward PHAST sweeps from many sources, with optional reductions.
 
@@ -186,8 +182,9 @@ def make_sweep_kernel(
     group : int
         Arcs of a group of the stream: 2 or 4.
     folds : {"greatest", "distances", "weights"}, optional
-        The greatest distance is found; besides, distances are counted, and they, or weights in
-        place of them, are added up.
+        What the distances from a source are reduced to. ``"greatest"``: their maximum;
+        ``"distances"``: also their count and sum; ``"weights"``: also their count, and the sum of
+        the weights of the vertices that they lead to.
     stores : bool
         Whether distances are written.
     """
