@@ -143,7 +143,8 @@ def read_table(path: Path) -> FileTable:
             if stream.peek(len(PARQUET_MAGIC)).startswith(PARQUET_MAGIC):
                 return _parquet_table(name, stream)
             # (it has a name, and so outlives the file: else it would close that as it goes)
-            return _csv_table(name, io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""))
+            text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+            return _csv_table(name, text)
     except UnicodeDecodeError as error:
         raise GraphFormatError(
             f"neither Parquet nor CSV in UTF-8 ({error}); save it as UTF-8, which Excel calls "

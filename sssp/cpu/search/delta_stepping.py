@@ -3,7 +3,8 @@
 U. Meyer and P. Sanders, "Delta-stepping: a parallelizable shortest path algorithm", Journal of
 Algorithms 49 (2003), with all arcs relaxed alike (no light and heavy ones, as in S. Beamer,
 K. Asanovic and D. Patterson, "The GAP benchmark suite", 2015): on a road network few vertices are
-expanded twice, and a bucket costs O(1) where a heap costs O(log n).
+expanded twice, and a bucket costs O(1) where a heap costs O(log n). `bucket_width` chooses delta;
+how many median weights it is by default stands in `sssp.engine.thresholds`.
 
 A bucket is a doubly linked list through the vertices themselves. A vertex stands in at most one, so
 memory is three words per vertex, and moving it costs O(1). The number of a bucket is

@@ -227,7 +227,7 @@ def _last_group(kept, group_bits):
 
 @inline
 def _note_members(bundle, held, arcs_first):
-    """Write to shared memory the position of the first arc of every vertex of a bundle."""
+    """Write to shared memory where each vertex of a bundle of subtrees has its first arc."""
     i = bundle.thread
     while i <= bundle.members:
         begins = uint32(arcs_first[uint32(bundle.first + i)] - bundle.begin)

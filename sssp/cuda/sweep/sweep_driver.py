@@ -1,8 +1,8 @@
 """Answer shortest-path requests by sweeps over a hierarchy, on a GPU.
 
-The twin of `sssp.cpu.sweep.sweep_driver`. Nearest sources, float weights whose tight
-arcs are wanted, and integers whose sums leave int64 go by a search on the graph, on the same
-device.
+The twin of `sssp.cpu.sweep.sweep_driver`. How many sources are swept at once is decided in
+`sssp.cuda.sweep.lanes` (`rows_at_once`). Nearest sources, float weights whose tight arcs are
+wanted, and integers whose sums leave int64 go by a search on the graph, on the same device.
 """
 
 from __future__ import annotations
