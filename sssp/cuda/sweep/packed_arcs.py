@@ -25,7 +25,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import int64, uint32
+from numba import int32, int64, uint32, uint64
 
 from sssp.cuda.compiler import inline
 from sssp.cuda.device.bits import bits_of, number_of
@@ -56,9 +56,10 @@ def stream_words(dtype: np.dtype[Any]) -> int:
 
 
 @cache
-def make_arc_functions(dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return two device functions: the first reads a packed arc, the second writes one."""
-    bits, number, narrow = bits_of(dtype), number_of(dtype), stream_words(dtype) == 1
+def make_arc_functions(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
+    """Return three device functions: to read a packed arc, to write one, to read a shared one."""
+    bits, number, words = bits_of(dtype), number_of(dtype), stream_words(dtype)
+    narrow = words == 1
 
     @inline
     def read(stream, place):
@@ -75,4 +76,14 @@ def make_arc_functions(dtype: np.dtype[Any]) -> tuple[Any, Any]:
             stream[2 * place] = int64(bits(weight))
             stream[2 * place + 1] = int64(row)
 
-    return read, write
+    @inline
+    def read_shared(stream, halves, place):
+        """Read an arc in shared memory, which `halves` shows as words of 32 bits."""
+        # (an index cut out of 64 bits takes three instructions more than one of 32)
+        first = uint64(place * uint64(words))
+        if narrow:
+            weight = number(int32(halves[uint64(uint64(2) * first + uint64(1))]))
+            return weight, halves[uint64(uint64(2) * first)]
+        return number(stream[first]), halves[uint64(uint64(2) * first + uint64(2))]
+
+    return read, write, read_shared

@@ -288,7 +288,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         Whether ways are in the memory of the device, for shared memory is too small.
     """
     number, inf = from_dtype(dtype), infinity(dtype).item()
-    _, write = make_arc_functions(dtype)
+    _, write, _ = make_arc_functions(dtype)
     lend = make_lend(dtype, outside=outside)
     words_a_number = dtype.itemsize // 4
     length_of = make_length_of(dtype)

@@ -284,7 +284,7 @@ def _selection_positions_kernel(
 @cache
 def make_pack_kernel(dtype: np.dtype[Any]) -> Any:
     """Return the kernel that copies the packed arcs that lead to selected vertices."""
-    read, write = make_arc_functions(dtype)
+    read, write, _ = make_arc_functions(dtype)
 
     @inline
     def member_of(row, renumbered, at):

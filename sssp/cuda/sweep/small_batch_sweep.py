@@ -42,7 +42,7 @@ def make_few_kernel(dtype: np.dtype[Any]) -> Any:
     number, inf = from_dtype(dtype), infinity(dtype).item()
     integer = int32 if dtype.itemsize == 4 else int64
     bits, from_bits = bits_of(dtype), number_of(dtype)
-    read, _ = make_arc_functions(dtype)
+    read, _, _ = make_arc_functions(dtype)
     words = stream_words(dtype)
     numbers_a_word, words_a_number = 8 // dtype.itemsize, dtype.itemsize // 4
 

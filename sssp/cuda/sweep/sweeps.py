@@ -29,7 +29,6 @@ from numba import from_dtype, int32, int64, uint32, uint64
 
 from sssp.cuda.availability import SIMULATOR, cuda
 from sssp.cuda.compiler import inline, kernel
-from sssp.cuda.device.bits import number_of
 from sssp.cuda.matrix.min_plus import ALIGNMENT
 from sssp.cuda.sweep.lane_sums import LANES, SLICES, add_up
 from sssp.cuda.sweep.packed_arcs import (
@@ -190,8 +189,8 @@ def make_sweep_kernel(
     """
     adds, weighs = folds in ("distances", "weights"), folds == "weights"
     number, inf = from_dtype(dtype), infinity(dtype).item()
-    read, write = make_arc_functions(dtype)
-    words, number_from = stream_words(dtype), number_of(dtype)
+    read, write, read_shared = make_arc_functions(dtype)
+    words = stream_words(dtype)
     #: where in shared memory rows and vertices begin, behind the arcs
     rows_at = (CHUNK + MOST_GROUPED) * words * (8 // dtype.itemsize)
     words_a_number = dtype.itemsize // 4
@@ -242,16 +241,6 @@ def make_sweep_kernel(
             place = min(uint32(thread + uint32(k) * threads), uint32(count - 1))
             offset = uint32(tails[k] & uint32(STREAM_ROW)) * threads
             write(arcs, uint64(place), ahead[k], uint32(offset | (tails[k] & uint32(ENDS))))
-
-    @inline
-    def shared_arc(arcs, halves, place):
-        """Read an arc in shared memory: its weight, and the offset of its tail's distances."""
-        # (an offset cut out of 64 bits would take three instructions more than one of 32)
-        first = uint64(place * uint64(words))
-        if words == 1:
-            weight = number_from(int32(halves[uint64(uint64(2) * first + uint64(1))]))
-            return weight, halves[uint64(uint64(2) * first)]
-        return number_from(arcs[first]), halves[uint64(uint64(2) * first + uint64(2))]
 
     @kernel
     def _sweep_kernel(
@@ -331,7 +320,7 @@ def make_sweep_kernel(
             cuda.syncthreads()
             at = uint64(0)
             for k in range(group):
-                weights[k], places[k] = shared_arc(arcs, halves, uint64(at + uint64(k)))
+                weights[k], places[k] = read_shared(arcs, halves, uint64(at + uint64(k)))
             while at < uint64(count):
                 ends = places[0] & uint32(ENDS)
                 places[0] = uint32(places[0] & uint32(ROW))
@@ -340,7 +329,7 @@ def make_sweep_kernel(
                     above = rows[places[k]]
                     least = min(number(above + weights[k]), least)
                     # (the next arc is on its way before it is needed)
-                    weights[k], places[k] = shared_arc(arcs, halves, uint64(at + uint64(k)))
+                    weights[k], places[k] = read_shared(arcs, halves, uint64(at + uint64(k)))
                 if ends != 0:
                     rows[own] = least
                     if stores:
