@@ -341,9 +341,13 @@ class Rows(Setup):
         """Set the batch size by the available memory; return one or two workers for the batches."""
         request, search, row = self.request, self.search, self.worker_bytes
         limit, size, shelf = request.memory_limit, self.most_rows, self.on_device.shelf
-        if 0 < request.rows <= size and limit == NO_LIMIT and (worker := shelf.take(self.key)):
+        fixed = 0  # (without a limit it does not matter, and to add it up takes time)
+        if limit != NO_LIMIT:
+            fixed = self.on_device.nbytes + self.fixed_bytes + search.fixed_bytes
+        if 0 < request.rows <= size and fixed + request.rows * row <= limit:
             self.size = request.rows
-            return [worker]
+            if worker := shelf.take(self.key):
+                return [worker]
         held = self.on_device.nbytes
         available = available_bytes(limit, held)
         if request.rows:
