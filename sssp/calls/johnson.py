@@ -96,7 +96,7 @@ def _search(graph: Graph, request: Request, method: Method) -> Answer:
 
 
 def _add_along(graph: Graph, request: Request, trees: NDArray[np.int32]) -> NDArray[Any]:
-    """Return float distances: sums of weights along `trees`, corrected for rounding errors."""
+    """Return float distances: sums of weights along `trees`, relaxed until no arc is violated."""
     dtype = request.dtype or FLOAT64
     distances = np.empty((request.rows, graph.n), dtype)
     sums = TreeSums(graph, trees, request.sources, None, dtype)

@@ -2,7 +2,8 @@
 
 A closed arc weighs the greatest number of its dtype, infinity for floats: it loses to every
 parallel one, and is told from the others without another array. So an integer dtype is wide
-enough for open weights only if all of them are below its greatest number.
+enough for open weights only if all of them are below its greatest number. Negative weights are
+stored; methods that cannot take them refuse in `sssp.engine.check_arguments`.
 """
 
 from __future__ import annotations

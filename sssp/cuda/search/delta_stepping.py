@@ -706,7 +706,7 @@ class _DeltaSearch(Search):
         self, graph: Graph, on_device: DeviceGraph, dtype: np.dtype[Any], delta: float | None
     ) -> None:
         self.n, self.dtype, self.delta = graph.n, dtype, delta
-        #: the default delta, for each of so many median weights
+        #: the median weight, divided by the arcs of a vertex: delta is by default so many of these
         self.unit = typical_weight(graph) / max(graph.m / max(graph.n, 1), 1.0)
         self.unsigned = np.dtype(f"u{dtype.itemsize}")
         indptr, indices, weights = on_device.arcs(graph, dtype)
