@@ -59,18 +59,17 @@ def stream_words(dtype: np.dtype[Any]) -> int:
 def make_arc_functions(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
     """Return three device functions: to read a packed arc, to write one, to read a shared one."""
     bits, number, words = bits_of(dtype), number_of(dtype), stream_words(dtype)
-    narrow = words == 1
 
     @inline
     def read(stream, place):
-        if narrow:
+        if words == 1:
             word = stream[place]
             return number(word >> 32), uint32(word)
         return number(stream[2 * place]), uint32(stream[2 * place + 1])
 
     @inline
     def write(stream, place, weight, row):
-        if narrow:
+        if words == 1:
             stream[place] = (int64(bits(weight)) << 32) | int64(row)
         else:
             stream[2 * place] = int64(bits(weight))
@@ -81,7 +80,7 @@ def make_arc_functions(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
         """Read an arc in shared memory, which `halves` shows as words of 32 bits."""
         # (an index cut out of 64 bits takes three instructions more than one of 32)
         first = uint64(place * uint64(words))
-        if narrow:
+        if words == 1:
             weight = number(int32(halves[uint64(uint64(2) * first + uint64(1))]))
             return weight, halves[uint64(uint64(2) * first)]
         return number(stream[first]), halves[uint64(uint64(2) * first + uint64(2))]
