@@ -28,6 +28,7 @@ from bench.listing import Listing, make_parser, time_launches
 from sssp.apps.terminal.arguments import find_graph
 from sssp.bench.workloads import repeat
 from sssp.cuda.availability import cuda, select
+from sssp.cuda.batch_size import MOST_ROWS
 from sssp.cuda.device_memory import device_graph, pinned_array
 from sssp.cuda.driver import Recording
 from sssp.cuda.search_base import COUNTERS, Batch
@@ -41,7 +42,7 @@ from sssp.cuda.sweep.customization import (
     working_memory,
 )
 from sssp.cuda.sweep.device_tree import DeviceTree
-from sssp.cuda.sweep.lanes import MOST_ROWS, LanesSearch
+from sssp.cuda.sweep.lanes import LanesSearch
 from sssp.cuda.sweep.selection import Packed, pack_streams
 from sssp.cuda.sweep.transpose import TILE, TILE_ROWS, transpose_kernel
 from sssp.kernels.dtypes import INT32, infinity, largest_distance, unreached

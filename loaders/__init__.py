@@ -27,7 +27,6 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from sssp.loaders._container import arrays_in, read_arrays, write_arrays
 from sssp.loaders._cut_ways import RoadNetwork
 from sssp.loaders._dimacs import (
     ArcList,
@@ -43,6 +42,7 @@ from sssp.loaders._dimacs import (
 from sssp.loaders._files import SSSP_MAGIC, Pathname, decompressed, first_bytes, is_osm
 from sssp.loaders._osm import read_osm, roads_in
 from sssp.loaders._profiles import PROFILES, Profile
+from sssp.loaders._sssp_container import arrays_in, read_arrays, write_arrays
 from sssp.loaders._tntp import LinkTable, TripTable, read_tntp_net, read_tntp_nodes, read_tntp_trips
 
 __all__ = [

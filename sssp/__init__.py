@@ -51,7 +51,7 @@ _NAMES = {
         "Dijkstra FloydWarshall Johnson RepeatedSquaring ThresholdDijkstra"
     ),
     "prepared.hierarchy": "Hierarchy",
-    "prepared.hierarchy_file": "read_hierarchy",
+    "prepared.read_hierarchy": "read_hierarchy",
     "prepared.prepare": "prepare",
     "results": "Alternatives NearestFacilities ShortestPaths Trips",
 }

@@ -53,8 +53,8 @@ from sssp.methods import Johnson as Johnson
 from sssp.methods import RepeatedSquaring as RepeatedSquaring
 from sssp.methods import ThresholdDijkstra as ThresholdDijkstra
 from sssp.prepared.hierarchy import Hierarchy as Hierarchy
-from sssp.prepared.hierarchy_file import read_hierarchy as read_hierarchy
 from sssp.prepared.prepare import prepare as prepare
+from sssp.prepared.read_hierarchy import read_hierarchy as read_hierarchy
 from sssp.results.facilities import NearestFacilities as NearestFacilities
 from sssp.results.trees import ShortestPaths as ShortestPaths
 from sssp.results.trip_results import Alternatives as Alternatives

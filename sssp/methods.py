@@ -7,7 +7,7 @@ takes the name (``"delta-stepping"``, default options) or the object
 `CLOSURE_METHODS`.
 
 A new method is a file with its solver and an entry here. What ``"auto"`` stands for is in
-`sssp.engine.plan` (`find_method`); of matrices, in `sssp.calls.all_pairs`.
+`sssp.engine.choose_method`.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import pytest
 from scipy.sparse import coo_array, csr_array, csr_matrix
 
 import sssp
-from sssp.engine.memory import check_memory, physical_memory
+from sssp.engine.check_memory import check_memory, physical_memory
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from typing import Any
 
 import sssp
 from sssp.bench.workloads import GraphRecord
-from sssp.engine.memory import NO_LIMIT, physical_memory
+from sssp.engine.check_memory import NO_LIMIT, physical_memory
 from sssp.engine.threads import usable_cores
 from sssp.errors import SSSPError, import_extra
 from sssp.loaders._files import replaced_file

@@ -14,8 +14,9 @@ from sssp.calls.johnson import johnson
 from sssp.calls.make_plan import make_plan
 from sssp.calls.shortest_paths import run_plan, solve_plan
 from sssp.engine import matrix_request, thresholds
-from sssp.engine.device_names import kind_of, named_device, refuse_several
-from sssp.engine.memory import NO_MATRIX, check_memory
+from sssp.engine.check_memory import NO_MATRIX, check_memory
+from sssp.engine.choose_method import choose_closure_method, choose_dense_method, fastest_search
+from sssp.engine.device_names import kind_of, refuse_several
 from sssp.engine.narrow import narrow
 from sssp.engine.network import methods_of, reversed_graph
 from sssp.engine.plan import Plan, run_placed, solver_of
@@ -137,7 +138,7 @@ def all_pairs(
     if not isinstance(source, Graph):
         source = Graph.from_scipy(source) if is_sparse(source) else as_matrix(source)
     graph = source if isinstance(source, Graph) else MatrixGraph.of(source, zero_is_arc)
-    chosen = _choose_method(graph, method, device)
+    chosen = choose_dense_method(graph, method, device)
     as_choice(output, "output", "host", "device")
     asked = distance_dtype(dtype, graph._weight_range.dtype, short=True)
     if chosen.task == "search":
@@ -215,7 +216,7 @@ def _by_matrix(plan: Plan[Request], source: Graph | NDArray[Any], zero_is_arc: b
         answer = None
     if answer is not None:
         return answer
-    search = methods.BellmanFord() if graph.least_weight < 0 else methods.DeltaStepping()
+    search = fastest_search(graph.least_weight)
     asked = INT32 if request.dtype == INT16 else request.dtype
     answer = run_plan(Plan(graph, replace(request, dtype=asked), search))
     if asked != request.dtype:
@@ -306,10 +307,7 @@ def transitive_closure(
     >>> sssp.transitive_closure([[0, 1, 0], [0, 0, 1], [0, 0, 0]]).astype(int).tolist()
     [[1, 1, 1], [0, 1, 1], [0, 0, 1]]
     """
-    if methods.is_auto(method):  # what measured fastest, of what runs there
-        on_opencl = kind_of(named_device(device)) == "opencl"
-        method = methods.ClosureBySquaring() if on_opencl else methods.ClosureByWarshall()
-    chosen = methods.as_method(method, methods.CLOSURE_METHODS)
+    chosen = choose_closure_method(method, device)
     reflexive, packed = as_flag(reflexive, "reflexive"), as_flag(packed, "packed")
     if isinstance(g_or_matrix, Graph):
         g_or_matrix._refuse_turns("transitive_closure")
@@ -371,24 +369,3 @@ def _as_pattern(
     if matrix.dtype.kind == "f":
         weight_range(matrix)  # refuses what is not a number
     return len(matrix), None, matrix
-
-
-def _choose_method(graph: Graph, method: str | methods.Method, device: str) -> methods.Method:
-    """Return the caller's method; for ``"auto"``, choose a dense method or searches.
-
-    OpenCL has the dense methods alone.
-    """
-    if not methods.is_auto(method):
-        named = methods.as_method(method, methods.METHODS | methods.DENSE_METHODS)
-        if named.task != "search":
-            graph._refuse_turns(f"method={named.name!r}")
-        return named
-    if graph.turns is not None:
-        return methods.BellmanFord() if graph._weight_range.least < 0 else methods.DeltaStepping()
-    if kind_of(named_device(device)) == "opencl":
-        return methods.FloydWarshall()
-    n = graph.n
-    arcs = graph.count_entries() if isinstance(graph, MatrixGraph) else graph.m
-    if thresholds.PAIRS_PER_VERTEX * n + thresholds.PAIRS_PER_ARC * arcs >= n * n:
-        return methods.FloydWarshall()
-    return methods.Johnson() if graph._weight_range.least < 0 else methods.DeltaStepping()

@@ -12,15 +12,16 @@ from sssp.calls.make_plan import make_plan
 from sssp.calls.shortest_paths import run_plan
 from sssp.cpu.path_counts import Dependencies
 from sssp.engine import thresholds
-from sssp.engine.check_arguments import as_network, refuse_negative
+from sssp.engine.check_arguments import as_network
+from sssp.engine.check_memory import FEWER_SOURCES, check_memory
 from sssp.engine.device_names import refuse_several
-from sssp.engine.memory import FEWER_SOURCES, check_memory
 from sssp.engine.plan import Plan, run_placed
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Request
 from sssp.engine.workers import ordered_map
 from sssp.errors import DistanceOverflowError
 from sssp.graph.check_arrays import as_flag
+from sssp.graph.check_weights import refuse_negative
 from sssp.kernels.dtypes import FLOAT64
 from sssp.kernels.status import DONE, OVERFLOW
 from sssp.methods import Dijkstra, Method

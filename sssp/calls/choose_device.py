@@ -30,8 +30,8 @@ from typing import Any, NamedTuple
 
 from sssp.engine import thresholds
 from sssp.engine.check_arguments import as_memory_limit, as_stream
+from sssp.engine.check_memory import physical_memory
 from sssp.engine.device_names import ALL, is_device_name, kind_of, named_device
-from sssp.engine.memory import physical_memory
 from sssp.engine.plan import import_once
 from sssp.engine.request import Request, Resources
 from sssp.errors import DeviceError, MissingExtraError

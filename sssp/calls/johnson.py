@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from sssp.calls.shortest_paths import run_plan
 from sssp.cpu.matrix.matrix_driver import tails_from_arcs
 from sssp.cpu.tree_sums import TreeSums
+from sssp.engine.check_memory import check_memory
 from sssp.engine.cycles import settle
-from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrow
 from sssp.engine.plan import Plan
 from sssp.engine.request import Answer, Request

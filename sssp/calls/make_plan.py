@@ -1,6 +1,6 @@
 """Check the arguments of a search and make a plan: request, network, method, device.
 
-What ``"auto"`` stands for is decided in `sssp.engine.plan` (`find_method`) and
+What ``"auto"`` stands for is decided in `sssp.engine.choose_method` and
 `sssp.calls.choose_device`.
 """
 
@@ -15,14 +15,16 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sssp.calls.choose_device import Work, place, search_work
 from sssp.engine import check_arguments, thresholds
 from sssp.engine.arc_ends import ArcEnds
-from sssp.engine.memory import FEWER_ROWS
+from sssp.engine.check_memory import FEWER_ROWS
+from sssp.engine.choose_method import choose_method
 from sssp.engine.network import open_part, reversed_graph
-from sssp.engine.plan import UNIT_WEIGHTS, Plan, find_method, is_symmetric, weights_of
+from sssp.engine.plan import UNIT_WEIGHTS, Plan, is_symmetric, weights_of
 from sssp.engine.progress import check_progress
 from sssp.engine.reductions import Reduction
 from sssp.engine.request import Request
 from sssp.engine.threads import check_threads
 from sssp.graph.check_arrays import arc_column, as_flag
+from sssp.graph.check_weights import refuse_negative
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, WeightRange, distance_dtype
 from sssp.methods import METHODS, Method
@@ -72,10 +74,10 @@ def make_plan(
         The methods that the caller takes, by name.
     """
     asked = check_arguments.as_network(g)
-    network, chosen = find_method(asked, method, known)
+    network, chosen = choose_method(asked, method, known)
     weights = network._weight_range if chosen.weighted else UNIT_WEIGHTS
     if weights.least < 0:
-        check_arguments.refuse_negative(network, chosen)
+        refuse_negative(network, chosen)
     starts, arcs, single = check_arguments.as_starts(asked, sources, source_arcs)
     request = Request(
         sources=starts,
@@ -152,7 +154,7 @@ def make_request(
     **more
         Fields of the request.
     """
-    check_arguments.refuse_negative(network, method)
+    refuse_negative(network, method)
     weights = weights_of(network, method).dtype
     asked = distance_dtype(dtype, weights)
     request = Request(

@@ -14,8 +14,8 @@ from sssp.calls.make_plan import make_plan
 from sssp.calls.shortest_paths import run_plan, solve_plan
 from sssp.engine import thresholds
 from sssp.engine.check_arguments import as_count, as_limit, as_network, as_reduction
+from sssp.engine.check_memory import FEWER_SOURCES, SMALLER_BLOCKS
 from sssp.engine.device_names import kind_of
-from sssp.engine.memory import FEWER_SOURCES, SMALLER_BLOCKS
 from sssp.engine.narrow import convert_into
 from sssp.engine.plan import Plan, solver_of, with_fixed_dtype
 from sssp.engine.request import Request

@@ -14,11 +14,12 @@ from sssp.calls.shortest_paths import failure, run_plan
 from sssp.cpu.search.nearest_labels import Table, empty_table, leads_on, merge_kernel, solve
 from sssp.engine import thresholds
 from sssp.engine.check_arguments import as_count, as_network, as_vertices
+from sssp.engine.check_memory import check_memory
+from sssp.engine.choose_method import choose_method
 from sssp.engine.device_names import named_device
-from sssp.engine.memory import check_memory
 from sssp.engine.narrow import bytes_of_entry, narrow
 from sssp.engine.network import open_part, reversed_graph
-from sssp.engine.plan import Plan, find_method, weights_of
+from sssp.engine.plan import Plan, weights_of
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Request
 from sssp.graph.check_arrays import as_choice
@@ -119,7 +120,7 @@ def nearest(
     [[1, 0], [0, 1], [0, 1], [0, 1]]
     """
     user_network = as_network(g)
-    network, chosen = find_method(user_network, method, METHODS)
+    network, chosen = choose_method(user_network, method, METHODS)
     as_choice(direction, "direction", "from", "to")
     places, _ = as_vertices(facilities, user_network, "facility")
     count = as_count(k, "k")

@@ -17,12 +17,13 @@ from sssp.cpu.search.a_star import landmark_bytes
 from sssp.cpu.tree import find_walks, untied_distance
 from sssp.engine import check_arguments, thresholds
 from sssp.engine.arc_ends import ArcEnds
+from sssp.engine.check_memory import FEWER_TRIPS, check_memory, physical_memory
+from sssp.engine.choose_method import choose_method
 from sssp.engine.device_names import named_device
-from sssp.engine.memory import FEWER_TRIPS, check_memory, physical_memory
 from sssp.engine.narrow import convert_into, narrow
 from sssp.engine.network import open_part, reversed_graph
 from sssp.engine.outputs import join_walks
-from sssp.engine.plan import Plan, find_method, is_symmetric, merge_answers, run_placed, weights_of
+from sssp.engine.plan import Plan, is_symmetric, merge_answers, run_placed, weights_of
 from sssp.engine.request import Answer, Request, Walks
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.check_arrays import arc_column, as_flag
@@ -125,7 +126,7 @@ def pairs(
     ([10, 5, 5], [0, 1, 2])
     """
     user = check_arguments.as_network(g)
-    network, chosen = find_method(user, method, METHODS | TRIP_METHODS)
+    network, chosen = choose_method(user, method, METHODS | TRIP_METHODS)
     starts, ends, after = ends_of_trips(user, sources, targets, source_arcs, target_arcs)
     arc_ends = None
     if target_arcs is not None:

@@ -37,8 +37,8 @@ from numpy.typing import NDArray
 from sssp.cpu.solved_rows import MANY, HostRows
 from sssp.cpu.tree import Tree, cut_branches, find_branches, find_walks, reset, untied_distance
 from sssp.engine import thresholds
+from sssp.engine.check_memory import check_memory
 from sssp.engine.cycles import error_of
-from sssp.engine.memory import check_memory
 from sssp.engine.outputs import make_form
 from sssp.engine.overflow import OverflowTest
 from sssp.engine.progress import progress_bar

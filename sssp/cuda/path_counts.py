@@ -18,7 +18,7 @@ from sssp.cuda.availability import SIMULATOR, cuda, device_number, select
 from sssp.cuda.compiler import kernel
 from sssp.cuda.device_memory import available_bytes, device_graph
 from sssp.cuda.pool import blocks_for, device_array, fill
-from sssp.engine.memory import check_memory
+from sssp.engine.check_memory import check_memory
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, unreached
 from sssp.kernels.status import DONE, NEGATIVE_CYCLE, OVERFLOW

@@ -1,7 +1,6 @@
 """Input of a search on a GPU (a batch of rows), and the interface of such searches.
 
-How many rows fit into the free memory is decided by `Rows._take_workers` in
-`sssp.cuda.search_driver`.
+How many rows fit into the free memory is decided in `sssp.cuda.batch_size`.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ The twin of `sssp.cpu.search_driver`. A method is a `Search` (`sssp.cuda.search_
 kernels that fill the rows of a `Batch`, all on one stream. Everything else is here, once for all of
 them; what becomes of finished rows is the form's business (`sssp.engine.outputs`).
 
+How many rows a batch has is decided in `sssp.cuda.batch_size`.
+
 Two workers, each with a stream and memory of its own, take batches in turn: while the rows of one
 travel back, the other's are solved, and its blocks fill the multiprocessors that the last blocks
 of the first leave idle.
@@ -20,20 +22,10 @@ from typing import Any
 import numpy as np
 from numba import float64, int64
 
-from sssp.cuda import answer_memory, row_reductions
+from sssp.cuda import answer_memory, device_memory, row_reductions
 from sssp.cuda.availability import SIMULATOR, cuda, device_number, select
+from sssp.cuda.batch_size import fit_batches, searched_at_once
 from sssp.cuda.compiler import kernel
-from sssp.cuda.device.grid import blocks_at_once
-from sssp.cuda.device_memory import (
-    DeviceGraph,
-    available_bytes,
-    device_graph,
-    fetch,
-    mapped_array,
-    move,
-    on_host,
-    send,
-)
 from sssp.cuda.device_output import DeviceForm
 from sssp.cuda.driver import after, is_pinned
 from sssp.cuda.graph_replay import Launches
@@ -41,7 +33,7 @@ from sssp.cuda.pool import THREADS, current_pool, device_array
 from sssp.cuda.search_base import CLIPPED_ROW, COUNTERS, Batch, Search
 from sssp.cuda.solved_rows import DeviceRows, FormScratch, form_bytes
 from sssp.cuda.tree import Scratch, Tree, allocate_tree, tree_bytes
-from sssp.engine.memory import NO_LIMIT, check_memory, physical_memory
+from sssp.engine.check_memory import NO_LIMIT, check_memory, physical_memory
 from sssp.engine.narrow import convert_into, narrow
 from sssp.engine.outputs import DenseForm, make_form
 from sssp.engine.overflow import OverflowTest
@@ -54,14 +46,6 @@ from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.status import CLIPPED, OVERFLOW
 from sssp.methods import Method
 
-#: batches that are solved side by side or on their way back
-WORKERS = 2
-#: sources in a batch: enough to fill any GPU, few enough that results come back meanwhile
-LARGEST_BATCH = 1024
-#: bytes of distances that are worth a batch of their own, if it fills the GPU
-BATCH_BYTES = 256 << 20
-#: sources for every multiprocessor that fill the GPU
-FILLING = 3
 #: bytes of a table on the host, and most sources of one
 BLOCK_BYTES, LARGEST_BLOCK = 256 << 20, 1024
 #: bytes of an answer on the device that is copied there; a larger one is found in place, and what
@@ -76,7 +60,7 @@ def solve_rows(
     request: Request,
     method: Method,
     dtype: np.dtype[Any],
-    make_search: Callable[[DeviceGraph], Search],
+    make_search: Callable[[device_memory.DeviceGraph], Search],
 ) -> Answer | None:
     """Answer `request` on its device in one dtype; None if a distance may not fit the dtype.
 
@@ -105,7 +89,7 @@ def solve_rows(
         return _solve_by_tables(solve, graph.n, request, dtype)
     number = device_number(request.device)
     with select(number):
-        on_device = device_graph(graph, number)
+        on_device = device_memory.device_graph(graph, number)
         search = make_search(on_device)
         return Setup(graph, request, method, dtype, search, on_device).solve(request)
 
@@ -147,14 +131,14 @@ class _Worker:
         # (an empty array cannot be cut)
         firsts = np.array([0, sources]) if request.nearest else np.arange(rows + 1)
         self.asked = device_array(end + firsts.size, np.int64)
-        self.given, self.given_there = mapped_array(self.asked.size, np.int64)
+        self.given, self.given_there = device_memory.mapped_array(self.asked.size, np.int64)
         self.given[end:] = firsts
         self.firsts, self.stream = self.asked[end:], cuda.stream()
-        send(self.given[end:], self.firsts, self.stream)
+        device_memory.send(self.given[end:], self.firsts, self.stream)
         nothing = device_array(0, np.int64)
         self.sources = self.asked[:sources] if sources else nothing
         self.targets = self.asked[sources:end] if sources < end else nothing
-        self.counted, self.counters = mapped_array((rows, COUNTERS), np.int64)
+        self.counted, self.counters = device_memory.mapped_array((rows, COUNTERS), np.int64)
         self.counted[:] = 0
         if not search.writes_all:
             self.counters = device_array((rows, COUNTERS), np.int64)
@@ -198,7 +182,7 @@ class Setup:
         method: Method,
         dtype: np.dtype[Any],
         search: Search,
-        on_device: DeviceGraph,
+        on_device: device_memory.DeviceGraph,
     ) -> None:
         self.graph, self.method, self.search, self.dtype = graph, method, search, dtype
         self.on_device = on_device
@@ -225,11 +209,7 @@ class Setup:
             self.worker_bytes += tree_bytes(graph, request)
         if not self.in_place:
             self.worker_bytes += self.row_bytes
-        size = search.rows_at_once
-        if size is None:
-            filling = max(FILLING * blocks_at_once(), BATCH_BYTES // max(self.row_bytes, 1))
-            size = min(filling, LARGEST_BATCH)
-        self.most_rows = size
+        self.most_rows = search.rows_at_once or searched_at_once(self.row_bytes)
         #: of workers for all rows at once
         self.key = self.key_of(request, request.rows)
 
@@ -349,18 +329,13 @@ class Rows(Setup):
             if worker := shelf.take(self.key):
                 return [worker]
         held = self.on_device.nbytes
-        available = available_bytes(limit, held)
+        available = device_memory.available_bytes(limit, held)
         if request.rows:
             parts = {"the graph": held, "the answer": self.fixed_bytes}
             parts["one search"] = row + search.fixed_bytes
             check_memory(parts, limit, request.device, request.advice, available + held)
         room = available - self.fixed_bytes
-
-        def fitting(workers: int) -> int:
-            return int((room // workers - search.fixed_bytes) // max(row, 1))
-
-        workers = 1 if request.rows <= min(size, fitting(1)) or fitting(WORKERS) < 1 else WORKERS
-        self.size = max(1, min(size, fitting(workers), request.rows))
+        self.size, workers = fit_batches(request.rows, size, row, search.fixed_bytes, room)
         if self.size < request.rows:
             self.size = search.alike(request.rows, self.size)
         key = self.key = self.key_of(request, self.size)
@@ -382,7 +357,7 @@ class Rows(Setup):
         if targets.size and targets is not worker.sent:
             given = worker.given[worker.sources.size :][: targets.size]
             given[:] = targets
-            send(given, worker.targets, worker.stream)
+            device_memory.send(given, worker.targets, worker.stream)
             known = request.width is not None and self.graph._first_vertices(request.width)
             worker.sent = targets if targets is known else None
 
@@ -409,16 +384,17 @@ class Rows(Setup):
                 part = form.part(rows)
                 # (a copy that needs no other array is queued behind the search)
                 if part is not None and part.size and is_pinned(part.ctypes.data, part.nbytes):
-                    fetch(batch.distances, part, worker.stream)
+                    device_memory.fetch(batch.distances, part, worker.stream)
                     worker.is_fetched = True
         elif not self.in_place:
             self.form.reserve()
             all_rows = len(rows) == self.request.rows
             if not self.targeted:
-                move(batch.distances, form.flat if all_rows else form.place(rows), worker.stream)
+                to = form.flat if all_rows else form.place(rows)
+                device_memory.move(batch.distances, to, worker.stream)
             if worker.tails is not None:
                 to = form.flat_tree if all_rows else form.tree_place(rows)
-                move(batch.tails, to, worker.stream)
+                device_memory.move(batch.tails, to, worker.stream)
 
     def _batch(self, worker: _Worker, rows: range) -> Batch:
         """Return the arrays and limits (a `Batch`) of a worker's search for some rows."""
@@ -482,7 +458,7 @@ class Rows(Setup):
         if self.search.arcs_travel:
             # there may be no room for all arcs: look at those of the host
             arcs = unsigned_arcs(self.graph, self.dtype)
-            distances = on_host(batch.distances, stream)
+            distances = device_memory.on_host(batch.distances, stream)
             return any(
                 test.overflowed(arcs, row, np.flatnonzero(row != self.unseen))
                 for row in distances[suspects]
@@ -497,7 +473,7 @@ class Rows(Setup):
         leads_on[(BLOCKS, batch.rows), THREADS, stream](
             *arcs_there, distances, unseen, test.limit, there, found
         )
-        return bool(on_host(found, stream)[0])
+        return bool(device_memory.on_host(found, stream)[0])
 
 
 def _launch(stream: Any, worker: _Worker, search: Search, batch: Batch) -> None:
@@ -505,12 +481,12 @@ def _launch(stream: Any, worker: _Worker, search: Search, batch: Batch) -> None:
     batch = replace(batch, stream=stream)
     if not search.writes_all:
         if worker.sources.size:
-            send(worker.given[: worker.sources.size], worker.sources, stream)
+            device_memory.send(worker.given[: worker.sources.size], worker.sources, stream)
         batch.fill(batch.distances, batch.unseen)
         batch.fill(batch.counters, 0)
     search.launch(batch, worker.scratch)
     if not search.writes_all:
-        fetch(batch.counters, worker.counted[: batch.rows], stream)
+        device_memory.fetch(batch.counters, worker.counted[: batch.rows], stream)
 
 
 @kernel

@@ -25,8 +25,8 @@ from sssp.cuda.compiler import inline, kernel
 from sssp.cuda.device_memory import SHARE, device_graph, free_bytes, upload
 from sssp.cuda.device_weights import on_host
 from sssp.cuda.pool import THREADS, blocks_for, device_array, fill
+from sssp.engine.check_memory import NO_LIMIT, check_memory
 from sssp.engine.exact_sums import is_wide
-from sssp.engine.memory import NO_LIMIT, check_memory
 from sssp.graph.arc_orders import order_of_heads
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, INT64, unreached

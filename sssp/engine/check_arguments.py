@@ -9,17 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from sssp.engine.check_memory import physical_memory
 from sssp.engine.decay import EXPONENTIAL, FUNCTION, GAUSSIAN, LINEAR, POWER, TABLE, Decay
 from sssp.engine.device_names import kind_of
-from sssp.engine.memory import physical_memory
 from sssp.engine.reductions import REDUCTIONS, Reduction
 from sssp.engine.request import Request
-from sssp.errors import NegativeWeightError
 from sssp.graph.check_arrays import arc_column, is_integer, is_real, number_array, refuse_mask
 from sssp.graph.graph import Graph
 from sssp.graph.labels import label_hint, no_vertex
 from sssp.kernels.dtypes import FLOAT64, INT64, distance_dtype
-from sssp.methods import Method
 
 #: what to call with what is not a graph, by a method that tells such an object
 REMEDIES = (
@@ -388,23 +386,6 @@ def _as_table(edges: Any, values: Any) -> Decay:
     if edges[0] < 0 or (np.diff(edges) <= 0).any():
         raise ValueError("the edges of a decay must ascend, from 0 or more")
     return Decay(TABLE, edges=edges, values=values)
-
-
-def refuse_negative(graph: Graph, method: Method) -> None:
-    """Raise NegativeWeightError if a weight is negative and the method needs weights >= 0.
-
-    Raises
-    ------
-    NegativeWeightError
-        With the lightest arc.
-    """
-    if graph._weight_range.least < 0 and not method.negative_weights:
-        graph = graph._tree_graph
-        arc = int(np.argmin(graph.weights))
-        raise NegativeWeightError(
-            f"{method.name} needs weights >= 0, but the arc {graph.tails[arc]} -> "
-            f"{graph.indices[arc]} weighs {graph.weights[arc]}"
-        )
 
 
 def refuse_unprepared(network: Graph, request: Request) -> None:

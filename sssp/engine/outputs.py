@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.engine import thresholds
-from sssp.engine.memory import check_memory
+from sssp.engine.check_memory import check_memory
 from sssp.engine.narrow import bytes_of_entry, narrow
 from sssp.engine.reductions import Block, Reduction, Step
 from sssp.engine.request import Answer, Request, Walks

@@ -9,9 +9,8 @@
 
 A plan is split by the number of rows that it is told; fitting batches into memory is the business
 of `sssp.cpu.search_driver` and `sssp.cuda.search_driver`. It runs where it was placed. If it is the
-rule of ``device="auto"`` that has chosen a GPU, the CPU takes over what the GPU cannot do. What
-``"auto"`` is was decided before: the method by `find_method`, the device in
-`sssp.calls.choose_device`.
+rule of ``device="auto"`` that has chosen a GPU, the CPU takes over what the GPU cannot do. Method
+and device were chosen before, in `sssp.engine.choose_method` and `sssp.calls.choose_device`.
 """
 
 from __future__ import annotations
@@ -26,8 +25,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from sssp.engine import thresholds
+from sssp.engine.check_memory import physical_memory
+from sssp.engine.choose_method import FASTEST
 from sssp.engine.device_names import kind_of
-from sssp.engine.memory import physical_memory
 from sssp.engine.narrow import convert_into
 from sssp.engine.network import Network, open_part
 from sssp.engine.outputs import join_walks
@@ -39,42 +39,15 @@ from sssp.errors import DeviceError, DistanceOverflowError
 from sssp.graph.check_arrays import is_sparse
 from sssp.kernels.dtypes import INT32, INT64, ROUNDED, WeightRange, largest_distance, unreached
 from sssp.kernels.messages import warn_once
-from sssp.methods import BellmanFord, CountingStreets, DeltaStepping, Method, as_method, is_auto
+from sssp.methods import Method
 
 Q = TypeVar("Q", bound=Resources)
 T = TypeVar("T")
-#: what ``"auto"`` stands for on road networks
-FASTEST, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()
 #: of a method that looks at no weights
 UNIT_WEIGHTS = WeightRange(INT32, 1, 1)
 #: importlib takes 3 microseconds to find a module; and waits for another thread that is about to
 #: import it, as sys.modules does not
 import_once = cache(import_module)
-
-
-def find_method(
-    user: Any, method: str | Method, known: dict[str, type[Method]]
-) -> tuple[Any, Method]:
-    """Return the network to search (the expansion of a graph with turns), and the method.
-
-    That is the caller's method; for ``"auto"`` the fastest on road networks for such weights. A
-    hierarchy has methods of its own.
-    """
-    searched = user if user.turns is None else user._searched
-    own = searched._methods
-    if is_auto(method):
-        if own is not None:
-            return searched, next(iter(own.values()))()
-        return searched, WITH_NEGATIVE_WEIGHTS if searched._weight_range.least < 0 else FASTEST
-    if own is not None:
-        try:
-            return searched, as_method(method, own)
-        except ValueError as error:
-            raise ValueError(f"{error}; h.graph takes every method") from None
-    chosen = as_method(method, known)
-    if chosen.weighted or user.turns is None:
-        return searched, chosen
-    return user._counting_streets()._searched, CountingStreets()
 
 
 class Plan(NamedTuple, Generic[Q]):
@@ -304,7 +277,7 @@ def _over_zero(network: Network) -> float:
     """Return the sum of the greatest distances to and from vertex 0, a bound on all distances."""
     total = 0.0
     for graph in (network._tree_graph, network._tree_graph.reverse()):
-        answer = Plan(graph, Request(np.zeros(1, np.int64), dtype=INT64), DeltaStepping()).run()
+        answer = Plan(graph, Request(np.zeros(1, np.int64), dtype=INT64), FASTEST).run()
         greatest = np.inf if answer is None else answer.distances.max()
         total += np.inf if greatest == unreached(INT64) else float(greatest)
     return total

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.memory import FEWER_ROWS, NO_LIMIT
+from sssp.engine.check_memory import FEWER_ROWS, NO_LIMIT
 from sssp.engine.reductions import Reduction
 from sssp.kernels.dtypes import largest_distance
 
@@ -41,7 +41,7 @@ class Resources:
     memory_limit : int
         Bytes that results and scratch of this call may take together on the device.
     advice : str
-        What the caller can do where that is not enough, of the texts in `sssp.engine.memory`.
+        What the caller can do where that is not enough, of the texts in `sssp.engine.check_memory`.
     stream : int or None
         CUDA only: handle of the caller's stream, in whose order the call stands.
     progress : bool or None

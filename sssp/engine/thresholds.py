@@ -1,7 +1,8 @@
 """Measured constants by which ``"auto"`` and solvers choose methods, devices, strategies.
 
 Each was measured; the comment says on what. `docs/choosing.md` lists them, and a test compares the
-two. Sizes that belong to one kernel, as those of its blocks and buffers, stand beside the kernel.
+two. Sizes that belong to one kernel, as those of its blocks and buffers, stand beside the kernel,
+and the default bucket width of delta-stepping in both files `delta_stepping.py`.
 NY is the road map of New York: 264,346 vertices, 730,100 arcs.
 """
 
@@ -70,13 +71,6 @@ WORTH_A_STAR = 1 << 12
 A_STAR_SHARE = 0.25
 
 # ---- Which way of a method
-
-#: Default delta (bucket width) of delta-stepping on a CPU, in median weights: on road networks a
-#: factor of two either way costs little.
-DELTA = 1.0
-#: The same on a GPU, divided by the arcs of a vertex: where many blocks search from one source, and
-#: where each has a source of its own (Davidson et al.).
-DELTA_TOGETHER, DELTA_ALONE = 80.0, 22.0
 
 #: Sources for each target from which on trips are searched from their targets.
 WORTH_TRANSPOSING = 2

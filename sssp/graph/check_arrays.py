@@ -1,6 +1,6 @@
 """Checks of graph arguments, such as vertices, coordinates, positions and order of arcs.
 
-Weights are checked in `sssp.graph.weights`.
+Weights are checked in `sssp.graph.check_weights`.
 """
 
 from __future__ import annotations

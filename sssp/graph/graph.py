@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sssp.errors import DistanceOverflowError, GraphFormatError, NegativeWeightError, VertexError
 from sssp.graph import check_arrays, csr, frames, interop
+from sssp.graph.check_weights import as_stored, weight_column
 from sssp.graph.graph_file import pack
 from sssp.graph.labels import Labels, Lookup, are_labels, as_labels, label_hint, lookup_of
 from sssp.graph.sphere import HOW_TO_LOCATE, Sphere, points_of
@@ -26,14 +27,12 @@ from sssp.graph.turns import Naming, Turns, make_turns
 from sssp.graph.weights import (
     Change,
     Extremes,
-    as_stored,
     closed_weight,
     converted,
     copy_open,
     extremes_after,
     extremes_of,
     scale_weights,
-    weight_column,
 )
 from sssp.kernels.dtypes import INDEX, INT32, OFFSET, Array, WeightRange, distance_dtype
 from sssp.kernels.locks import Derived

@@ -13,8 +13,8 @@ import numpy as np
 
 from sssp.errors import GraphFormatError, import_extra
 from sssp.graph.check_arrays import first_true, is_sparse
+from sssp.graph.check_weights import weight_column
 from sssp.graph.frames import ANY_UNIT, COORDINATE_COLUMNS, MOST_DEGREES, excerpt
-from sssp.graph.weights import weight_column
 from sssp.kernels.dtypes import FLOAT64, INDEX, Array
 
 if TYPE_CHECKING:

@@ -1,24 +1,22 @@
-"""Weights: their check (NaN, too large), stored dtypes, closed arcs, and conversions.
+"""Stored weights: their dtypes, closed arcs, extremes, changes and conversions.
 
 A closed arc weighs the greatest number of its dtype, infinity for floats: it loses to every
 parallel one, and is told from the others without another array. So an integer dtype is wide
-enough for open weights only if all of them are below its greatest number. Negative weights are
-stored; methods that cannot take them refuse in `sssp.engine.check_arguments`.
+enough for open weights only if all of them are below its greatest number. Given weights are checked
+in `sssp.graph.check_weights`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from numbers import Integral, Real
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sssp.errors import DistanceOverflowError
-from sssp.graph.check_arrays import is_real, refuse_mask
-from sssp.kernels.dtypes import FLOAT64, INT32, INT64, Array, unreached
+from sssp.graph.check_arrays import is_real
+from sssp.kernels.dtypes import INT32, INT64, Array, unreached
 from sssp.kernels.jit import njit
 
 
@@ -32,111 +30,12 @@ def closed_count(weights: Array) -> int:
     return int(np.count_nonzero(weights == closed_weight(weights.dtype)))
 
 
-def weight_column(values: ArrayLike) -> Array:
-    """Return weights as a column of integers, booleans or floats, without loss of precision."""
-    refuse_mask(values, "weights")
-    column: Array = np.asarray(values)
-    if column.ndim != 1:
-        raise ValueError(f"weights must be one-dimensional, not of shape {column.shape}")
-    if column.dtype.kind == "O" or not hasattr(values, "dtype"):
-        # NumPy makes floats or objects of large Python integers, and floats of empty lists
-        if column.size == 0:
-            return column.astype(INT64)
-        if column.dtype.kind in "fO":
-            column = _exact_numbers(column, values)
-    if column.dtype.kind not in "iubf":
-        raise TypeError(f"weights must be integers or floats, not {column.dtype}")
-    return column
-
-
-def _exact_numbers(column: Array, values: Any) -> Array:
-    """Convert numbers to int64 if all finite ones are integers, else to floats if all are real."""
-    others = [value for value in values if not isinstance(value, Integral)]
-    whole = all(isinstance(value, Real) and value == math.inf for value in others)
-    try:
-        if whole and len(others) < column.size:
-            return np.array([int(v) if v != math.inf else _INT64.max for v in values], INT64)
-        if column.dtype.kind == "O" and all(isinstance(value, Real) for value in values):
-            return column.astype(FLOAT64)
-    except OverflowError:
-        raise too_large(values, INT64 if whole else FLOAT64) from None
-    return column
-
-
-def too_large(values: Iterable[Any], dtype: np.dtype[Any]) -> DistanceOverflowError:
-    """Return the error for Python numbers that do not fit a dtype; it names the largest."""
-    worst = max((value for value in values if abs(value) < math.inf), key=abs)
-    return DistanceOverflowError(f"weight {worst} does not fit {dtype}")
-
-
-_INT64, _INT32 = np.iinfo(INT64), np.iinfo(INT32)
-
-
-def as_stored(column: Array, before: Array | None = None) -> Array:
-    """Return a new column of weights in the dtype that a graph stores.
-
-    Integers (and booleans) become int32 if all open ones fit, else int64; floats of any width
-    become float64, with -0.0 turned into 0.0.
-
-    Parameters
-    ----------
-    column : ndarray, shape (k,)
-        As of `weight_column`. Infinity, and the greatest number of int64, close an arc.
-    before : ndarray, shape (k,), optional
-        What these arcs weighed. One that was closed and is given what it weighed stays closed.
-
-    Raises
-    ------
-    ValueError
-        NaN or minus infinity; the message names the row.
-    DistanceOverflowError
-        A number that does not fit.
-    """
-    stays = None
-    if before is not None:
-        closed = closed_weight(before.dtype)
-        stays = (before == closed) & (column == closed)
-    if column.dtype.kind != "f":
-        return _store_integers(column, stays)
-    with np.errstate(over="ignore"):
-        weights = column.astype(FLOAT64)
-    weights += 0.0
-    if column.dtype.itemsize > FLOAT64.itemsize:
-        lost = np.isinf(weights) & np.isfinite(column)
-        if lost.any():
-            # (to be formatted it would become a float64)
-            raise DistanceOverflowError(f"weight {column[lost][0]!s} does not fit float64")
-    if weights.size and not weights.min() > -np.inf:
-        row = int(np.argmin(weights > -np.inf))
-        raise ValueError(f"the weight in row {row} is {column[row]}; a closed arc has weight +inf")
-    if stays is not None:
-        weights[stays] = closed_weight(FLOAT64)
-    return weights
-
-
-def _store_integers(column: Array, stays: Array | None) -> Array:
-    if column.size == 0:
-        return column.astype(INT32)
-    greatest = int(column.max())
-    least = 0 if column.dtype.itemsize <= INT32.itemsize else int(column.min())
-    if greatest > _INT64.max:
-        raise DistanceOverflowError(f"weight {greatest} does not fit int64")
-    closed = stays
-    if greatest == _INT64.max:
-        closed = column == _INT64.max if stays is None else stays | (column == _INT64.max)
-    if closed is not None:
-        open_weights = column[~closed]
-        least = int(open_weights.min(initial=0))
-        greatest = int(open_weights.max(initial=0))
-    weights = column.astype(integer_dtype(least, greatest))
-    if closed is not None:
-        weights[closed] = closed_weight(weights.dtype)
-    return weights
+INT64_RANGE, INT32_RANGE = np.iinfo(INT64), np.iinfo(INT32)
 
 
 def integer_dtype(least: int | float, greatest: int | float) -> np.dtype[Any]:
     """Return the dtype in which a graph stores open integer weights of `least` to `greatest`."""
-    return INT32 if _INT32.min <= least and greatest < _INT32.max else INT64
+    return INT32 if INT32_RANGE.min <= least and greatest < INT32_RANGE.max else INT64
 
 
 def converted(weights: Array, dtype: np.dtype[Any]) -> Array:
@@ -316,7 +215,7 @@ def scale_weights(weights: Array, factor: float) -> Array:
     whole = weights.dtype.kind == "i" and factor == int(factor)
     times = int(factor) if whole else float(factor)
     least, greatest = part.min().item(), part.max().item()
-    if not (_INT64.min <= least * times and greatest * times < _INT64.max):
+    if not (INT64_RANGE.min <= least * times and greatest * times < INT64_RANGE.max):
         raise DistanceOverflowError(
             f"weights from {least} to {greatest} times {factor} do not fit int64; "
             "take a smaller factor"

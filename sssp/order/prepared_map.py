@@ -9,8 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.engine.choose_method import fastest_search
 from sssp.engine.network import Network
-from sssp.engine.plan import FASTEST, WITH_NEGATIVE_WEIGHTS, solver_of
+from sssp.engine.plan import solver_of
 from sssp.engine.request import Answer, Request
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INT32, INT64
@@ -61,7 +62,7 @@ def search_graph(
 ) -> Answer | None:
     """Answer a request by a search on the map's graph, on the device that the request names."""
     graph = prepared.graph.without_closed_arcs()
-    flat = WITH_NEGATIVE_WEIGHTS if graph.least_weight < 0 else FASTEST
+    flat = fastest_search(graph.least_weight)
     answer: Answer | None = solver_of(flat, request.device).solve(graph, request, flat, dtype)
     if answer is not None:
         answer.searched_by = flat.name

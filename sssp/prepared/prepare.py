@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.engine.check_arguments import as_memory_limit, as_network
-from sssp.engine.memory import check_memory
+from sssp.engine.check_memory import check_memory
 from sssp.engine.progress import check_progress, progress_bar
 from sssp.engine.threads import check_threads
 from sssp.graph.graph import Graph

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,7 @@ from sssp.cpu.tree_sums import add_at, arcs_between
 from sssp.errors import DistanceOverflowError
 from sssp.graph.check_arrays import is_sparse
 from sssp.graph.graph import Graph
-
-if TYPE_CHECKING:
-    from sssp.graph.turns import Turns
+from sssp.graph.turns import Turns
 
 #: entries of distances that `repr` may look through
 GLANCE = 1 << 24

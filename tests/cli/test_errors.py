@@ -160,7 +160,7 @@ def test_a_command_without_memory_says_what_a_command_can_do(
     graph, arguments, has, advice, tmp_path, capsys, monkeypatch
 ):
     # (a search takes 60)
-    for module in ("engine.memory", "calls.choose_device"):
+    for module in ("engine.check_memory", "calls.choose_device"):
         monkeypatch.setattr(f"sssp.{module}.physical_memory", lambda: has)
     command, *rest = [word.replace("NEW", str(tmp_path / "new")) for word in arguments]
     sources = ["--source", "1", "--source", "2", "--source", "5"]

@@ -31,7 +31,7 @@ large = pytest.mark.skipif(SIMULATOR, reason="the simulator runs a few thousand 
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    monkeypatch.setattr("sssp.cuda.search_driver.LARGEST_BATCH", 2)
+    monkeypatch.setattr("sssp.cuda.batch_size.LARGEST_BATCH", 2)
 
 
 @pytest.mark.parametrize("what", list(REDUCTIONS))
@@ -191,7 +191,7 @@ def test_blocks_on_the_device(device):
 
 @large
 def test_many_batches_of_a_real_size(device, monkeypatch):
-    monkeypatch.setattr("sssp.cuda.search_driver.LARGEST_BATCH", 60)
+    monkeypatch.setattr("sssp.cuda.batch_size.LARGEST_BATCH", 60)
     g = sssp.road_like(50_000)
     sources = np.random.default_rng(1).integers(0, g.n, 500)
     found = sssp.shortest_paths(g, sources, method=METHOD, device=device, predecessors=True)

@@ -28,14 +28,14 @@ from sssp.apps.jobs import stores
 from sssp.calls.make_plan import make_plan
 from sssp.calls.many_sources import make_reduction_plan
 from sssp.calls.shortest_paths import run_plan, solve_plan
-from sssp.engine.memory import SMALLER_BLOCKS_OF_A_JOB
+from sssp.engine.check_memory import SMALLER_BLOCKS_OF_A_JOB
 from sssp.engine.network import open_part, reversed_graph
 from sssp.engine.plan import Plan
 from sssp.engine.request import Answer, Request
 from sssp.errors import GraphFormatError, JobError
 from sssp.kernels.locks import make_lock
 from sssp.methods import BellmanFord, BreadthFirst, Dijkstra, Method
-from sssp.prepared.hierarchy_file import read_network
+from sssp.prepared.read_hierarchy import read_network
 
 #: sums of floats that two searches may add in another order differ by no more than this share
 ROUNDING = 1e-9

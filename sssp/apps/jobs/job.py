@@ -34,7 +34,7 @@ from sssp.engine.threads import check_threads
 from sssp.errors import JobError, quote
 from sssp.graph.check_arrays import as_flag, number_array
 from sssp.methods import Method
-from sssp.prepared.hierarchy_file import read_network
+from sssp.prepared.read_hierarchy import read_network
 
 #: searches of a job whose rows are certified, if the call names no number
 CERTIFIED = 16

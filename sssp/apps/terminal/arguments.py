@@ -130,7 +130,7 @@ class NamedGraph:
         """Read or generate the graph; if the file holds a prepared map, return that hierarchy."""
         if self.path is None or self.roads or self.is_table:
             return self.load(coordinates)
-        from sssp.prepared.hierarchy_file import read_network
+        from sssp.prepared.read_hierarchy import read_network
 
         return read_network(self.path, coordinates)
 

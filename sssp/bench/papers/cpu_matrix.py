@@ -18,8 +18,8 @@ from sssp.bench.papers import baselines
 from sssp.cpu.intrinsics import wait_for_all
 from sssp.cpu.matrix.matrix_driver import Matrix, solve_matrix
 from sssp.cpu.team import run_team
+from sssp.engine.check_memory import check_memory
 from sssp.engine.matrix_request import ClosureRequest, MatrixRequest, pack_bits, unpack_bits
-from sssp.engine.memory import check_memory
 from sssp.engine.request import Answer
 from sssp.kernels.jit import njit
 

@@ -27,8 +27,8 @@ from sssp.cuda.compiler import inline, kernel
 from sssp.cuda.device_memory import available_bytes, download, upload
 from sssp.cuda.matrix.matrix_driver import NEGATIVE, Matrix, deliver, solve_matrix
 from sssp.cuda.pool import device_array
+from sssp.engine.check_memory import check_memory
 from sssp.engine.matrix_request import ClosureRequest, MatrixRequest, pack_bits, unpack_bits
-from sssp.engine.memory import check_memory
 from sssp.engine.request import Answer
 from sssp.kernels.dtypes import infinity
 

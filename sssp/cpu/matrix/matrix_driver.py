@@ -19,9 +19,9 @@ from sssp.cpu.search import bellman_ford
 from sssp.cpu.search_driver import ranges_of
 from sssp.cpu.team import team_size
 from sssp.cpu.tree import Tree
+from sssp.engine.check_memory import check_memory
 from sssp.engine.cycles import has_cycle
 from sssp.engine.matrix_request import MatrixRequest, NegativeDiagonalError, overflowed, threshold
-from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrow
 from sssp.engine.request import Answer, Request
 from sssp.engine.workers import do_all

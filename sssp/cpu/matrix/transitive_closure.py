@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from sssp.cpu.intrinsics import wait_for_all
 from sssp.cpu.team import run_team, step_of, team_size
+from sssp.engine.check_memory import check_memory
 from sssp.engine.matrix_request import WORD, ClosureRequest
-from sssp.engine.memory import check_memory
 from sssp.engine.progress import progress_bar
 from sssp.kernels.jit import njit
 from sssp.methods import ClosureBySquaring, ClosureByWarshall

@@ -39,7 +39,7 @@ from sssp.cpu.search.delta_stepping import (
     unlink,
 )
 from sssp.cpu.search_driver import COUNTERS, Search, solve_rows
-from sssp.engine.memory import check_memory
+from sssp.engine.check_memory import check_memory
 from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import arcs_by_head, typical_weight, unsigned_arcs
 from sssp.graph.csr import freeze

@@ -3,8 +3,8 @@
 U. Meyer and P. Sanders, "Delta-stepping: a parallelizable shortest path algorithm", Journal of
 Algorithms 49 (2003), with all arcs relaxed alike (no light and heavy ones, as in S. Beamer,
 K. Asanovic and D. Patterson, "The GAP benchmark suite", 2015): on a road network few vertices are
-expanded twice, and a bucket costs O(1) where a heap costs O(log n). `bucket_width` chooses delta;
-how many median weights it is by default stands in `sssp.engine.thresholds`.
+expanded twice, and a bucket costs O(1) where a heap costs O(log n). `bucket_width` chooses delta,
+by default `DELTA` median weights.
 
 A bucket is a doubly linked list through the vertices themselves. A vertex stands in at most one, so
 memory is three words per vertex, and moving it costs O(1). The number of a bucket is
@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 from sssp.cpu.intrinsics import prefetch
 from sssp.cpu.search_driver import Search, solve_rows
 from sssp.engine.request import Answer, Request
-from sssp.engine.thresholds import DELTA
 from sssp.graph.arc_orders import typical_weight
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, Number
@@ -44,6 +43,9 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 #: buckets of the window; the list after the last one is "beyond"
 BUCKETS = 512
 BEYOND = BUCKETS
+#: default delta (bucket width) in median weights: on road networks a factor of two either way costs
+#: little
+DELTA = 1.0
 #: above every bucket number, also in buckets of width 1
 NEVER = (1 << 63) - 1
 #: what a vertex needs to stand in a list: its neighbours there, and the list itself

@@ -24,8 +24,8 @@ from sssp.cpu.sweep.selection import select_arcs
 from sssp.cpu.sweep.sweeps import LANES, lanes_memory
 from sssp.cpu.tree_sums import add_at
 from sssp.engine import thresholds
+from sssp.engine.check_memory import check_memory
 from sssp.engine.demand import Demand
-from sssp.engine.memory import check_memory
 from sssp.engine.progress import progress_bar
 from sssp.engine.workers import ordered_map
 from sssp.graph.csr import offsets

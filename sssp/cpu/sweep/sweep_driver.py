@@ -33,8 +33,8 @@ from sssp.cpu.sweep.sweep_trips import solve_trips
 from sssp.cpu.sweep.sweeps import LANES, lanes_memory
 from sssp.cpu.tree import find_branches, reset, untied_distance
 from sssp.engine import thresholds
+from sssp.engine.check_memory import check_memory
 from sssp.engine.float_sums import ordered_sums_of_lanes
-from sssp.engine.memory import check_memory
 from sssp.engine.narrow import bytes_of_entry, convert_into, narrow
 from sssp.engine.outputs import Entries
 from sssp.engine.reductions import Step, least_number

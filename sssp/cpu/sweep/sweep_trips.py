@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sssp.cpu.sweep.sweeps import LANES, Arcs, lanes_memory, place_from
 from sssp.cpu.sweep.trip_labels import meet_kernel
 from sssp.cpu.vectors import add, load, minimum, store
-from sssp.engine.memory import check_memory
+from sssp.engine.check_memory import check_memory
 from sssp.engine.narrow import convert_into, narrow
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Request

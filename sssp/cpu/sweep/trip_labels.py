@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sssp.cpu.sweep.selection import select_arcs
 from sssp.cpu.sweep.sweeps import Arcs
-from sssp.engine.memory import check_memory
+from sssp.engine.check_memory import check_memory
 from sssp.engine.threads import default_threads
 from sssp.engine.workers import ordered_map
 from sssp.graph.csr import offsets

@@ -24,14 +24,9 @@ from sssp.cuda.driver import after, wait_for_device
 from sssp.cuda.pool import device_array, fill
 from sssp.cuda.search_base import Batch
 from sssp.cuda.tree import ROW_WORDS, Tree, allocate_tree, tree_bytes
-from sssp.engine.matrix_request import (
-    ClosureRequest,
-    MatrixRequest,
-    NegativeDiagonalError,
-    overflowed,
-    threshold,
-)
-from sssp.engine.memory import check_memory
+from sssp.engine import matrix_request
+from sssp.engine.check_memory import check_memory
+from sssp.engine.matrix_request import ClosureRequest, MatrixRequest
 from sssp.engine.request import Answer, Request
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, INT16, INT32, SHORT, infinity, largest_distance, unreached
@@ -318,13 +313,13 @@ def solve_matrix(
         matrix, rounds = close(Matrix.of(request, dtype, number))
         vertex = matrix.vertex(NEGATIVE)
         if vertex is not None:
-            raise NegativeDiagonalError(vertex)
+            raise matrix_request.NegativeDiagonalError(vertex)
         least = matrix.partials(_least_kernel).min()
-        above = threshold(dtype, least)
+        above = matrix_request.threshold(dtype, least)
         if above is None:
             return None
         greatest = matrix.partials(_settle_kernel, dtype.type(above), unreached(dtype)).max()
-        if overflowed(dtype, above, greatest, request.heaviest):
+        if matrix_request.overflowed(dtype, above, greatest, request.heaviest):
             return None
         if dtype == SHORT:
             stays = request.dtype == INT16 and not request.predecessors
@@ -333,7 +328,7 @@ def solve_matrix(
         if matrix.tails is not None:
             row = _broken_row(matrix)
             if row is not None:
-                raise NegativeDiagonalError(row)
+                raise matrix_request.NegativeDiagonalError(row)
             tails = deliver(request, matrix.tails, shape, number)
         elif request.predecessors:
             tails = _find_trees(graph, request, matrix, number)

@@ -34,8 +34,8 @@ from sssp.cuda.driver import after
 from sssp.cuda.matrix.matrix_driver import deliver
 from sssp.cuda.pool import device_array, fill
 from sssp.engine import thresholds
+from sssp.engine.check_memory import check_memory
 from sssp.engine.matrix_request import WORD, ClosureRequest
-from sssp.engine.memory import check_memory
 from sssp.engine.progress import progress_bar
 from sssp.kernels.dtypes import INDEX
 from sssp.methods import ClosureBySquaring, ClosureByWarshall

@@ -43,13 +43,15 @@ from sssp.cuda.pool import THREADS, blocks_for, device_array
 from sssp.cuda.search_base import CLIPPED_ROW, Batch, Search
 from sssp.cuda.search_driver import solve_rows
 from sssp.engine.request import Answer, Request
-from sssp.engine.thresholds import DELTA_ALONE, DELTA_TOGETHER
 from sssp.graph.arc_orders import typical_weight
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import unreached
 from sssp.kernels.status import CLIPPED
 from sssp.methods import DeltaStepping
 
+#: default delta in median weights, divided by the arcs of a vertex: where many blocks search from
+#: one source, and where each has a source of its own (Davidson et al.)
+DELTA_TOGETHER, DELTA_ALONE = 80.0, 22.0
 #: threads of a block that works on one source with others
 THREADS_TOGETHER = 32 if SIMULATOR else 512
 #: threads of a block that has a source to itself: the fewer, the more blocks there are

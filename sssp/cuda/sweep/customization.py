@@ -55,21 +55,11 @@ from sssp.cuda.graph_replay import Launches, key_of
 from sssp.cuda.matrix.floyd_warshall import launch_rounds
 from sssp.cuda.matrix.matrix_driver import Matrix
 from sssp.cuda.pool import THREADS, Shelf, current_pool, device_array, fill
-from sssp.cuda.sweep import basic_pass, perfect_pass
+from sssp.cuda.sweep import basic_pass, perfect_pass, triangle_walk
 from sssp.cuda.sweep.device_tree import DeviceTree
 from sssp.cuda.sweep.packed_arcs import ArcStreams, stream_words
 from sssp.cuda.sweep.perfect_pass import KeptArcs
 from sssp.cuda.sweep.selection import SelectedStreams
-from sssp.cuda.sweep.triangle_walk import (
-    APART,
-    FARTHEST,
-    GREATEST,
-    LONGEST_DOWN,
-    LONGEST_UP,
-    UNIT,
-    VERTEX_THREADS,
-    WORDS,
-)
 from sssp.errors import DeviceError
 from sssp.graph.weights import converted
 from sssp.kernels.dtypes import (
@@ -218,7 +208,7 @@ class Findings:
     def __init__(self, maps: DeviceMaps) -> None:
         self.done, self.is_pending, self.farthest = event(), False, 0.0
         self.safe, self.most, self.shifted = maps.safe, maps.most, maps.shifted
-        self.noted = cuda.pinned_array((maps.count, WORDS), INDEX)
+        self.noted = cuda.pinned_array((maps.count, triangle_walk.WORDS), INDEX)
         self.sources: Sequence[ArcWeights] = ()
 
     def __del__(self, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
@@ -239,13 +229,13 @@ class Findings:
         self.is_pending, self.sources = False, ()
         lengths = self.noted[own].view(FLOAT32).astype(float)
         longest = max(
-            lengths[LONGEST_UP] + lengths[LONGEST_DOWN],
-            2 * lengths[GREATEST],
-            2 * lengths[FARTHEST],
+            lengths[triangle_walk.LONGEST_UP] + lengths[triangle_walk.LONGEST_DOWN],
+            2 * lengths[triangle_walk.GREATEST],
+            2 * lengths[triangle_walk.FARTHEST],
         )
         is_short = ROUNDED_UP * (longest + self.farthest) < self.safe
-        measured = self.shifted or lengths[GREATEST] > self.most
-        return bool(is_short or not measured), not self.noted[own, APART]
+        measured = self.shifted or lengths[triangle_walk.GREATEST] > self.most
+        return bool(is_short or not measured), not self.noted[own, triangle_walk.APART]
 
 
 class DeviceMap:
@@ -367,7 +357,7 @@ class DeviceMaps:
         top = max(bundles.top, 1)
         self.matrix = Matrix(top, dtype, cuda.stream(), with_tails=False, count=count)
         self.between = self.matrix.flat.reshape((count, top * top))
-        self.found = device_array((count, WORDS), INDEX)
+        self.found = device_array((count, triangle_walk.WORDS), INDEX)
         # (between what is kept stands anything, but always a rank; and nothing is negative)
         for array in (self.kept.down_ends, self.matrix.flags):
             fill(array, INDEX.type(0), self.matrix.stream)
@@ -461,7 +451,7 @@ class DeviceMaps:
 
     def _first_weights(self, work: Work, stream: Any) -> None:
         count = self.tree.given_first
-        grid = -(-max(count, self.between.shape[1], WORDS) // THREADS), work.versions
+        grid = -(-max(count, self.between.shape[1], triangle_walk.WORDS) // THREADS), work.versions
         first = basic_pass.make_first_weights_kernel
         self._launch(first, (grid, THREADS, stream), work, count=count)
 
@@ -470,7 +460,7 @@ class DeviceMaps:
         self._launch_tier(basic_pass.make_basic_kernel, tier, work, stream, lowest=lowest)
 
     def _basic_level(self, low: int, high: int, work: Work, stream: Any) -> None:
-        level = _grid_of_level(high - low, work), VERTEX_THREADS, stream
+        level = _grid_of_level(high - low, work), triangle_walk.VERTEX_THREADS, stream
         self._launch(basic_pass.make_basic_level_kernel, level, work, first_place=low)
 
     def _close_top(self, work: Work, stream: Any) -> None:
@@ -478,7 +468,7 @@ class DeviceMaps:
         top = self.tree.bundles.top
         if not top:
             return
-        rows = (top, work.versions), VERTEX_THREADS, stream
+        rows = (top, work.versions), triangle_walk.VERTEX_THREADS, stream
         self._launch(basic_pass.make_to_top_kernel, rows, work, size=top)
         matrix = copy(self.matrix)
         matrix.stream, matrix.count = stream, work.versions
@@ -490,12 +480,13 @@ class DeviceMaps:
             (perfect_pass.make_perfect_level_kernel, _grid_of_level(high - low, work)),
             (perfect_pass.make_lengths_level_kernel, (high - low, work.versions)),
         ):
-            self._launch(make, (grid, VERTEX_THREADS, stream), work, first_place=low)
+            self._launch(make, (grid, triangle_walk.VERTEX_THREADS, stream), work, first_place=low)
 
     def _pack_levels(self, work: Work, stream: Any) -> None:
         low, high = self.tree.bundles.levels[[0, -1]].tolist()
-        grid = -(-(high - low) // (VERTEX_THREADS // WARP)), work.versions
-        pack, levels = perfect_pass.make_pack_levels_kernel, (grid, VERTEX_THREADS, stream)
+        grid = -(-(high - low) // (triangle_walk.VERTEX_THREADS // WARP)), work.versions
+        pack = perfect_pass.make_pack_levels_kernel
+        levels = grid, triangle_walk.VERTEX_THREADS, stream
         self._launch(pack, levels, work, first_place=low, last_place=high)
 
     def _perfect_tier(self, tier: int, work: Work, stream: Any) -> None:
@@ -514,7 +505,7 @@ class DeviceMaps:
         grid, block = (-(-(high - low) // bundles), versions), (threads, bundles)
         self._launch(
             partial(make, outside=outside), (grid, block, stream, bundles * nbytes), work,
-            first_bundle=low, last_bundle=high, units=nbytes // UNIT, room=room.rows,
+            first_bundle=low, last_bundle=high, units=nbytes // triangle_walk.UNIT, room=room.rows,
             arc_room=room.arcs, ways_room=room.ways, **others,
         )  # fmt: skip
 

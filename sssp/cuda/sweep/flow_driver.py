@@ -26,8 +26,8 @@ from sssp.cuda.sweep.device_tree import DeviceTree
 from sssp.cuda.sweep.lane_sums import LANES, SLICES
 from sssp.cuda.sweep.selection import Arrays
 from sssp.cuda.sweep.triangle_walk import GREATEST, WORDS
+from sssp.engine.check_memory import check_memory
 from sssp.engine.demand import Demand
-from sssp.engine.memory import check_memory
 from sssp.engine.progress import progress_bar
 from sssp.graph.csr import offsets
 from sssp.kernels.dtypes import FLOAT32, FLOAT64, INDEX, INT64, infinity

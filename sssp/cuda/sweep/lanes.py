@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sssp.cuda.availability import SIMULATOR, cuda
+from sssp.cuda.batch_size import swept_at_once
 from sssp.cuda.compiler import SHARED, launch_by_name
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.graph_replay import key_of_fields
@@ -48,10 +49,6 @@ FEW_THREADS = (4, 4) if SIMULATOR else (32, 128)
 FEW_GROUPS = 4
 #: blocks of a multiprocessor at a time: where there are more, each takes more lanes
 FEW_BLOCKS = 16
-#: rows that are swept side by side, and bytes of their distances, unless those of FEWEST are more
-MOST_ROWS, BYTES, FEWEST = 1024, 1 << 30, 256
-#: the same of rows to targets, of which each takes less time than the launch of a batch
-MOST_SELECTED_ROWS = 4096
 
 
 class Scratch(
@@ -109,9 +106,8 @@ class LanesSearch(Search):
         elif above is not None:
             self.pieces, self.size = above, above.size
             self.held += above.nbytes
-        fitting = BYTES // max(1, self.size * self.dtype.itemsize)
-        most = MOST_ROWS if packed is None else MOST_SELECTED_ROWS
-        self.rows_at_once = max(FEWEST, min(most, fitting // LANES * LANES))
+        row = self.size * self.dtype.itemsize
+        self.rows_at_once = swept_at_once(row, LANES, selected=packed is not None)
         self.totals, self.wanted = on_device.nothing
         #: weights of places, or of targets, that are added up in place of distances; empty: none
         self.values = self.wanted

@@ -1,7 +1,7 @@
 """Answer shortest-path requests by sweeps over a hierarchy, on a GPU.
 
 The twin of `sssp.cpu.sweep.sweep_driver`. How many sources are swept at once is decided in
-`sssp.cuda.sweep.lanes` (`rows_at_once`). Nearest sources, float weights whose tight arcs are
+`sssp.cuda.batch_size`. Nearest sources, float weights whose tight arcs are
 wanted, and integers whose sums leave int64 go by a search on the graph, on the same device.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numba import uint32
@@ -30,18 +30,11 @@ from sssp.engine.decay import FUNCTION
 from sssp.engine.plan import Plan
 from sssp.engine.reductions import TOTAL, Reduction
 from sssp.engine.request import Answer, Request
+from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, INT32, INT64
 from sssp.methods import Method
-from sssp.order.prepared_map import (
-    PreparedMap,
-    ends_of_trips,
-    search_graph,
-    solve_by_sweeps,
-    weigh_targets,
-)
-
-if TYPE_CHECKING:
-    from sssp.graph.graph import Graph
+from sssp.order import prepared_map
+from sssp.order.prepared_map import PreparedMap
 
 #: part of the vertices up to which targets are selected; for targets that nobody has asked for
 #: before, so many distances of all vertices pay for it
@@ -64,7 +57,7 @@ def solve(
     number = device_number(request.device)
     with select(number):
         sweep, fits = partial(_sweep, number), partial(_fits, number)
-        return solve_by_sweeps(sweep, fits, hierarchy, request, method, dtype)
+        return prepared_map.solve_by_sweeps(sweep, fits, hierarchy, request, method, dtype)
 
 
 def reduce_versions(
@@ -102,7 +95,7 @@ def reduce_versions(
         if not all(one.fits for one in maps):
             return None
         if _ends_at_targets(request):
-            request = weigh_targets(request)
+            request = prepared_map.weigh_targets(request)
         rows, request = request.rows, replace(request, sources=np.tile(request.sources, len(maps)))
         selection, searches = _selection(maps[0], request), []
         for one in maps:
@@ -140,7 +133,7 @@ def _sweep(
 ) -> Answer | None:
     """Answer a request by sweeps on the current GPU; None if sums may overflow the dtype."""
     if request.nearest:
-        return search_graph(hierarchy, request, method, dtype)
+        return prepared_map.search_graph(hierarchy, request, method, dtype)
     there = device_map(hierarchy, dtype, number)
     # (whole rows are queued behind a customization, as if all fit; others wait for its end)
     if request.targets is not None or request.asked is not None or not there.joined:
@@ -156,7 +149,7 @@ def _sweep(
     elif width is not None:
         request = replace(request, targets=hierarchy.graph._first_vertices(width))
     if _ends_at_targets(request):
-        request = weigh_targets(request)
+        request = prepared_map.weigh_targets(request)
     selection = _selection(there, request)
     packed = None if selection is None else there.selected.of(selection)
     kind = _kind_of(request, packed, whole)
@@ -329,7 +322,7 @@ def _are_joined(on_device: DeviceMap, hierarchy: PreparedMap, asked: Graph) -> b
 
     def find_ends() -> dict[str, Any] | None:
         """Return arrays that mark trip starts and ends; None if connectivity cannot be tested."""
-        sinks, departures = ends_of_trips(hierarchy, asked)
+        sinks, departures = prepared_map.ends_of_trips(hierarchy, asked)
         lower = np.repeat(np.arange(sinks.size), np.diff(structure.first))
         above = sinks[structure.upper]
         if (structure.parent[lower[above]] != structure.upper[above]).any():

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numba import from_dtype, int32, int64, uint32, uint64
@@ -28,15 +28,13 @@ from sssp.cuda.graph_replay import Launches
 from sssp.cuda.pool import THREADS, blocks_for, device_array, fill
 from sssp.cuda.sweep.customization import DeviceMap
 from sssp.cuda.sweep.lane_sums import place_kernel
-from sssp.engine.memory import check_memory
+from sssp.engine.check_memory import check_memory
 from sssp.engine.narrow import narrow
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Request
 from sssp.kernels.dtypes import INDEX, INT64, infinity, unreached
 from sssp.methods import Method
-
-if TYPE_CHECKING:
-    from sssp.order.prepared_map import PreparedMap
+from sssp.order.prepared_map import PreparedMap
 
 #: warps of a block: as many climbs, if their labels have room in its shared memory, or trips
 WARPS = 2 if SIMULATOR else 8

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sssp.cpu.matrix.matrix_driver import Matrix
+from sssp.engine.check_memory import check_memory
 from sssp.engine.matrix_request import MatrixRequest
-from sssp.engine.memory import check_memory
 from sssp.kernels.dtypes import FLOAT32, INDEX, infinity
 from sssp.kernels.locks import make_lock
 from sssp.opencl.compiler import NUMBERS, Buffer, DeviceQueue, number_macros

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.engine.check_memory import check_memory
 from sssp.engine.matrix_request import WORD, ClosureRequest
-from sssp.engine.memory import check_memory
 from sssp.engine.progress import progress_bar
 from sssp.methods import ClosureBySquaring
 from sssp.opencl.compiler import DeviceQueue, open_queue

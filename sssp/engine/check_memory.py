@@ -1,7 +1,7 @@
 """Memory check: refuse a call that needs more bytes than its memory limit or the free memory.
 
 This module refuses only: how many rows are solved at once in what memory there is,
-`sssp.cpu.search_driver` and `sssp.cuda.search_driver` decide; the bytes of an answer are counted
+`sssp.cpu.search_driver` and `sssp.cuda.batch_size` decide; the bytes of an answer are counted
 where it is kept, in `sssp.engine.outputs`.
 """
 

@@ -4,7 +4,7 @@ A file (``.sssp``) holds the order of the vertices, from which the structure fol
 the time that the order took, and the graph, unless the structure alone was saved; then a digest of
 the topology stands for it. Whatever permutation a file holds makes a right hierarchy, and one that
 is too large is refused like any other: nothing in a file has to be trusted. Magic number, version
-and checksums are those of every ``.sssp`` file: `sssp.loaders._container` reads and checks them.
+and checksums are those of every ``.sssp`` file, which `sssp.loaders._sssp_container` checks.
 """
 
 from __future__ import annotations
