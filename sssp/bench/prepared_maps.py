@@ -218,7 +218,7 @@ class PreparedMaps(BenchTable):
                 self._remark(f"broken off: {explain(error, (type(error),))}")
 
     def _measure_map(self) -> None:
-        """Measure all table lines of one graph: preparation, new weights, then every request."""
+        """Time preparation, new weights and every request on one graph, a table row for each."""
         dtype = self.graph.weights.dtype
         tiny = sssp.road_like(TINY)
         self._prepare(tiny.with_weights(tiny.weights.astype(dtype)))

@@ -168,7 +168,7 @@ def own_block():
 
 @inline
 def up_position(arc):
-    """Return the position of an arc's upward weight in shared memory; the downward weight follows.
+    """Return the index of an arc's upward weight in `numbers`; the downward weight follows.
 
     (With 64 bits, shifted last, the compiler sees that both can be read at once.)
     """
