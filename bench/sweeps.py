@@ -43,7 +43,7 @@ from sssp.cuda.sweep.customization import (
 )
 from sssp.cuda.sweep.device_tree import DeviceTree
 from sssp.cuda.sweep.lanes import LanesSearch
-from sssp.cuda.sweep.selection import Packed, pack_streams
+from sssp.cuda.sweep.target_selection import Packed, pack_streams
 from sssp.cuda.sweep.transpose import TILE, TILE_ROWS, transpose_kernel
 from sssp.kernels.dtypes import INT32, infinity, largest_distance, unreached
 

@@ -319,7 +319,7 @@ class Loader:
 
     @cached_property
     def _swept(self) -> SweptFlows:
-        """Object that loads and skims the demand by sweeps of a prepared map on the CPU."""
+        """CPU solver that loads and skims the demand by sweeps over a prepared map (a CCH)."""
         return SweptFlows(self.network._searched, self.demand, *self._limits, skips=self.skips)
 
     def load(self, version: Any) -> tuple[NDArray[np.float64], float]:

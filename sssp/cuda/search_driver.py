@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numba import float64, int64
 
-from sssp.cuda import answer_memory, device_memory, row_reductions
+from sssp.cuda import device_memory, host_memory, row_reductions
 from sssp.cuda.availability import SIMULATOR, cuda, device_number, select
 from sssp.cuda.batch_size import fit_batches, searched_at_once
 from sssp.cuda.compiler import kernel
@@ -250,7 +250,7 @@ class Rows(Setup):
         self._workers: list[_Worker] = []
         self.form: Any
         if self.on_host:
-            self.form = make_form(self.graph.n, request, self.dtype, answer_memory.empty)
+            self.form = make_form(self.graph.n, request, self.dtype, host_memory.empty)
             reduction = request.reduction
             weights = None if reduction is None else reduction.vertex_weights
             self.fixed_bytes = 0 if weights is None else weights.nbytes

@@ -1,4 +1,4 @@
-"""Checks of weights: NaN, infinity, numbers too large, and negative ones that a method refuses.
+"""Checks of weights: how many, NaN, infinity, too large, and negative if a method refuses them.
 
 Negative weights are stored like others, and only methods that cannot take them raise an error
 (`refuse_negative`). Weights that are passed as a GPU array are checked in
@@ -22,12 +22,21 @@ from sssp.kernels.dtypes import FLOAT64, INT32, INT64, Array
 from sssp.methods import Method
 
 
-def weight_column(values: ArrayLike) -> Array:
-    """Return weights as a column of integers, booleans or floats, without loss of precision."""
+def weight_column(values: ArrayLike, count: int | None = None, of: str = "") -> Array:
+    """Return weights as a column of integers, booleans or floats, without loss of precision.
+
+    Parameters
+    ----------
+    values : array_like
+    count, of : int and str, optional
+        How many there have to be, and what they are the weights of.
+    """
     refuse_mask(values, "weights")
     column: Array = np.asarray(values)
     if column.ndim != 1:
         raise ValueError(f"weights must be one-dimensional, not of shape {column.shape}")
+    if count is not None and column.size != count:
+        raise ValueError(f"{column.size} weights for {count} {of}")
     if column.dtype.kind == "O" or not hasattr(values, "dtype"):
         # NumPy makes floats or objects of large Python integers, and floats of empty lists
         if column.size == 0:

@@ -1019,12 +1019,11 @@ class Graph:
         [10]
         """
         if rows is not None and w is None:
-            return self._with_row_weights(weight_column(rows))
+            what = "input rows; w= takes one per arc"
+            return self._with_row_weights(weight_column(rows, self.input_arcs, what))
         if w is None or rows is not None:
             raise TypeError("with_weights takes one of w, a weight per arc, and rows=, one per row")
-        column = weight_column(w)
-        if column.size != self.m:
-            raise ValueError(f"{column.size} weights for {self.m} arcs; rows= takes one per row")
+        column = weight_column(w, self.m, "arcs; rows= takes one per row")
         before = self.weights if self.closed_arcs else None
         copied = None if before is not None or self._loops.size else copy_open(column)
         weights, extremes = copied or (as_stored(column, before), None)
@@ -1035,10 +1034,6 @@ class Graph:
         return graph
 
     def _with_row_weights(self, column: Array) -> Graph:
-        if column.size != self.input_arcs:
-            raise ValueError(
-                f"{column.size} weights for {self.input_arcs} input rows; w= takes one per arc"
-            )
         row_arc = self.row_arc
         values = as_stored(column, self.weights[row_arc] if self.closed_arcs else None)
         if self.self_loops:
@@ -1088,12 +1083,10 @@ class Graph:
         """
         places = check_arrays.arc_column(arcs, self.m)
         check_arrays.refuse_mask(weights, "weights")
-        given: Any = [weights] if np.ndim(weights) == 0 else weights
-        column = weight_column(given)
-        if given is not weights:
-            column = np.broadcast_to(column, places.shape)
-        if column.size != places.size:
-            raise ValueError(f"{column.size} weights for {places.size} arcs")
+        if np.ndim(weights) == 0:
+            column = np.broadcast_to(weight_column(np.atleast_1d(weights)), places.shape)
+        else:
+            column = weight_column(weights, places.size, "arcs")
         values = as_stored(column, self.weights[places] if self.closed_arcs else None)
         own = self.weights.dtype
         dtype = np.promote_types(own, values.dtype) if places.size else own

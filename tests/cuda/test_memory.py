@@ -130,12 +130,12 @@ def test_results_that_are_dropped_do_not_pile_up(device):
 
 @pinned
 def test_the_memory_of_an_answer_that_has_gone_is_pinned_for_the_next(device):
-    from sssp.cuda import answer_memory
+    from sssp.cuda import host_memory
     from sssp.cuda.availability import select
     from sssp.cuda.driver import is_pinned
 
     g = sssp.road_like(3000)
-    sources = np.arange(answer_memory.LEAST // (4 * g.n) + 1)
+    sources = np.arange(host_memory.LEAST // (4 * g.n) + 1)
 
     def ask(sources):
         return sssp.shortest_paths(g, sources, device=device).distances

@@ -1,4 +1,7 @@
-"""The street map of the web page: positions of vertices, and streets with their speed classes."""
+"""The street map of the web page: positions of vertices, and streets with their speed classes.
+
+The vertex nearest to a click is found in the browser (`static/places.js`).
+"""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from sssp.cpu.sweep.flow_unpacking import street_of_slots, sum_over_shortcuts, unpack
 from sssp.cpu.sweep.flows import lanes_kernel, load_kernel, skim_kernel, slots_kernel
-from sssp.cpu.sweep.selection import select_arcs
 from sssp.cpu.sweep.sweeps import LANES, lanes_memory
+from sssp.cpu.sweep.target_selection import select_arcs
 from sssp.cpu.tree_sums import add_at
 from sssp.engine import thresholds
 from sssp.engine.check_memory import check_memory

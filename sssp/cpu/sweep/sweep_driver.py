@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from sssp.cpu.search_driver import Allocate, Rows, Scratch, SingleRows, ranges_of
 from sssp.cpu.solved_rows import HostRows, reached_kernel
 from sssp.cpu.sweep import sweeps
-from sssp.cpu.sweep.selection import Selection, ancestors_of, select_arcs
 from sssp.cpu.sweep.sweep_trips import solve_trips
 from sssp.cpu.sweep.sweeps import LANES, lanes_memory
+from sssp.cpu.sweep.target_selection import Selection, ancestors_of, select_arcs
 from sssp.cpu.tree import find_branches, reset, untied_distance
 from sssp.engine import thresholds
 from sssp.engine.check_memory import check_memory

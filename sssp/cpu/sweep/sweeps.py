@@ -13,7 +13,7 @@ Many sources are swept `LANES` at a time: side by side in memory, a vertex after
 one vector instruction serves them all. Their distances stand in order of vertex right away. Ranks
 that are no ancestors of a source get no entry before they are swept, so nothing is filled first.
 
-With targets, only these and their ancestors are swept (`sssp.cpu.sweep.selection`).
+With targets, only these and their ancestors are swept (`sssp.cpu.sweep.target_selection`).
 
 Arcs come in a tuple, those of a base and a layer over it (`sssp.cpu.sweep.partial_customization`):
 first, ends and weights by rank, then the ranks that have others, ascending, and first, ends and

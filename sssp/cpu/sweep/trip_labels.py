@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.sweep.selection import select_arcs
 from sssp.cpu.sweep.sweeps import Arcs
+from sssp.cpu.sweep.target_selection import select_arcs
 from sssp.engine.check_memory import check_memory
 from sssp.engine.threads import default_threads
 from sssp.engine.workers import ordered_map

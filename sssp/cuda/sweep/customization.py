@@ -59,7 +59,7 @@ from sssp.cuda.sweep import basic_pass, perfect_pass, triangle_walk
 from sssp.cuda.sweep.device_tree import DeviceTree
 from sssp.cuda.sweep.packed_arcs import ArcStreams, stream_words
 from sssp.cuda.sweep.perfect_pass import KeptArcs
-from sssp.cuda.sweep.selection import SelectedStreams
+from sssp.cuda.sweep.target_selection import SelectedStreams
 from sssp.errors import DeviceError
 from sssp.graph.weights import converted
 from sssp.kernels.dtypes import (

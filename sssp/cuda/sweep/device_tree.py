@@ -21,8 +21,8 @@ from sssp.cuda.sweep.arc_slots import (
     triangles_kernel,
 )
 from sssp.cuda.sweep.climb import TOP
-from sssp.cuda.sweep.selection import Arrays, Selections
 from sssp.cuda.sweep.sweeps import Pass
+from sssp.cuda.sweep.target_selection import Arrays, Selections
 from sssp.cuda.sweep.triangle_walk import Room
 from sssp.graph.csr import offsets
 from sssp.kernels.dtypes import INDEX

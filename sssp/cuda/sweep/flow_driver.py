@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cuda import answer_memory
+from sssp.cuda import host_memory
 from sssp.cuda.availability import SIMULATOR, cuda, select
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.device_memory import available_bytes, download, fetch, move, upload
@@ -24,7 +24,7 @@ from sssp.cuda.sweep import flows
 from sssp.cuda.sweep.customization import basic_weights, tree_of
 from sssp.cuda.sweep.device_tree import DeviceTree
 from sssp.cuda.sweep.lane_sums import LANES, SLICES
-from sssp.cuda.sweep.selection import Arrays
+from sssp.cuda.sweep.target_selection import Arrays
 from sssp.cuda.sweep.triangle_walk import GREATEST, WORDS
 from sssp.engine.check_memory import check_memory
 from sssp.engine.demand import Demand
@@ -125,7 +125,7 @@ class SweptFlows:
                     scratch.launches.do(_load_batch, stream, scratch)
                     advance(stop - begin)
             scratch.launches.do(_unpack, stream, scratch, maps.found)
-            flow = answer_memory.empty(scratch["arc_flow"].shape, FLOAT64)
+            flow = host_memory.empty(scratch["arc_flow"].shape, FLOAT64)
             download(scratch["arc_flow"], flow, stream)
             return flow, maps.most
 

@@ -23,7 +23,6 @@ from sssp.cuda.sweep.climb import CLIMB_THREADS, climb_kernel
 from sssp.cuda.sweep.customization import DeviceMap
 from sssp.cuda.sweep.device_tree import Above, DeviceTree
 from sssp.cuda.sweep.lane_sums import LANES, SLICES, SLOTS, fold_kernel
-from sssp.cuda.sweep.selection import Packed, Selection
 from sssp.cuda.sweep.small_batch_sweep import few_bytes, make_few_kernel
 from sssp.cuda.sweep.sweep_trees import tails_kernel
 from sssp.cuda.sweep.sweeps import (
@@ -33,6 +32,7 @@ from sssp.cuda.sweep.sweeps import (
     make_sweep_kernel,
     shared_bytes,
 )
+from sssp.cuda.sweep.target_selection import Packed, Selection
 from sssp.cuda.sweep.transpose import TILE, TILE_ROWS
 from sssp.kernels.dtypes import INDEX, infinity
 

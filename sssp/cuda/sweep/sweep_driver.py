@@ -23,9 +23,9 @@ from sssp.cuda.pool import THREADS, current_pool
 from sssp.cuda.search_driver import Rows, Setup
 from sssp.cuda.sweep.customization import DeviceMap, device_map
 from sssp.cuda.sweep.lanes import FEW, LanesSearch
-from sssp.cuda.sweep.selection import Packed, Selection
 from sssp.cuda.sweep.sweep_outputs import Folded, OfVersions, SideBySide, Summed, Transposed
 from sssp.cuda.sweep.sweep_trips import find_trips
+from sssp.cuda.sweep.target_selection import Packed, Selection
 from sssp.engine.decay import FUNCTION
 from sssp.engine.plan import Plan
 from sssp.engine.reductions import TOTAL, Reduction

@@ -21,7 +21,7 @@ from sssp.cuda.sweep.customization import DeviceMap
 from sssp.cuda.sweep.device_tree import Above
 from sssp.cuda.sweep.lane_sums import SLOTS, place_kernel, total_kernel
 from sssp.cuda.sweep.lanes import LanesSearch, whole_lanes
-from sssp.cuda.sweep.selection import Packed, pack_streams
+from sssp.cuda.sweep.target_selection import Packed, pack_streams
 from sssp.cuda.sweep.transpose import TILE, TILE_ROWS, few_transpose_kernel, transpose_kernel
 from sssp.engine.reductions import GREATEST, Reduction, Step, least_number
 from sssp.kernels.dtypes import INT64, infinity, unreached
