@@ -112,7 +112,7 @@ class Search(ABC):
         return None
 
     def part(self, rows: range) -> Search:
-        """Return the search that solves a range of rows of a request; by default this one."""
+        """Return the search to use for a batch of rows: this one, unless a subclass has one per batch."""
         return self
 
     def alike(self, rows: int, most: int) -> int:

@@ -136,7 +136,7 @@ class Pieces(NamedTuple):
 
 @njit
 def _split_kernel(starts, heads, names, part, numbers, starts_below, heads_below, names_below):
-    """Split a subgraph into near side, far side and separator; write the arcs within each side.
+    """Divide a subgraph as `part` says (sides, separator); write the arcs within each side.
 
     Return the numbers of vertices on the near side and in the separator.
 
