@@ -112,7 +112,7 @@ class Search(ABC):
         return None
 
     def part(self, rows: range) -> Search:
-        """Return the search to use for a batch of rows: this one, unless a subclass has one per batch."""
+        """Return the search for a batch of rows: this one, unless a subclass makes another."""
         return self
 
     def alike(self, rows: int, most: int) -> int:
