@@ -98,7 +98,7 @@ class Dijkstra(Method):
 
 @dataclass(frozen=True)
 class DeltaStepping(Method):
-    """Label-correcting search with buckets (Meyer and Sanders 2003); the fastest on roads.
+    """Delta-stepping: search with buckets (Meyer and Sanders 2003); the fastest method on roads.
 
     Parameters
     ----------

@@ -115,7 +115,7 @@ class BenchTable(ABC):
         return workload
 
     def make(self, name: str, make: Callable[[], Graph], choose: Choose) -> Workload:
-        """Build a graph by `make`, record its build time and sources, and return a `Workload`."""
+        """Build a graph by calling `make`, record its build time, and return it as a `Workload`."""
         load_seconds, graph = time_call(make)
         sources = choose(graph)
         labels = sources if graph.labels is None else graph.labels[sources]
@@ -205,7 +205,7 @@ class _Entry(ABC):
         self.row = Measurement(*names, graph.n, graph.m, sources.size)
 
     def warm_up(self) -> None:
-        """Run once untimed, and choose how many trials fit into the time limit."""
+        """Run cheaper calls to estimate a call's time; choose how many trials fit the limit."""
         limit = self.plan.row_limit
         expected = self._expect_seconds()
         self.row.remark = self.plan.refuse(expected)
@@ -259,7 +259,7 @@ class _Entry(ABC):
 
 
 class _RivalEntry(_Entry):
-    """Another library on a workload; it solves only sampled sources, to save time and memory."""
+    """Another library measured on one workload, from sampled sources only, to save time."""
 
     def __init__(self, rival: Rival, workload: Workload, plan: BenchPlan) -> None:
         sources = workload.sources[workload.sample]

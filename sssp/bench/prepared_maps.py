@@ -75,7 +75,7 @@ def preparing_pays_after(prepared: float, ours: float, flat: float, count: int) 
 
 
 class MapQuestion(NamedTuple):
-    """A request to time: trees, a table of distances, trips or paths."""
+    """A request that the benchmark times: trees, a table of distances, trips or paths."""
 
     #: "trees", "table", "trips" or "paths"
     kind: str
@@ -84,7 +84,7 @@ class MapQuestion(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of rows of the answer."""
+        """Number of sources of the request, one for each row of the answer."""
         return self.ends[0].size
 
     @property

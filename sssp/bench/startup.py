@@ -101,7 +101,7 @@ class Startup(BenchTable):
     steps = len(list(list_tasks()))
 
     def measure(self) -> None:
-        """Measure every task with its own cache folder for compiled code."""
+        """Time each start-up task in new processes, with a separate cache of compiled code."""
         comparison = self.compare(TITLE, COLUMNS, NOTE)
         refused = None
         try:

@@ -226,7 +226,7 @@ def _by_matrix(plan: Plan[Request], source: Graph | NDArray[Any], zero_is_arc: b
 
 
 def _may_be_short(graph: Graph, source: Graph | NDArray[Any], asked: np.dtype[Any] | None) -> bool:
-    """Return whether 16-bit arithmetic (`SHORT`) is worth trying: all distances may fit it.
+    """Return whether 16-bit arithmetic is worth trying: whether all distances may fit 16 bits.
 
     They are not if the eccentricity of a vertex, outward or inward, and the heaviest arc come to
     it: that is how solvers tell that their dtype was too narrow. Where searches from a vertex and

@@ -1,4 +1,4 @@
-"""`assign`: flows at user equilibrium, by Frank-Wolfe steps, and `Assignment`, what it returns."""
+"""Traffic assignment: `assign` computes flows at user equilibrium, as an `Assignment`."""
 
 from __future__ import annotations
 
@@ -436,7 +436,7 @@ class _Costs:
             self.closed |= np.isposinf(empty)
 
     def column(self, name: str, flow: Column) -> Column:
-        """Return the values of the cost method `name` at a flow, one per row of the network."""
+        """Return the values of the cost function's method `name` at a flow, one per input row."""
         column = np.asarray(getattr(self.cost, name)(flow))
         if column.shape != (self.rows,) or column.dtype.kind not in "iuf":
             raise ValueError(
@@ -494,11 +494,11 @@ class _Users:
         self.loaders = list(map(self.make_loader, self.demands))
 
     def weights(self, times: Column) -> list[Column]:
-        """Return for every user class the costs of all input rows (links), with its extra costs."""
+        """Return the costs of all links for each user class: travel times plus the extra costs."""
         return [np.where(self.costs.closed, np.inf, times + fixed) for fixed in self.fixed]
 
     def load(self, times: Column) -> _Point:
-        """Assign the demand of every user class to shortest paths at given times; return flows."""
+        """Load every class's demand onto shortest paths at given travel times; return the flows."""
         versions = [self.network.with_weights(rows=own) for own in self.weights(times)]
         loaded = map(_load, self.loaders, versions)
         flows, self.unreached, turning = map(np.array, zip(*loaded, strict=True))

@@ -1,4 +1,4 @@
-"""`betweenness`: on how many shortest paths each vertex lies."""
+"""`betweenness`: the betweenness centrality of every vertex, over all or some sources."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def betweenness(
     memory_limit: float | None = None,
     progress: bool | None = None,
 ) -> NDArray[np.float64]:
-    """Count the shortest paths that pass each vertex (betweenness centrality).
+    """Compute the betweenness centrality of every vertex, over all or some sources.
 
     Parameters
     ----------

@@ -361,14 +361,14 @@ class Loader:
         return found
 
     def select(self, version: Any, rows: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
-        """Return trip volumes, 0 for paths without an arc of `rows`, and the unreached volume."""
+        """Return trip volumes, 0 if the path has no link in `rows`; and the unreached volume."""
         uses = np.isin(version._tree_graph.arc_origin, rows)
         sums = self.skim(version, uses[np.newaxis].astype(FLOAT64))[0]
         lost, kept = self.drop_unreached(self.demand.entries, sums < np.inf)
         return np.where(sums > 0, kept, 0.0), lost
 
     def _trees(self, searched: Any) -> Iterator[tuple[int, int, ShortestPaths]]:
-        """Yield for every block of origins: its position range, and its shortest-path trees."""
+        """Yield start position, end position and shortest-path trees for every block of origins."""
         ends, low = self.demand.destinations, 0
         room = min(thresholds.ITERATED_BYTES, self._limits[1] // 4)
         asked = self.options | {"block_size": max(1, room // max(1, 8 * searched.n))}

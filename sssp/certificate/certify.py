@@ -392,7 +392,7 @@ def _arithmetic(dtype: np.dtype[Any]) -> Any:
 
 
 def _rounding(dtype: np.dtype[Any], n: int) -> float:
-    """Return the relative error that rounding may cause in a sum over n arcs; integers: 0."""
+    """Return the relative error that rounding may cause in a sum over n arcs; 0 for integers."""
     return ROUNDING * float(np.finfo(dtype).eps) * n if dtype.kind == "f" else 0.0
 
 

@@ -107,7 +107,7 @@ def dense_kernel(given, dense):
 
 @njit
 def matrix_extremes_kernel(matrix):
-    """Return bounds of the finite entries, whether all entries are numbers, and all are integers.
+    """Return bounds of the finite entries, and two flags: all are numbers; all are integers.
 
     Minus infinity does not count as a number.
     """

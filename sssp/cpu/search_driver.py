@@ -62,7 +62,7 @@ Allocate = Callable[[int], tuple[NDArray[Any], ...]]
 
 @dataclass(frozen=True)
 class Search:
-    """A search kernel with its options and scratch.
+    """A search kernel with its options, and the function that allocates its scratch memory.
 
     Attributes
     ----------
@@ -226,7 +226,7 @@ class Rows:
         raise NotImplementedError
 
     def end(self, rows: range, error: Exception | None = None) -> None:
-        """Stop the run at some rows, because of an error or a possible overflow of distances."""
+        """Stop the run, because a search of `rows` raised an error or distances may overflow."""
         self._ends.append((rows.start, error))
         self.stop = True
 
@@ -309,7 +309,7 @@ class Rows:
         self.give_back(scratch)
 
     def sources_of(self, row: int) -> NDArray[np.int64]:
-        """Return the sources of a row: one, or all of them if nearest sources are sought."""
+        """Return the sources of a row: a single one, or all sources in a nearest-source search."""
         request = self.request
         return request.sources if request.nearest else request.sources[row : row + 1]
 

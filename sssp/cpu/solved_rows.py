@@ -51,7 +51,7 @@ def _paths_kernel(targets, predecessors, vertices):
 
 @njit
 def _reduce_kernel(distances, unseen, weights, vertices, greatest, halves):
-    """Count reached `vertices`, find their greatest distance, sum their distances or weights.
+    """Count the reached `vertices`, sum distances or weights, and find the greatest distance.
 
     That is `greatest` if none is reached. Sum integer distances, or columns of weights, in two
     halves that cannot overflow.

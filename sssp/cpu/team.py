@@ -38,7 +38,7 @@ def next_task(taken, total, thread):
 
 
 def run_team(threads: int, prepare: Callable[[int], Callable[[int], T]]) -> list[T]:
-    """Run the function from ``prepare(threads)`` in several threads at once; return all results.
+    """Run the function that ``prepare(threads)`` returns in several threads; return all results.
 
     No thread starts working before all are there: a kernel would wait for ever for one that cannot
     be started. Where the system has too few, the caller works alone. Else the caller is none of the

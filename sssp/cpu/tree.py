@@ -184,7 +184,7 @@ def untied_distance(graph: Graph, dtype: Number) -> float:
 
 @njit
 def _cut_kernel(predecessors, vertices, tails):
-    """Sort the vertices on paths, copy out their predecessors, reset `predecessors` to -1."""
+    """Sort path vertices, copy their predecessors to `tails`, and reset `predecessors` to -1."""
     if vertices.size * MANY <= predecessors.size:
         vertices.sort()
     else:
@@ -238,7 +238,7 @@ def find_branches(
     rows: int,
     predecessors: NDArray[np.int32],
 ) -> Entries:
-    """Return the vertices on paths to the targets and their predecessors, row after row.
+    """Return, for each source, the vertices on paths to the targets, with predecessors.
 
     Takes O(s log s) time for s vertices on the paths, and time in the arcs that end at them.
 

@@ -296,7 +296,7 @@ def _load_kernel(
 
 
 def arcs_between(graph: Graph, tails: NDArray[Any], heads: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the arc from each tail to its head, which must exist; -1 for a tail of -1."""
+    """Return the position of the arc from ``tails[i]`` to ``heads[i]``; -1 where there is none."""
     # (-1 is for indptr the end of all arcs: what begins there, and ends at 0, is no arc)
     return arc_positions(graph.indptr, graph.indices, tails, heads)
 

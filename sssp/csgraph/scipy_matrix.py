@@ -35,7 +35,7 @@ class _CountRequest(MatrixRequest):
 
     @property
     def positive(self) -> bool:
-        """Whether every cycle has a nonzero length: always, with weights ``w * (n + 1) + 1``."""
+        """Always True: with the weights ``w * (n + 1) + 1``, no cycle has length zero."""
         return True
 
     def fill(self, out: NDArray[Any], rows: range) -> None:

@@ -23,7 +23,7 @@ BLOCKS = 1 if SIMULATOR else 512
 
 @kernel
 def _magnitude_kernel(values, missing, greatest):
-    """Find the greatest absolute value of integer distances, except the sentinel."""
+    """Find the greatest absolute value of integer distances, ignoring unreached entries."""
     own = int64(0)
     for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
         if values[i] != missing:

@@ -139,7 +139,7 @@ def _add_rows_kernel(shares, total):
 
 
 class Dependencies:
-    """Brandes' dependencies for rows of distances on a device, and their sum.
+    """Total of Brandes' dependencies per vertex, computed from rows of distances on a device.
 
     Parameters
     ----------

@@ -69,7 +69,7 @@ class Block:
 
 @dataclass(eq=False)
 class Scratch:
-    """Scratch memory of a call, kept in the pool for later calls that need the same arrays.
+    """Scratch memory of a finished call, kept in the pool for later calls of the same kind.
 
     Attributes
     ----------

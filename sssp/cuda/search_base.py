@@ -141,7 +141,7 @@ class Search(ABC):
 
     @abstractmethod
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Compute the distances and counters of a batch.
+        """Search from the sources of a batch; write the distances and counters of each row.
 
         Another batch may be under way on another stream: what is written to belongs to the
         batch or its scratch.

@@ -265,7 +265,7 @@ class DeviceRows:
 
     @property
     def origin(self) -> NDArray[np.int32] | None:
-        """Nearest source of every vertex, on the host; None if not a nearest search."""
+        """Nearest source of every vertex, on the host; None unless the request asks for it."""
         if self.on_device_origin is None:
             return None
         found: NDArray[np.int32] = on_host(self.on_device_origin, self.batch.stream)

@@ -370,7 +370,7 @@ def as_decay(decay: Any) -> Decay:
 
 
 def _as_table(edges: Any, values: Any) -> Decay:
-    """Check the edges and values of a piecewise constant decay; return the `Decay`."""
+    """Return a `Decay` that is constant on intervals; check the intervals' ends and the values."""
     parts = []
     for name, given in (("edges", edges), ("values", values)):
         numbers = number_array(given, f"the {name} of a decay")

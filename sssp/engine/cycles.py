@@ -139,7 +139,7 @@ def settle(graph: Graph, distances: NDArray[Any]) -> bool:
 def negative_cycle_below(
     graph: Graph, distances: NDArray[Any], bound: Any, lowest: Any
 ) -> NDArray[np.int32]:
-    """Relax one row of distances further, and return a negative cycle; an empty array if none.
+    """Relax a row of distances further; return the vertices of a negative cycle, empty if none.
 
     Threads that lower a vertex at once may leave it the predecessor of one that lost, in every
     round the same, and so hide a cycle from `negative_cycle`. Here one thread goes on with the

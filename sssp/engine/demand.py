@@ -79,7 +79,7 @@ class Demand:
         return replace(self, volumes=entries)
 
     def entries_of(self, low: int, high: int) -> tuple[slice, Any]:
-        """Return the slice of volumes of origins low..high-1, and their index in a dense table."""
+        """Return the indices of origins' volumes (low..high-1) in `entries` and a dense table."""
         if not self.is_sparse:
             return slice(low, high), ...
         first, last = self.volumes.indptr[[low, high]].tolist()

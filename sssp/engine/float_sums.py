@@ -142,7 +142,7 @@ def ordered_sums_of_lanes(
     weights: NDArray[np.float64] | None,
     decay: Decay | None,
 ) -> NDArray[np.float64]:
-    """Return weighted sums over reached vertices, per source, from a transposed distance matrix.
+    """Return for each source the sum of distances, or of (decayed) weights, of reached vertices.
 
     Parameters
     ----------

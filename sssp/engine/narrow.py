@@ -32,7 +32,7 @@ def _convert_kernel(values, missing, converted, converted_missing):
 
 
 def _convert(values: NDArray[Any], converted: NDArray[Any]) -> Any:
-    """Copy integers to an array of another dtype; return the first that does not fit, or None."""
+    """Convert integers to another dtype; return the first value out of range, None if all fit."""
     strided = values.ndim == 2 and not values.flags.c_contiguous  # (not to be copied for this)
     rows = values if strided else np.ascontiguousarray(values).reshape(1, -1)
     missing = unreached(values.dtype)

@@ -162,7 +162,7 @@ class DenseForm(Form):
         return self._predecessors[rows.start : rows.stop]
 
     def part(self, rows: range) -> NDArray[Any] | None:
-        """Return a view of some distance rows if a search can write to it, else None."""
+        """Return a view of the given rows of distances; None if a search cannot write to it."""
         part = self._rows(rows)
         fits = part.dtype == self.dtype and part.flags.c_contiguous and part.flags.aligned
         return part if fits else None
@@ -209,7 +209,7 @@ class SparseForm(Form):
         self._origin: NDArray[np.int32] | None = None
 
     def take(self, found: FinishedRows) -> None:
-        """Store reached vertices, distances, and predecessors if requested, of finished rows."""
+        """Store reached vertices, distances and any requested predecessors for finished rows."""
         entries = found.list_reached(tails=self.request.predecessors)
         self._entries.keep(found.rows, entries, {"the searches": self.reserved_bytes})
         self._origin = found.origin

@@ -54,7 +54,7 @@ class Step:
 
     @property
     def summand(self) -> Decay:
-        """The quantity to sum (distance, 1 or decay), multiplied by the vertex weight if any."""
+        """The function of the distance that is summed, times the vertex weight if there is one."""
         return choose_summand(self.decay, self.vertex_weights)
 
     def dtype_of(self, distances: np.dtype[Any]) -> np.dtype[Any]:

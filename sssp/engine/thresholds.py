@@ -1,4 +1,4 @@
-"""Measured constants by which ``"auto"`` and solvers choose methods, devices, strategies.
+"""Measured constants by which ``"auto"`` and solvers choose methods, devices and strategies.
 
 Each was measured; the comment says on what. `docs/choosing.md` lists them, and a test compares the
 two. Sizes that belong to one kernel, as those of its blocks and buffers, stand beside the kernel,

@@ -209,7 +209,7 @@ def first_true(mask: Array) -> int | None:
 
 
 def arc_column(values: ArrayLike, m: int) -> NDArray[np.int64]:
-    """Check one or many positions of arcs; return them as a new column of int64.
+    """Check one or many positions of arcs; return them as a new one-dimensional int64 array.
 
     Raises
     ------

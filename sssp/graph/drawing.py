@@ -565,7 +565,7 @@ def _mark_sources(drawn: Map, sources: Array) -> None:
 
 
 def flows_on_arcs(graph: Any, flow: ArrayLike) -> Array:
-    """Convert flows per input row to flows per arc; check that they are finite and not negative.
+    """Check flows on the rows that a graph was made from; return the flows on its arcs.
 
     Raises
     ------

@@ -251,7 +251,7 @@ def _has_own_index(values: Any, size: int) -> bool:
 
 
 def _spread(values: Any, places: Array, size: int, missing: Any) -> Array:
-    """Return an array with the values of a Series at given positions, and `missing` elsewhere."""
+    """Return an array that holds the values of a Series at `places`, and `missing` elsewhere."""
     twins = values.index.duplicated()
     if twins.any():
         name = values.index[twins][0]

@@ -560,7 +560,7 @@ class Graph:
 
     @property
     def _rows_go_both_ways(self) -> bool:
-        """Whether an input row stands for both directions: some arc and its reverse share a row."""
+        """Whether a row of the input stands for two arcs, one in each direction."""
         return self._shared("two ways", lambda: not csr.rows_are_own(self.row_arc, self.arc_origin))
 
     @property
@@ -618,7 +618,7 @@ class Graph:
         return self._cached("searched", build)
 
     def _searched_ends(self, begins: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Map start vertices in a turn expansion to those where paths to the same vertex end."""
+        """Map turn-expansion vertices where paths from v begin to those where paths to v end."""
         assert self.turns is not None
         expansion = self.turns.expansion
         return expansion.end[expansion.vertex_of[begins]]
@@ -1297,7 +1297,7 @@ class Graph:
         return Graph._from_csr(**self._fields(**changes))
 
     def _reweight(self, weights: Array | Callable[[], Array], **changes: Any) -> Graph:
-        """Return the graph with other weights, or with a function that computes them."""
+        """Return the graph with other weights: an array, or a function that computes the array."""
         fields = self._fields(weights=weights, **changes)
         turns = fields["turns"]
         if turns is not None and turns.lightest.size:
@@ -1535,7 +1535,7 @@ class Graph:
         return draw_flows(self, flow, Style(ax, extent, cmap, max_width, unit, title, credit))
 
     def _credit(self, given: str | None) -> str:
-        """Return the attribution of the map data: `given` or, if that is None, the file's."""
+        """Return the attribution of the map data: `given` or, if that is None, the graph's own."""
         return str(self.about.get("attribution", "") if given is None else given)
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -92,7 +92,7 @@ def lookup_of(labels: Labels, n: int) -> Lookup:
 
 
 def are_labels(values: Array, labels: Labels, n: int) -> bool:
-    """Return whether all `values` are labels of a graph of `n` vertices that has labels."""
+    """Return whether all `values` are among `labels`; False if the graph has no labels."""
     if labels is None:
         return False
     try:

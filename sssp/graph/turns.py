@@ -510,7 +510,7 @@ def as_costs(values: Any, what: str, integral: bool) -> Array:
 
 
 def _read_table(naming: Naming, table: Any) -> tuple[tuple[Array, Array], Array, Array]:
-    """Return the columns from, to, cost and kind of a table of turns."""
+    """Return the columns ``from``, ``to``, ``cost`` and ``kind`` of a table of turns."""
     if table is None:
         table = ([], [], [])
     if isinstance(table, tuple) and len(table) in (3, 4):

@@ -47,7 +47,7 @@ def converted(weights: Array, dtype: np.dtype[Any]) -> Array:
 
 
 class Extremes(NamedTuple):
-    """Least and greatest weight of open arcs; numbers of closed arcs and of useless self-loops.
+    """Least and greatest weight of open arcs; numbers of closed arcs and non-negative self-loops.
 
     Attributes
     ----------

@@ -75,7 +75,7 @@ def peel_kernel(indptr, indices, vertices, heights, eliminated, stop):
 
 @njit
 def list_arcs_kernel(first, last, indptr, indices, vertices, heads, following, stop):
-    """Link the arcs between remaining vertices into lists, for tails from `first` to `last`.
+    """List the arcs between vertices not yet eliminated, as a linked list for each tail.
 
     A vertex with a neighbour outside is kept: that neighbour may belong to another task.
 

@@ -189,7 +189,7 @@ def _terminals_kernel(n, hops, direction, count, place, keys):
 
 @njit
 def _band_kernel(starts, heads, place, queue, flow, arcs, stop):
-    """Number the vertices from the sinks to the sources (the band), breadth-first from the sinks.
+    """Number the vertices between the sinks and the sources (the band), breadth-first from sinks.
 
     Arcs within a border are left out. Return how many vertices the band has, and how many of them
     are sinks, which come first.

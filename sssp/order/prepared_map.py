@@ -35,7 +35,7 @@ class PreparedMap(Network, Protocol):
         """Positions of the graph's arcs among the directed chordal arcs."""
 
     def _layered(self, dtype: np.dtype[Any], threads: int | None = None) -> Any:
-        """Return the customized weights in one dtype, computed on the CPU."""
+        """Return the customized weights as numbers of `dtype`, computed on the CPU."""
 
     def _trip_labels(self, dtype: np.dtype[Any]) -> Any:
         """Return the distance labels stored for trips; None if none are stored in `dtype`."""
@@ -71,7 +71,7 @@ def search_graph(
 
 
 def ends_of_trips(prepared: PreparedMap, asked: Graph) -> NDArray[np.bool_]:
-    """Return two masks over ranks: vertices where trips only end, and where they only begin.
+    """Return two masks over ranks: vertices that can only end a trip, or only begin one.
 
     No arc leads on from the ones, and none into the others. `asked` is the graph with turns.
     """

@@ -1,4 +1,4 @@
-"""From an elimination order to the structure of a hierarchy: its chordal arcs, for any weights.
+"""Structure of a hierarchy: the chordal arcs and the tree that follow from an elimination order.
 
 Vertices are eliminated in order; each one joins all its remaining neighbours, both ways.
 What comes of that is the chordal graph of the order (Dibbelt, Strasser and Wagner 2016, section
@@ -127,7 +127,7 @@ class Tasks(NamedTuple):
             return bool(ready) or not left
 
         def process(scratch: Any) -> None:
-            """Run ready tasks, as one of several threads, until no task of the phase is left."""
+            """Run the ready tasks (each on a range of ranks) until the phase has none left."""
             nonlocal left
             try:
                 while True:
@@ -339,7 +339,7 @@ def neighbours(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
 
 @njit
 def _eliminate_kernel(indptr, indices, order, rank, most, parent, counts):
-    """Find each position's parent in the elimination tree and number of upward chordal arcs.
+    """For each position in the order, find the tree parent and count the upward chordal arcs.
 
     Joined to position r are its lower neighbours in the graph, and all that lie between these and
     r in the tree: each gets one arc more, to r. On entry `parent` is -1, and `counts` is 0. Returns

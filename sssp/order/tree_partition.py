@@ -74,7 +74,7 @@ class Bundles(NamedTuple):
 
     @property
     def start(self) -> int:
-        """Place of the first vertex in a bundle (subtrees for one thread block), in sweep order."""
+        """Place, in sweep order, of the first vertex that is in a bundle (group of subtrees)."""
         return int(self.levels[-1])
 
 

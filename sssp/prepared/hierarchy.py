@@ -131,7 +131,7 @@ class Hierarchy:
     if not TYPE_CHECKING:  # (type checkers would take every name to exist)
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Raise AttributeError; the message names the graph's attribute, if there is one."""
+            """Raise AttributeError, with a hint to ``h.graph`` if the graph has the attribute."""
             theirs = not name.startswith("_") and hasattr(Graph, name)
             hint = f"; its graph has: h.graph.{name}" if theirs else ""
             raise AttributeError(f"a prepared map has no {name!r}{hint}", name=name, obj=self)
@@ -384,7 +384,7 @@ class Hierarchy:
         return is_on_device(change) or (isinstance(change, tuple) and self.least_weight >= 0)
 
     def _change(self, graph: Graph, arcs: ArrayLike, threads: int | None = None) -> Hierarchy:
-        """Return the hierarchy of `graph`, which differs from this one's in weights of `arcs`."""
+        """Return a hierarchy for `graph`, in which only the weights of `arcs` have changed."""
         places = arc_column(arcs, self.m)
         if self._opposite is not None and graph.turns is None:
             return self._change_opposite(graph, places, threads)
@@ -432,7 +432,7 @@ class Hierarchy:
         return Hierarchy(graph, self._structure, None, version)
 
     def reverse(self) -> Hierarchy:
-        """Return the hierarchy of ``graph.reverse()``, which shares the customized weights."""
+        """Return the reversed graph's hierarchy; it shares the customized weights of this one."""
         if self._opposite is not None:
             return self._opposite
 
@@ -545,7 +545,7 @@ def topology_digest(graph: Graph) -> str:
 
 
 def _with_weights(graph: Graph, w: Any, rows: Any = None, ahead: Any = None) -> Graph:
-    """Return ``graph.with_weights(w, rows=rows)``; `w` or `rows` may be on a CUDA device.
+    """Return the graph with new weights, which a host array or a CUDA device array holds.
 
     With `ahead` (`sssp.cuda.sweep.customization`), its device looks through integers of the host.
     """

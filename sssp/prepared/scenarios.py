@@ -53,7 +53,7 @@ def build_in_batches(
     finish: Callable[[list[T]], None] | None = None,
     is_light: Callable[[Any], bool] = lambda change: False,
 ) -> Iterator[deque[T]]:
-    """Yield the results of ``build(change, threads)`` for all changes, in order, in batches.
+    """Call ``build(change, threads)`` for each change; yield each batch's results as a deque.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class NearestFacilities:
         return np.greater_equal(self.index, 0)
 
     def distance(self, vertex: SupportsIndex, rank: SupportsIndex = 0) -> int | float:
-        """Distance between a vertex and its facility of a given rank, as a number or `math.inf`.
+        """Return the distance between a vertex and one of its nearest facilities, inf if none.
 
         Parameters
         ----------

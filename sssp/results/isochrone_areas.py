@@ -50,7 +50,7 @@ LEAST_WIDTH, MOST_WIDTH = 1, 100_000
 
 @njit
 def _lower_kernel(lines, widths, first_column, first_row, squares):
-    """Include more lines in the squared distances from a tile's grid points to the nearest line.
+    """Lower each grid point's squared distance to the nearest line, if a given line is nearer.
 
     Points of two tiles get the same numbers in both, to the bit.
 

@@ -155,7 +155,7 @@ class ShortestPaths:
 
     @property
     def reached(self) -> Any:
-        """Whether a vertex is reached: bool, of the shape of `distances`."""
+        """Mask of the reached vertices: bool, in the shape of `distances`."""
         if self._sparse:
             from scipy.sparse import csr_array
 

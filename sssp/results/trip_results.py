@@ -322,7 +322,7 @@ class Trips:
         return loads
 
     def load_turns(self, volumes: ArrayLike) -> NDArray[Any]:
-        """Load flows onto the turns that were given to `Graph.with_turns`.
+        """Return the flow on each turn that was given to `Graph.with_turns`, from trip volumes.
 
         Parameters
         ----------

@@ -57,7 +57,7 @@ class TurnedPaths(ShortestPaths):
 
     @property
     def predecessors(self) -> Any:
-        """None, or a ValueError if predecessors were requested: paths with turns form no tree."""
+        """None if no predecessors were requested; else raises ValueError, as there is no tree."""
         if not self.has_paths:
             return None
         raise ValueError(

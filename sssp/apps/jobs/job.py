@@ -541,7 +541,7 @@ class _Job:
         )
 
     def _labels(self) -> dict[str, Array]:
-        """Return a dict with source labels and, if the table has them, labels of the targets."""
+        """Return a dict with source labels and, unless the job reduces rows, target labels."""
         vertices, labels = {"source": self.distinct}, self.network.labels
         if self.asked.what is None:
             vertices["target"] = np.arange(self.network.n) if self.targets is None else self.targets

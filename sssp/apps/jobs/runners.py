@@ -240,7 +240,7 @@ class DaskRunner(Runner):
         return max(1, sum(self._able().values()))
 
     def _able(self) -> dict[str, int]:
-        """Return thread counts by Dask worker address, without workers found to lack the device."""
+        """Return thread counts of Dask workers by address, without workers that lack the device."""
         threads: dict[str, int] = self.on.nthreads()
         return {name: count for name, count in threads.items() if name not in self._without}
 

@@ -155,7 +155,7 @@ def blocks_together(block_size: int, search_bytes: int) -> int:
 
 
 def distinct_rows(vertices: NDArray[np.int64]) -> tuple[NDArray[np.int64], Any]:
-    """Return distinct vertices in order of first appearance, and each vertex's index in them.
+    """Return the distinct vertices by first appearance, and each input vertex's row among them.
 
     The rows are None if all differ: then they are 0, 1, 2...
     """
@@ -472,7 +472,7 @@ class ParquetParts:
     def prepare(
         self, labels: Mapping[str, Array], attributes: Mapping[str, Any], temporary: Path
     ) -> dict[Path, Piece]:
-        """Create the folder; if the table has no blocks, also a Parquet file without rows.
+        """Create the table's folder, and in it an empty Parquet file if the table has no blocks.
 
         Parts need no other file to be read. Arguments, and what is returned, as those of
         `ZarrStore.prepare`.

@@ -345,7 +345,7 @@ def radius(G: ConvertedGraph, e: None = None, usebounds: bool = False, weight: A
 
 
 def _ask_networkx(name: str, G: ConvertedGraph, nodes: Iterable[Any], /, **arguments: Any) -> Any:
-    """Call NetworkX's own function on `nodes` without edges; return its result or raise its error.
+    """Call a NetworkX function on an edgeless graph of `nodes`; return its result or raise.
 
     Parameters
     ----------

@@ -150,7 +150,7 @@ class Paths(Mapping[Any, list[Any]]):
         return f"{type(self).__name__}({{{', '.join(shown + more)}}})"
 
     def copy(self) -> dict[Any, list[Any]]:
-        """Return a dict of all paths."""
+        """Return a plain dict with the path of every reached node as a list of nodes."""
         return dict(self)
 
     def __copy__(self) -> Paths:
@@ -314,7 +314,7 @@ def search_each(
 
 
 class PathBetween(NamedTuple):
-    """A shortest path between two nodes, with the interface of `SearchRow`."""
+    """A shortest path between two nodes, and its length."""
 
     distance: Any
     path: list[Any]

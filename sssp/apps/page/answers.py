@@ -33,7 +33,7 @@ SHOWN = 40
 
 @dataclass(frozen=True)
 class MapRequest:
-    """A checked request to the map; vertices and streets are numbered as on the page.
+    """A checked request to the map page: sources, target, closed streets, traffic factors.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ LABEL = 60
 
 
 class MapAnswer(NamedTuple):
-    """The distance or nearest source of each vertex as a 16-bit code, with the scale to decode.
+    """A 16-bit code per vertex for its distance or nearest source, with data to decode the codes.
 
     Attributes
     ----------
@@ -295,7 +295,7 @@ class Answers:
         yield lambda: self.distances(replace(question, sources=(0, self.network.n - 1)))
 
     def vertex(self, label: str) -> int:
-        """Return the vertex of `label`, or of the shortest label that contains it (any case)."""
+        """Return the vertex of `label`, or of the shortest label that contains `label`."""
         labels = self.graph.labels
         if labels is not None and labels.dtype.kind == "U":
             names = np.char.lower(labels)

@@ -91,7 +91,7 @@ def open_page(
 def write_page(
     result: ShortestPaths, path: str | PathLike[str], *, row: SupportsIndex, unit: str, **shown: Any
 ) -> Path:
-    """Write the page and its data to one file; arguments as of `ShortestPaths.explore`."""
+    """Write a page with a map of one result row to a file; see `ShortestPaths.explore`."""
     index = result._row(row)
     _, head, arrays = _describe(result.graph, unit=Unit(unit, 1.0), **shown)
     head["result"], arrays["values"] = _encode_row(result, index)

@@ -291,7 +291,7 @@ def add_unit(parser: argparse.ArgumentParser) -> None:
 
 
 def unit(text: str) -> Unit:
-    """Parse ``NAME=N``, a unit worth N units of the weights; ``NAME`` alone is worth 1."""
+    """Parse ``NAME=N``, the name of a distance unit and its size in weight units (default 1)."""
     from sssp.graph.drawing import Unit
 
     name, _, size = text.partition("=")

@@ -163,7 +163,7 @@ def add_output(
 
 
 def choose_output(options: argparse.Namespace) -> Output:
-    """Return the output of a command; refuse an unknown format or a missing package.
+    """Return the destination and format of a command's output; refuse an unknown format.
 
     Raises
     ------

@@ -102,7 +102,7 @@ def find_vertices(
     *,
     allow_none: bool = False,
 ) -> Chosen:
-    """Return the vertices that a command names, in order: by labels, by points, or by files.
+    """Return the vertices that a command names by label, by point or in a file, in order.
 
     Points lie at most ``--max-distance`` from theirs. With `id_column` those of files are called by
     that column, the others as they are typed. Files without rows may leave no source only with

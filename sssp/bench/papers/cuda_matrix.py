@@ -48,7 +48,7 @@ def _entry(matrix, n, row, column, unseen):
 
 @inline
 def _put(matrix, n, row, column, value, flags):
-    """Write an entry that lies inside the matrix; flag a negative diagonal entry (a cycle)."""
+    """Write an entry if it lies inside the matrix; flag a negative diagonal entry (a cycle)."""
     if row < n and column < n:
         matrix[int64(row) * int64(n) + int64(column)] = value
         if row == column and value < 0:
@@ -69,7 +69,7 @@ def _step_kernel(matrix, n, k, flags):
 
 @inline
 def _beside(block, first):
-    """Return the first row or column of a tile, in a numbering that skips the diagonal tile."""
+    """Return the first index of tile `block`, where tiles are counted without the diagonal tile."""
     begin = uint32(block * SIDE)
     return uint32(begin + SIDE) if begin >= first else begin
 
@@ -181,7 +181,7 @@ def launch_rounds(matrix: Matrix) -> tuple[Matrix, int]:
 
 
 def close(request: ClosureRequest, method: baselines.BaselineClosure) -> Any:
-    """Return the transitive closure by a baseline's kernels, packed: 64 vertices to a word."""
+    """Compute the transitive closure by a baseline's CUDA kernels; return it as a bit matrix."""
     number = device_number(request.device)
     n, side = request.n, method.block
     with select(number):

@@ -174,7 +174,7 @@ def make_blocks_spec(side: int) -> Spec:
 
 
 def _solve(contender: Column, matrix: Matrix, threads: int | None) -> Any:
-    """Run a contender on a matrix; return distances or a packed closure, on its device."""
+    """Run a method on a matrix; return its result: distances, or a packed closure."""
     if contender.method is None:
         from scipy.sparse.csgraph import floyd_warshall
 
@@ -284,7 +284,7 @@ class _Series:
         return row
 
     def show(self, row: Measurement) -> Cell:
-        """Return a row's time as a table cell, or if it was skipped, the largest matrix's time."""
+        """Return a row's time; if the row was skipped, the time of the largest measured matrix."""
         shown = self.largest if row.skipped and not self.refusal else row
         if shown is None or shown.skipped:
             return None

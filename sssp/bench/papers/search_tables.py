@@ -88,7 +88,7 @@ class Thesis(BenchTable):
         self.steps = roads + len(RANDOM_GRAPHS) * (self._bellman_ford.steps + 1)
 
     def measure(self) -> None:
-        """Measure figure 5-1 (Dijkstra), then table 5-2 (Bellman-Ford) of the thesis."""
+        """Time our methods for figure 5-1 (Dijkstra) and table 5-2 (Bellman-Ford) of a thesis."""
         self._dijkstra.progress = self._bellman_ford.progress = self.progress
         comparison = self.compare(
             "Thesis, figure 5-1: Dijkstra with an open set against threshold-dijkstra, one source",

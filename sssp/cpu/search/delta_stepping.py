@@ -1,4 +1,4 @@
-"""Delta-stepping: buckets of width delta, label-correcting.
+"""Delta-stepping, a label-correcting search with buckets of width delta.
 
 U. Meyer and P. Sanders, "Delta-stepping: a parallelizable shortest path algorithm", Journal of
 Algorithms 49 (2003), with all arcs relaxed alike (no light and heavy ones, as in S. Beamer,

@@ -174,7 +174,7 @@ def leads_on(graph: Graph, table: Table, limit: int | float | None) -> bool:
 
 
 def solve(graph: Graph, request: Request, k: int, dtype: Number) -> tuple[Table, int] | None:
-    """Find the k nearest sources of every vertex, in one dtype.
+    """Find the k nearest sources of every vertex; return None if `dtype` may be too small.
 
     Parameters
     ----------

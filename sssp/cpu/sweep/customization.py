@@ -118,7 +118,7 @@ class Whole:
 
     @cached_property
     def climbs(self) -> NDArray[np.float64]:
-        """Greatest length of a path up from each rank (row 0), and of one down to it (row 1)."""
+        """Length of the longest path up from each rank (row 0) and down to each rank (row 1)."""
         return _measure_climbs(self.up, self.down)
 
     @cached_property
@@ -204,7 +204,7 @@ class Metric(NamedTuple):
 
     @property
     def up(self) -> tuple[NDArray[Any], ...]:
-        """Arrays of upward arcs: those of the base weights, then those of changed ranks."""
+        """Arrays of the upward arcs: of the base map, then of ranks with changed weights."""
         return (*self.base_up, self.layer.ranks, *self.layer.up)
 
     @property
@@ -549,7 +549,7 @@ class Customization:
         self.basic[arcs] = self.weights[arcs]
 
     def _run(self, kernel: Any, start: Any, end: Any, low: int, high: int) -> None:
-        """Run a customization kernel on a range of ranks, for a range of lower arcs."""
+        """Run a customization kernel on ranks low..high-1 and arcs start..end-1 of lower ranks."""
         with self._spare.lend() as above:
             kernel(low, high, start, end, *self.arcs, self.weights, above)
 

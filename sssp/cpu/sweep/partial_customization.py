@@ -361,7 +361,7 @@ def _merge_kernel(
     new_ranks, new_begins, new_weights, ranks, begins, weights, first, upper, both, merged,
     merged_weights, merged_first, merged_upper,
 ):  # fmt: skip
-    """Merge newly changed ranks with ranks changed before; return the numbers of ranks and weights.
+    """Merge ranks changed now with ranks changed before; return how many ranks and weights result.
 
     Both lists of ranks are ascending; new ones count before old ones, and what is as in the base is
     left out.
@@ -418,7 +418,7 @@ def change_arcs(
     arcs: NDArray[np.int64],
     slots: NDArray[np.uint32],
 ) -> Metric | None:
-    """Return a `Metric` updated for changed arcs; None if a full customization is faster.
+    """Return a `Metric` updated for changed arcs; None if a full customization is needed or faster.
 
     Parameters
     ----------

@@ -532,7 +532,7 @@ class SweptLanes:
         raise AssertionError
 
     def paths(self) -> Entries:
-        """Return the vertices on the paths to the targets with their predecessors."""
+        """Return for each row the vertices on paths to the targets, and their predecessors."""
         assert self.branches is not None
         return self.branches
 

@@ -91,7 +91,7 @@ else:
         typing_context: Any, c0: Any, c1: Any, c2: Any, c3: Any, a0: Any, a1: Any, a2: Any, a3: Any,
         b0: Any, b1: Any,
     ) -> Any:  # fmt: skip
-        """Add popcounts of ``row & column`` to a 16 x 8 tile, 256 bits each (BMMA instruction).
+        """Add the product of a 16 x 256 and a 256 x 8 bit matrix (AND, popcount) to counts (BMMA).
 
         Lane ``4 g + q`` of a warp has the counts of rows g, g, g + 8, g + 8 and columns 2 q,
         2 q + 1, 2 q, 2 q + 1; in a0 to a3 words q of rows g and g + 8, and words 4 + q of the same;

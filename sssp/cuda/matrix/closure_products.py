@@ -394,7 +394,7 @@ class Products:
         self.strips = [np.uint32(_strip_of(*shape, blocks_at_once())) for shape in shapes]
 
     def take(self, reach: Any, stream: Any) -> None:
-        """Queue a copy of a bit matrix into this object's padded matrix, and clear its flags."""
+        """Queue a copy of a bit matrix into this object's padded matrix; reset the change flags."""
         fill(self.flags, np.uint32(0), stream)
         own = self.size // 64
         _copy_rows_kernel[BLOCKS, THREADS, stream](reach, self.words, self.reach, own)

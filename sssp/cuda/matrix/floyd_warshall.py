@@ -142,7 +142,7 @@ def _make_close_kernel(dtype: np.dtype[Any], tile: int, *, with_tails: bool = Fa
 
     @kernel
     def _close_kernel(matrix, tails, n, first, flags):
-        """Run Floyd-Warshall in the diagonal block from `first` on, a thread block per matrix.
+        """Run Floyd-Warshall on the diagonal tile at index `first` of each matrix.
 
         ======== ============ ====== ================================================
         argument shape        dtype  written by

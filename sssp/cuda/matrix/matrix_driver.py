@@ -45,7 +45,7 @@ NEGATIVE, CHANGED, BROKEN = 0, 1, 2
 
 @kernel
 def _scatter_kernel(indptr, indices, weights, n, matrix):
-    """Write the weights of a graph's arcs to a matrix, one block per tail.
+    """Write the weights of a graph's arcs to a matrix, with one thread block per tail vertex.
 
     ======== ======== ====== =========================================
     argument shape    dtype  written by
@@ -87,7 +87,7 @@ def _first_tails_kernel(matrix, n, unseen, tails):
 
 @kernel
 def _broken_kernel(matrix, tails, n, missing, flags):
-    """Flag a row if its tails do not lead from every reached vertex back to the source.
+    """Report a row in which predecessors of a reached vertex do not lead to the source.
 
     ======== ======== ====== ============================
     argument shape    dtype  written by

@@ -135,7 +135,7 @@ def _make_sweep_kernel(barrier: Any = None) -> Any:
     @kernel_with(max_registers=65536 // THREADS // BLOCKS)
     @no_type_check
     def _sweep_kernel(reach, n, words, first_word, last_word):
-        """Run Warshall's algorithm on a bit matrix with all blocks, 64 pivots (a word) at a time.
+        """Run Warshall's algorithm on a bit matrix by all thread blocks, 64 pivots at a time.
 
         ========== ============ ====== ==================
         argument   shape        dtype  written by

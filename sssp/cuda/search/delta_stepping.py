@@ -152,7 +152,7 @@ class CommonPiles(namedtuple("CommonPiles", "near far sizes least")):
 
 
 class CommonPile(namedtuple("CommonPile", "entries sizes slot")):
-    """A vertex list (pile) that all thread blocks of a row fill, and where its size is counted."""
+    """A vertex list (pile) that all thread blocks of a row fill, with a counter of its vertices."""
 
 
 class Pile(namedtuple("Pile", "entries sizes slot common")):
@@ -207,7 +207,7 @@ class Limits(namedtuple("Limits", "threshold bound")):
 
 
 class Progress(namedtuple("Progress", "hop expanded slots least")):
-    """Progress of a block: hops made, vertices expanded, and least distance put in a far pile.
+    """Progress of a block: steps made, vertices expanded, least distance put in a far pile.
 
     Attributes
     ----------
@@ -265,7 +265,7 @@ def _move(worker, pile, size, place):
 
 @part
 def _spill(block, near, far, phase, nothing):
-    """Move a block's far pile, and its near pile if that overflowed, to the common piles."""
+    """Move a thread block's far vertices and remaining near vertices to the lists of all blocks."""
     worker, own, common = block.worker, block.own, block.common
     surplus = uint32(min(own.sizes[near.slot], uint32(near.entries.size)))
     far_size = uint32(min(own.sizes[far.slot], uint32(far.entries.size)))
@@ -286,7 +286,7 @@ def _spill(block, near, far, phase, nothing):
 
 @cache
 def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -> Any:
-    """Return the delta-stepping kernel for a dtype: all blocks on a row, or a row per block.
+    """Return the delta-stepping kernel for a dtype, in which one or all blocks search a row.
 
     Parameters
     ----------

@@ -658,7 +658,7 @@ class _ThresholdSearch(Search):
 def solve(
     graph: Graph, request: Request, method: ThresholdDijkstra, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer `request` by threshold Dijkstra in phases, one thread block per source.
+    """Answer `request` by threshold Dijkstra in phases, with one thread block per search.
 
     Parameters
     ----------

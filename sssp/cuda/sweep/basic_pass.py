@@ -55,7 +55,7 @@ def changes_kernel(places, values, arc_weights):
 
 @cache
 def _make_load_weight(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that reads a chordal arc's weight in the graph; INF if none."""
+    """Return a function that reads a chordal arc's weight in the graph; infinity for a shortcut."""
     number, inf = from_dtype(dtype), infinity(dtype).item()
 
     @inline

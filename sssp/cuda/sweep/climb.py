@@ -37,7 +37,7 @@ class Path(namedtuple("Path", "chains offsets known count")):
 
 
 class Climb(namedtuple("Climb", "bottom count starts stops depths weights way thread inf")):
-    """State of an upward search: arcs of the source and of its ancestors, and their distances."""
+    """State of an upward search: distances by depth; arcs of the source and its ancestors."""
 
 
 @inline
@@ -70,7 +70,7 @@ def _note_arcs(path, arcs_first, arcs_stop, start, stop, thread):
 
 @inline
 def _find_doors(path, places, depth, first, upper, way, doors, door_ways, thread):
-    """List the heads of the last path vertex's upward arcs, with distances; return how many."""
+    """List the heads of arcs from an upward path's last vertex, with distances; return how many."""
     own = uint32(path.known - 1)
     last = uint32(uint32(path.chains[own]) + path.count - 1 - uint32(path.offsets[own]))
     begin = first[last]
@@ -129,7 +129,7 @@ def _climb_path(climb):
 
 @inline
 def _cross_top(entered, doors, door_ways, top, between, least, thread, inf):
-    """Compute distances to all top vertices of the tree, by way of those already reached."""
+    """Compute distances to all top vertices of the tree, using the matrix of their distances."""
     for share in range(SHARE):
         least[share] = inf
     i = uint32(0)
@@ -149,7 +149,7 @@ def climb_kernel(
     up_weights, first, upper, top, between, inf, sources, starts, stops, ways, source_ranks,
     counters, lanes, distances,
 ):  # fmt: skip
-    """Climb from sources, one block per source; write the distances of the top vertices.
+    """Search upward from each source, one block per source; write the top vertices' distances.
 
     ============ ============== ====== =====================================================
     argument     shape          dtype  written by

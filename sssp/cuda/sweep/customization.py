@@ -185,7 +185,7 @@ class Work(NamedTuple):
 
 
 class Findings:
-    """Status of the last customization of some hierarchies (overflow, connectivity).
+    """Overflow and connectivity status of the last customization of maps on a GPU.
 
     Parameters
     ----------
@@ -302,7 +302,7 @@ class DeviceMap:
         self.joined_by_turns: bool | None = None
 
     def with_loan(self, loan: Loan) -> DeviceMap:
-        """Return a copy of this map whose device memory stays reserved until it is deleted."""
+        """Return a copy of this map; its device memory stays reserved until the copy is deleted."""
         own = copy(self)
         own.base, own.loan, own.setups = self, loan, {}
         return own
@@ -596,7 +596,7 @@ def _kind_of(maps: DeviceMaps) -> tuple[Any, ...]:
 
 
 def tree_of(structure: Structure, number: int) -> DeviceTree:
-    """Return the elimination tree of a structure on a device, made once."""
+    """Return a structure's elimination tree in GPU memory, copied there on first use."""
     return structure.shared.get_or_build(f"cuda:{number}", lambda: DeviceTree(structure))
 
 
@@ -641,7 +641,7 @@ class Ahead:
             self._weights, self._queued = weights, loan.maps.maps[0].with_loan(loan)
 
     def adopt(self, version: PreparedMap) -> None:
-        """Cache the queued customization in a hierarchy that has exactly the customized weights.
+        """Cache the queued customization in a hierarchy, if made for that hierarchy's weights.
 
         Not if some are negative, or if distances are sure to leave int32.
         """

@@ -1,4 +1,4 @@
-"""An elimination tree in GPU memory, cut into bundles of subtrees, one per thread block."""
+"""An elimination tree in GPU memory, divided into bundles of subtrees for thread blocks."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ class DeviceTree(Arrays):
     def _list_triangles(
         self, steps: NDArray[np.int64], owners: NDArray[np.int32], degrees: NDArray[np.int64]
     ) -> None:
-        """List on the device the triangles whose lowest vertex is a member of a bundle."""
+        """List on the device the arc triangles whose lowest vertex is in a bundle of subtrees."""
         start, firsts = self.bundles.start, offsets(degrees * (degrees - 1) // 2)
         triangle_first = firsts[self.bundles.first - start]
         size = max(1, int(firsts[-1]))
@@ -210,7 +210,7 @@ class DeviceTree(Arrays):
         wait_for_device()
 
     def givers(self, slots: NDArray[np.uint32]) -> Any:
-        """Return for each chordal arc, up and down, the graph's arc that gives its weight.
+        """Return, for each directed chordal arc, the graph's arc that gives its weight.
 
         Made once for an array of slots, and kept as long as that is there.
         """
@@ -229,7 +229,7 @@ class DeviceTree(Arrays):
         return self.made.get_or_build(key, make)
 
     def outside(self, tier: int, dtype: np.dtype[Any]) -> int:
-        """Return how many arc weights of one tier of the tree are stored in global memory."""
+        """Return how many arc weights of one tier (layer of subtrees) are in global memory."""
         room = self.rooms[tier]
         if room.shared_bytes(dtype, packs=True, outside=False) <= most_shared_bytes():
             return 0
@@ -267,7 +267,7 @@ class Above(Arrays):
 
 
 def _cut_into_bundles(structure: Structure) -> Bundles:
-    """Cut the elimination tree into bundles: groups of subtrees, one per GPU thread block."""
+    """Cut the elimination tree into bundles: groups of subtrees that fit one GPU thread block."""
     bundles = make_bundles(structure, LIMITS, TOP)
     return bundles if bundles.levels.size == 1 else make_bundles(structure, LIMITS + WIDER, TOP)
 

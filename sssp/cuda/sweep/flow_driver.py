@@ -52,7 +52,7 @@ FEWER_VOLUMES = "give fewer origins or destinations at a time, and add up the fl
 
 @dataclass
 class SweptFlows:
-    """Loader of one demand onto a prepared map with any weights, on a GPU.
+    """Loader of one demand onto prepared maps, which may differ in weights, on a GPU.
 
     Parameters
     ----------

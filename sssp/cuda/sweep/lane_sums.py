@@ -68,7 +68,7 @@ def place_kernel(values, vertices, placed):
 
 @kernel
 def total_kernel(totals, words):
-    """Combine the partial results of each source into one count, one sum and one maximum."""
+    """Combine each source's partial counts, sums and maxima into one count, sum and maximum."""
     lane, word = cuda.grid(1), cuda.blockIdx.y
     if lane < words.shape[1]:
         found = int64(0)

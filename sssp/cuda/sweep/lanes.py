@@ -125,7 +125,7 @@ class LanesSearch(Search):
 
     @property
     def arrays(self) -> dict[str, Any]:
-        """The arrays of a sweep, by the parameter names of kernels."""
+        """The arrays of a sweep as a dict, keyed by the names of kernel parameters."""
         return self.pieces.arrays | self.map.kept._asdict() | self.streams._asdict()
 
     @property
@@ -279,7 +279,7 @@ class LanesSearch(Search):
 
 
 def round_up(size: int) -> int:
-    """Round a number of selected vertices up, so that selections of similar size share memory."""
+    """Round a vertex count up to four significant bits, so that few distinct array sizes occur."""
     step = 1 << max(0, size.bit_length() - 4)
     return -(-size // step) * step
 

@@ -77,7 +77,7 @@ def make_arc_functions(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
 
     @inline
     def read_shared(stream, halves, place):
-        """Read an arc in shared memory, which `halves` shows as words of 32 bits."""
+        """Read a packed arc from shared memory; `halves` views that memory as 32-bit words."""
         # (an index cut out of 64 bits takes three instructions more than one of 32)
         first = uint64(place * uint64(words))
         if words == 1:

@@ -237,7 +237,7 @@ def _note_members(bundle, held, arcs_first):
 
 @inline
 def _number_groups(bundle, held, group_bits):
-    """Write, for each vertex of a bundle of subtrees, the index of its first group of down arcs.
+    """Write for each vertex of a bundle the index of its first group of 2 or 4 downward arcs.
 
     A member of which no arc is kept has a group too, that leads nowhere.
     """
@@ -318,7 +318,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def bring(bundle, held, weights):
-        """Load a bundle's arc weights into shared memory: the originals, and a copy to relax."""
+        """Make two copies of the arc weights of a bundle of subtrees: one to keep, one to relax."""
         i = bundle.thread
         while i < bundle.arcs:
             arc = uint32(bundle.begin + i)
@@ -330,7 +330,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def bring_pairs(bundle, held, pair, last_pair, pairs, pair_arcs, perfect):
-        """Load the weights of arcs between boundary vertices into shared memory."""
+        """Copy the weights of arcs between boundary vertices to a bundle's working memory."""
         while pair < last_pair:
             place, arc = up_position(held.ways + pairs[pair]), pair_arcs[pair]
             held.numbers[place] = perfect[up_slot(arc)]
@@ -463,7 +463,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         perfect, lengths, found, up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
         stream_first, stream_stop, stream, spare,
     ):  # fmt: skip
-        """Run perfect customization in one tier of the tree, and pack the arcs that sweeps need.
+        """Run perfect customization in one tier (layer) of the tree, and pack arcs for the sweeps.
 
         ============== ========== ======= =====================================================
         argument       shape      dtype   written by
@@ -651,7 +651,7 @@ def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_lengths_level_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that finds the longest path lengths from and to vertices of a level."""
+    """Return the kernel that measures the longest upward and downward paths of one level."""
     inf, length_of = infinity(dtype).item(), make_length_of(dtype)
 
     @kernel

@@ -317,7 +317,7 @@ def _is_whole(on_device: DeviceMap, hierarchy: PreparedMap, request: Request) ->
 
 
 def _are_joined(on_device: DeviceMap, hierarchy: PreparedMap, asked: Graph) -> bool:
-    """Return whether every vertex of a graph with turn costs reaches every other."""
+    """Return whether, in a graph with turns, every vertex is known to reach every other vertex."""
     structure = hierarchy._structure
 
     def find_ends() -> dict[str, Any] | None:

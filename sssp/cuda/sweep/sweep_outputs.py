@@ -225,7 +225,7 @@ class SummedRows(DeviceRows):
     totals: Any = None
 
     def reduce_by(self, step: Step) -> NDArray[Any]:
-        """Return the sums of each row, shape (rows, c), one for each column of vertex weights."""
+        """Return the float sums to which the sweep has reduced each row's distances."""
         numbers: NDArray[Any] = self.totals[:, : self.batch.rows].T
         return numbers
 
@@ -265,7 +265,7 @@ class OfVersions(Search):
         return type(self.searches[0]), self.searches[0].kind, self.rows
 
     def part(self, rows: range) -> OfVersions:
-        """Return this search restricted to the sets of weights whose rows are in `rows`."""
+        """Return this search for only those sets of weights whose result rows are in `rows`."""
         versions = slice(rows.start // self.rows, rows.stop // self.rows)
         return OfVersions(self.searches[versions], self.rows)
 

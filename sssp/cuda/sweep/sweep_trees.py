@@ -15,7 +15,7 @@ from sssp.cuda.sweep.transpose import PITCH, TILE, TILE_ROWS
 
 @kernel
 def tails_kernel(indptr, tails, weights, bound, lanes, rows, transposed, distances, predecessors):
-    """Find predecessors: the smallest tail of a tight arc into each vertex; a block per tile.
+    """Find the predecessor of every vertex in every row: the smallest tail of a tight arc into it.
 
     ============ ================== ====== ==============================================
     argument     shape              dtype  written by

@@ -56,7 +56,7 @@ def _mark_kernel(sources, targets, rank_of, rows):
 
 @kernel
 def _number_kernel(rows, counts, ranks):
-    """Number the marked ranks of trip sources and of trip targets, and list them by number.
+    """Assign numbers 0, 1, ... to the ranks of trip sources, and likewise to those of targets.
 
     ======== ========= ====== ===================================================
     argument shape     dtype  written by

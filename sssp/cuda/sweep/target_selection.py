@@ -84,7 +84,7 @@ def _mark_above_kernel(targets, rank_of, places, chain, leap, top, marks):
 
 @inline
 def _flag_members(flags, sums, thread, threads, first, members, rows_here, marks):
-    """Write a flag per vertex of a bundle, 1 if it is marked; count the marked vertices.
+    """Write a flag per vertex of a bundle of subtrees, 1 if selected; count the selected vertices.
 
     Barriers on both sides.
     """
@@ -107,7 +107,7 @@ def _flag_members(flags, sums, thread, threads, first, members, rows_here, marks
 def _flag_boundary(
     flags, sums, thread, threads, first, members, rows_here, arcs_first, rows, group
 ):
-    """Flag boundary vertices of a tree part that are heads of arcs from its selected vertices.
+    """Flag each boundary vertex of a bundle of subtrees that has an arc from a selected vertex.
 
     Barriers on both sides.
     """
@@ -247,7 +247,7 @@ def _selection_positions_kernel(
     start, bounded, targets, rank_of, places, ranks, own_places, own_boundary, own_ranks, names,
     columns,
 ):  # fmt: skip
-    """Write the indices, among the selected vertices, of targets and of subtrees' neighbours.
+    """Write the index in the selection of each target and each boundary vertex of a subtree.
 
     ============ ======= ====== ==============================================================
     argument     shape   dtype  written by
@@ -499,7 +499,7 @@ class Selection(Arrays):
 
 
 class Selections:
-    """Cache of recent selections (targets with all their ancestors), by the targets."""
+    """Cache of recent selections (targets and all their ancestors), keyed by the targets."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[bytes, Selection] = OrderedDict()
@@ -607,7 +607,7 @@ class SelectedStreams:
             self._version += 1
 
     def of(self, selection: Selection, *, packed: bool = True) -> Packed:
-        """Return the GPU arrays of the arcs to selected vertices, updated first if `packed`."""
+        """Return the GPU arrays of arcs to selected vertices; if `packed`, repack outdated arcs."""
         with self._lock:
             found = self._packed(selection)
             if packed and found.version != self._version:

@@ -157,7 +157,7 @@ class Room(NamedTuple):
 
 @inline
 def own_block():
-    """Return a thread block's number within its set of weights, and the number of that set.
+    """Return this thread block's number among the blocks of a weight set, and the set's number.
 
     Blocks of one number are next to each other, so that what sets share is read once.
     """
@@ -194,7 +194,7 @@ def make_lend(dtype: np.dtype[Any], *, outside: bool) -> Any:
 
 @inline
 def meet():
-    """Wait until all threads that work on a bundle arrive (a barrier)."""
+    """Wait until all threads that work on a bundle of subtrees arrive (a barrier)."""
     if cuda.blockDim.y > 1:
         warp_barrier()
     else:
@@ -225,7 +225,7 @@ def make_walk(relax: Any, *, from_below: bool) -> Any:
 
     @inline
     def find_next(words, ends_at, stages, own, stage):
-        """Return the position of this thread's next triangle and the number of the step it is in.
+        """Return the position of this thread's next triangle, and the number of its step (depth).
 
         In every step a thread takes the triangle of its own number, and every `blockDim.x`-th after
         it. Where that leads beyond the end of a step it begins anew in the next one.

@@ -379,7 +379,7 @@ class PushSearch(BellmanFordSearch):
         )  # fmt: skip
 
     def words(self, batch: Batch, scratch: tuple[Any, ...]) -> Any:
-        """Return the device array of distances; 32-bit distances share words with round numbers."""
+        """Return the device array of distances; if 32-bit, each is packed with a round's number."""
         return scratch[0] if self.dtype.itemsize == 4 else self.keys(batch)
 
     def launcher(

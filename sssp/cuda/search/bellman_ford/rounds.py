@@ -59,7 +59,7 @@ class Kept(namedtuple("Kept", "words predecessors")):
 
 @cache
 def words_of(itemsize: int) -> tuple[Any, Any]:
-    """Return device functions that read a stored distance and lower it by an atomic minimum.
+    """Return two device functions: one reads a stored distance, one lowers it atomically.
 
     A distance of 32 bits shares its word with the stamp of the round in which it fell last, which
     stands in the lower half and so never decides a minimum. One of 64 bits is the word, and the
