@@ -98,7 +98,7 @@ class BenchTable(ABC):
         """Run all measurements of this table and add them to the report."""
 
     def load(self, origin: NamedGraph, choose: Choose, places: Path | None = None) -> Workload:
-        """Load a graph, choose its sources, record it in the report; return it with the sources."""
+        """Load a graph, choose its sources, add a record to the report, and return a `Workload`."""
         # first a tiny graph, which compiles the reader
         built_in, jit_seconds = origin.path is None, None
         if built_in not in self._compiled:
@@ -124,7 +124,7 @@ class BenchTable(ABC):
         return Workload(name, graph, sources)
 
     def compare(self, title: str, columns: str, note: str) -> Comparison:
-        """Add a new comparison, without any lines, to the report; return the comparison."""
+        """Add an empty comparison table to the report, and return that table."""
         comparison = Comparison(title, tuple(columns.split("|")), note)
         self.report.comparisons.append(comparison)
         return comparison

@@ -161,7 +161,7 @@ class MapContender:
         self.trials = max(1, min(plan.trials, int(plan.row_limit / expected)))
 
     def time_once(self) -> None:
-        """Time one call that answers a request, or a part of it; keep the last trial's result."""
+        """Time one run of a request, or a part of it; store the result if it is the last trial."""
         assert self.part is not None
         seconds, result = self._time(self.part)
         self.seconds.append(seconds)

@@ -101,7 +101,7 @@ class _Corridor(NamedTuple):
 
     @classmethod
     def between(cls, there: ShortestPaths, back: ShortestPaths, limit: float) -> _Corridor:
-        """Return the `_Corridor` of all vertices on source-target paths no longer than `limit`."""
+        """Return all vertices on source-target paths no longer than `limit`, with distances."""
         # (a limit may be infinite)
         near = np.flatnonzero(there.reached & back.reached)
         ways = [_widen(search.distances[near]) for search in (there, back)]

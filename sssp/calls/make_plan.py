@@ -143,7 +143,7 @@ def make_request(
     progress: bool | None,
     **more: Any,
 ) -> Request:
-    """Check the arguments of `pairs` or `nearest`; return the request of their searches.
+    """Check arguments of `pairs` or `nearest`; return them as the request for a search.
 
     Parameters
     ----------

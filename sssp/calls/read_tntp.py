@@ -1,4 +1,4 @@
-"""`read_tntp`: from TNTP files to the arguments of `assign`."""
+"""Read TNTP files (traffic assignment problems) as the arguments of `assign`."""
 
 from __future__ import annotations
 

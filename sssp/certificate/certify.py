@@ -261,7 +261,7 @@ class Certifier:
     def bounds(
         self, distances: NDArray[Any], limit: float | None, rtol: float
     ) -> tuple[Any, Any, Any, Any]:
-        """Return limit + tolerance, limit - tolerance, the largest safe distance, tolerance."""
+        """Return limit plus tolerance, limit minus tolerance, the largest distance, tolerance."""
         number, tolerance = _arithmetic(distances.dtype), self.tolerance(distances, rtol)
         largest = largest_distance(number)
         # (as a Python number, for a limit may exceed it)
@@ -324,7 +324,7 @@ class Certifier:
         return bool(code == reference.DROPPED)
 
     def _unreached_row(self, row: CheckedRow, limit: float | None) -> tuple[CheckedRow, Array, Any]:
-        """Return a row with all vertices unreached, the arc weights, and the distance limit."""
+        """Return a row of unreached distances, the arc weights, and the distance limit."""
         number = _arithmetic(row.distances.dtype)
         nothing = np.full(self.graph.n, unreached(np.dtype(number)), number)
         distances, weights = self.operands(nothing)

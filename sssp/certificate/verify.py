@@ -147,7 +147,7 @@ def _searched_ends(g: Graph, result: ShortestPaths | Trips) -> tuple[Graph, Vert
 
 
 def _on_searched(g: Graph, result: ShortestPaths) -> tuple[Graph, ShortestPaths]:
-    """Return the graph on which to certify a result of `g`, and the result in its terms."""
+    """Return the graph on which to certify a result of `g`, and the result on that graph."""
     inside = getattr(result, "_inside", None)
     if inside is None:  # (its rows are those of targets)
         check_form(g, result)

@@ -51,7 +51,7 @@ def _cost_at(conical, free, capacity, alpha, beta, flow):
 
 @njit
 def _column_kernel(conical, free, capacity, alpha, beta, fixed, flow, what, out):
-    """Write the cost, its slope or its integral, as `what` selects, for every link at its flow.
+    """Write each link's cost at its flow, or the slope or integral of the cost, as `what` selects.
 
     ============================ ========================= =============================
     argument                     shape, dtype              written by

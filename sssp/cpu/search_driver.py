@@ -502,7 +502,7 @@ class _PathRows(_SearchedRows):
         self.worker_bytes += self.together * row_bytes
 
     def solve(self, rows: range, scratch: Scratch) -> None:
-        """Search some rows, find the paths to their targets, and add both to the answer."""
+        """Search some rows; add their distances and the paths to the targets to the answer."""
         distances = np.full((len(rows), self.graph.n), self.unseen, self.dtype)
         for row, own in zip(rows, distances, strict=True):
             if self.search_row(row, own, scratch) is None:

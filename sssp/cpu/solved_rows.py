@@ -184,7 +184,7 @@ class HostRows:
         return halves if is_sum else found[step.number != "one"]
 
     def _are_few(self, i: int) -> bool:
-        """Return whether sorting the reached vertices of a row is faster than scanning all."""
+        """Return True if sorting a row's reached vertices is faster than scanning the whole row."""
         return len(self.reached_vertices[i]) * MANY < len(self.distances[i])
 
 

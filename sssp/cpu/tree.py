@@ -200,7 +200,7 @@ def _cut_kernel(predecessors, vertices, tails):
 
 @njit
 def _branches_kernel(by_head, targets, block, unseen, predecessors, counts, vertices, tails):
-    """Find the vertices on shortest paths to the targets, for each source (lane) of a block.
+    """For each of several sources, find the vertices on shortest paths to the targets.
 
     Walk back from every reached target along the smallest tight tails; only arcs that are longer
     than 0, in sums too, may be tight. Write for each lane how many vertices are on its paths,
@@ -260,7 +260,7 @@ def find_branches(
 
 
 def cut_branches(vertices: NDArray[np.int32], predecessors: NDArray[np.int32]) -> Entries:
-    """Return vertices of shortest paths, sorted, with predecessors; reset `predecessors` to -1.
+    """Return sorted copies of path vertices and their predecessors; reset `predecessors` to -1.
 
     The predecessor of the source is -2 on entry, and -1 in what is returned.
     """

@@ -221,7 +221,7 @@ def _skim_kernel(
 
 @njit
 def _take_volumes(vertices, tails, columns, volumes, place_of, children, flows):
-    """Write a row's trip volumes to targets; return False if one is not finite or has no path."""
+    """Set each target's flow to its trip volume; return False if a volume cannot be routed."""
     nothing = flows.dtype.type(0)
     may_travel = True
     if vertices is None and columns is None:

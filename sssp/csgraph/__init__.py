@@ -431,7 +431,7 @@ def reconstruct_path(csgraph: Any, predecessors: Any, directed: bool = True) -> 
 def construct_dist_matrix(
     graph: Any, predecessors: Any, directed: bool = True, null_value: float = np.inf
 ) -> Any:
-    """Return the distances along given trees; SciPy's own `construct_dist_matrix`.
+    """Return distances along the trees in `predecessors`, computed by SciPy's function.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ def validate_dense(csgraph: Any, directed: bool, unweighted: bool, overwrite: bo
 
 
 def close_matrix(matrix: NDArray[Any], predecessors: bool, device: str) -> SearchResult | None:
-    """Overwrite a matrix with its all-pairs distances; return None to leave it to SciPy.
+    """Replace arc weights in a matrix by all-pairs distances; None means that SciPy must do it.
 
     Parameters
     ----------

@@ -112,5 +112,5 @@ def bind(kernel: Any, arrays: Mapping[str, Any], /, **others: Any) -> list[Any]:
 def launch_by_name(
     kernel: Any, configuration: tuple[Any, ...], arrays: Mapping[str, Any], /, **others: Any
 ) -> None:
-    """Launch a kernel with the arguments that `bind` finds for its parameters."""
+    """Launch a kernel; look up arguments by parameter name in `arrays` and `others`."""
     launch(kernel, configuration, *bind(kernel, arrays, **others))

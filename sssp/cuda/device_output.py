@@ -44,7 +44,7 @@ def narrow_on_device(
     stream: Any = None,
     extremes: tuple[Any, Any] | None = None,
 ) -> Any:
-    """Convert integers to the dtype that the call asks for; by default to int32 if all fit.
+    """Convert integers on a GPU to the call's dtype; without one, to int32 if every value fits.
 
     The twin of `sssp.engine.narrow`.
 

@@ -282,7 +282,7 @@ class DeviceRows:
         _bring(found, out, self.batch.stream)
 
     def copy_predecessors(self, out: NDArray[np.int32]) -> None:
-        """Copy the predecessors to a host array."""
+        """Copy the predecessors of the vertices in every row of the batch to a host array."""
         _bring(self.predecessors, out, self.batch.stream)
 
     def list_reached(self, *, tails: bool) -> Entries:

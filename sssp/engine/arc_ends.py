@@ -112,7 +112,7 @@ class ArcEnds(NamedTuple):
         return totals, np.minimum.reduceat(totals, self.firsts[:-1], axis=1)
 
     def choose(self, totals: NDArray[Any], least: NDArray[Any]) -> NDArray[np.int64]:
-        """Return for each user arc the index of its nearest arc of the searched graph."""
+        """Return for each user arc the index of the nearest searched arc that represents it."""
         best = np.flatnonzero(totals == np.repeat(least, self.counts))
         return best[np.searchsorted(best, self.firsts[:-1])]
 

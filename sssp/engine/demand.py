@@ -62,7 +62,7 @@ class Demand:
 
     @property
     def entries(self) -> NDArray[np.float64]:
-        """The volumes as an array: the table, or the stored entries of a sparse table."""
+        """The trip volumes as an array: the dense table, or the stored entries of a sparse one."""
         return np.asarray(self.volumes.data if self.is_sparse else self.volumes)
 
     @property

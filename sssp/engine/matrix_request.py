@@ -148,7 +148,7 @@ class MatrixRequest(Resources):
 
     @property
     def heaviest(self) -> int | float:
-        """The greatest weight, or 0 if all are negative."""
+        """The greatest arc weight, or 0 if every weight is negative."""
         return max(self.weights.greatest, 0)
 
     @property
@@ -233,7 +233,7 @@ class ClosureRequest(Resources):
 
     @property
     def squarings(self) -> int:
-        """Number of squarings that find walks of n - 1 arcs, or of n if not `reflexive`."""
+        """Number of matrix squarings needed for the transitive closure of n vertices."""
         return squarings(self.n - 1 if self.reflexive else self.n)
 
     def fill(self, out: NDArray[np.uint64], rows: range) -> None:

@@ -159,7 +159,7 @@ class Request(Resources):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the arrays of the request take on the host; 0 for a request of trips."""
+        """Bytes of the request's arrays on the host; 0 for trips, which the output counts."""
         if self.target_offsets is not None:
             return 0
         nbytes: int = self.reserved_bytes + self.sources.nbytes

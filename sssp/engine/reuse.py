@@ -1,4 +1,4 @@
-"""Reusable device memory, most of which is freed after a series of calls."""
+"""Reusable device memory: kept during a `series` of calls, and mostly freed at the end."""
 
 from __future__ import annotations
 

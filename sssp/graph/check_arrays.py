@@ -236,7 +236,7 @@ def arc_column(values: ArrayLike, m: int) -> NDArray[np.int64]:
 
 
 def coordinate_pairs(coordinates: ArrayLike | None, n: int) -> NDArray[np.float64] | None:
-    """Return coordinates as a new (n, 2) float64 array, or None; raise if any is not finite."""
+    """Check coordinates and return a new (n, 2) float64 array; None if none are passed."""
     if coordinates is None:
         return None
     refuse_mask(coordinates, "coordinates")

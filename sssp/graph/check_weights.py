@@ -1,4 +1,4 @@
-"""Checks of weights: how many, NaN, infinity, too large, and negative if a method refuses them.
+"""Checks of arc weights, and their conversion to the dtype that a graph stores.
 
 Negative weights are stored like others, and only methods that cannot take them raise an error
 (`refuse_negative`). Weights that are passed as a GPU array are checked in

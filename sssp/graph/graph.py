@@ -618,7 +618,7 @@ class Graph:
         return self._cached("searched", build)
 
     def _searched_ends(self, begins: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Map turn-expansion vertices where paths from v begin to those where paths to v end."""
+        """Convert start vertices of the turn expansion to end vertices of the same vertex."""
         assert self.turns is not None
         expansion = self.turns.expansion
         return expansion.end[expansion.vertex_of[begins]]
@@ -1270,7 +1270,7 @@ class Graph:
         return self if self.turns is None else self._reweight(self.weights, turns=None)
 
     def with_turn_costs(self, costs: ArrayLike) -> Graph:
-        """Return the graph with other costs for the turns in its table of turns.
+        """Return the graph with new costs for the turns that its turn table lists.
 
         Parameters
         ----------

@@ -104,7 +104,7 @@ def copy_open(column: Array) -> tuple[Array, Extremes] | None:
 
 
 def extremes_of(weights: Array, loops: Array) -> Extremes:
-    """Return the `Extremes` of weights; `loops` are the positions of the self-loops."""
+    """Return the least and greatest weight of open arcs, and the number of closed arcs."""
     closed = closed_weight(weights.dtype)
     idle = loops[(weights[loops] >= 0) & (weights[loops] != closed)]
     if idle.size:  # (they count as little as closed arcs)
@@ -199,7 +199,7 @@ def extremes_after(
 
 
 def scale_weights(weights: Array, factor: float) -> Array:
-    """Return ``rint(weights * factor)`` as int64; exact if both are integers.
+    """Return ``rint(weights * factor)`` as int64; exact if weights and factor are integers.
 
     Closed arcs weigh the greatest int64.
     """

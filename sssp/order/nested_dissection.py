@@ -391,7 +391,7 @@ class _Elimination:
             self.pending[routine] = [self.executor.submit(*call) for call in calls]
 
     def run(self) -> None:
-        """Compute the elimination order: run `reduce` and all generators that it starts."""
+        """Compute the elimination order of the graph, with kernels in parallel threads."""
         try:
             self.go_on(self.reduce())
             while self.pending:

@@ -156,7 +156,7 @@ def _bundle_kernel(parent, first, upper, limit, number, tiers, bundles, rows, se
 def _boundary_kernel(
     bundle_first, rank, size, first, upper, seen, lowest, highest, boundary_first, boundary
 ):
-    """For each bundle of subtrees, list the neighbours above it and its least and greatest rank.
+    """List the neighbours above each bundle of subtrees, and the range of ranks of each bundle.
 
     Arguments: bundle_first, rank, of the bundles; size, first, upper, of the structure; seen, shape
     (n,), scratch, negative; lowest, highest, boundary_first, and boundary as far as there is room:

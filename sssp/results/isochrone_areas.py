@@ -168,7 +168,7 @@ def _rings_kernel(after, order, firsts):
 
 
 class Streets(NamedTuple):
-    """Streets, each with the distances of both ends and its weights in both directions.
+    """Streets, each with the shortest-path distances to both ends and the weights both ways.
 
     Attributes
     ----------
@@ -387,7 +387,7 @@ def _nest(lines: Lines, marks: Array, corner: tuple[int, int]) -> Iterator[tuple
 
 
 def _divide(lines: Lines, _: Array, corner: tuple[int, int]) -> Iterator[tuple[int, Array]]:
-    """Yield the number of each service area with a grid of values that are negative inside it."""
+    """For each service area, yield the area's index and a grid that is negative inside the area."""
     marks = np.unique(lines.marks)
     distances = np.full((marks.size, TILE + 1, TILE + 1), REACH**2)
     for mark, squares in zip(marks, distances, strict=True):

@@ -30,7 +30,7 @@ def stored_row(matrix: Any, row: int) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def dense_row(matrix: Any, row: int, rows: int, missing: Any) -> NDArray[Any]:
-    """Return a row of a dense or sparse matrix with all its columns, contiguous.
+    """Return a row of a dense or sparse matrix as a contiguous dense array.
 
     Parameters
     ----------

@@ -899,7 +899,7 @@ class ShortestPaths:
             )
 
     def _refuse_volumes(self, flows: NDArray[Any], row: int) -> NoReturn:
-        """Raise an error for the first volume of a row that is not finite, or has no path."""
+        """Raise an error for a row's first volume that is not finite or has an unreached target."""
         columns = np.flatnonzero(flows[row])
         wrong = columns[~np.isfinite(flows[row, columns])]
         if wrong.size:

@@ -1,4 +1,4 @@
-"""`Trips`: the result of `pairs`."""
+"""Results of `pairs` and `alternatives`: distances and paths for source-target pairs."""
 
 from __future__ import annotations
 

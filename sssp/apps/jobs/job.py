@@ -120,7 +120,7 @@ class Report:
         return Manifest(self.path).check(self.blocks)
 
     def plan(self) -> str:
-        """Return one line that describes the job: all searches, blocks left, estimated time."""
+        """Return a line of text that describes the job: searches, blocks, bytes, estimated time."""
         left = self.blocks - self.done_before
         text = (
             f"{self.path.name}: {self.searches:,} searches in {self.blocks:,} blocks of "

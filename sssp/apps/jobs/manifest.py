@@ -95,7 +95,7 @@ class Manifest:
         self.job: dict[str, Any] | None = self._read_job()[0]
 
     def _read_job(self) -> tuple[dict[str, Any] | None, Names]:
-        """Read the manifest; return its job (None if it lists no block) and file name patterns."""
+        """Read the job's parameters (None before its first block) and its file name patterns."""
         try:
             with self.path.open("rb") as stream:
                 line = stream.readline()
@@ -154,7 +154,7 @@ class Manifest:
 
     @contextmanager
     def open(self, job: dict[str, Any]) -> Iterator[None]:
-        """Lock the manifest and open it for appending, while the context is open; record a new job.
+        """Context manager: lock the manifest, open it to append, and record the job if it is new.
 
         A last line that is cut off is dropped, and of a job without a block on record everything.
 

@@ -87,7 +87,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Layout:
-    """The shape of a table: its fields, its rows, and its division into blocks.
+    """Layout of a job's result table: fields, number of rows, and division into blocks.
 
     Attributes
     ----------

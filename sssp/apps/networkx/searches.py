@@ -293,7 +293,7 @@ def _search(
 def search_from(
     G: ConvertedGraph, kind: SearchKind, sources: Sequence[int], *, tree: bool
 ) -> SearchRow:
-    """Run one search from all sources; return the distance of each node from the nearest source."""
+    """Run one search; return each node's distance from the nearest of several sources."""
     found = _search(G, kind, sources, nearest=True, predecessors=tree)
     return SearchRow(G, sources, found.distances, found.predecessors, kind)
 

@@ -212,7 +212,7 @@ def read_labels(g: sssp.Graph, table: FileTable, column: str) -> NDArray[np.int6
 
 
 def graph_of(options: argparse.Namespace) -> sssp.Graph:
-    """Read the graph that a command names, and add the turns of its options."""
+    """Read the graph named on the command line; add turns from ``--turns`` and ``--u-turns``."""
     return with_turns(options.graph.load(options.coordinates), options)
 
 

@@ -589,7 +589,7 @@ class Customization:
         run(find, self.threads, self._scratch, find_together, downward=True)
 
     def pack(self, potentials: NDArray[Any] | None) -> Metric:
-        """Return the customized map: the packed arcs that sweeps need, and the potentials."""
+        """Pack the upward and downward arcs that sweeps need into arrays, as a `Metric`."""
         pieces = self.pieces
 
         def count(piece: tuple[int, int]) -> Any:

@@ -247,7 +247,7 @@ def _sum_kernel(low, high, targets, downs, values, inf, scratch, found):
 
 @njit
 def skim_kernel(lanes, ups, downs, inf, scratch, up_values, down_values, found):
-    """Sum arc values along the paths of trips, for one group of sources after the other.
+    """Sum arc values along the paths of trips, one group of sources after another.
 
     Shapes: values (c, arcs), found (c, targets, LANES).
     """

@@ -343,7 +343,7 @@ class _LaneRows(Rows):
         return np.full(self.graph.n, self.inf, self.dtype), np.zeros(self.places, np.uint8), block
 
     def solve(self, rows: range, scratch: tuple[NDArray[Any], ...]) -> None:
-        """Compute the distances of some rows by a sweep, and add them to the answer."""
+        """Compute a range of rows of distances by one sweep, and add them to the answer."""
         start, block = self.sweep(rows, *scratch), scratch[-1]
         if self.answer is None:
             self.form.take(SweptLanes(rows, block, start, self.bound, self.columns))
@@ -514,7 +514,7 @@ class SweptLanes:
 
     @property
     def _lanes(self) -> tuple[Any, ...]:
-        """Kernel arguments: distances, first source's column, rows of vertices, distance limit."""
+        """Common arguments of the kernels that read results from a matrix of swept distances."""
         return self.block, self.start, self.columns, self.bound
 
     def copy_distances(self, out: NDArray[Any]) -> None:

@@ -40,7 +40,7 @@ ONE = np.uint64(1)
 
 @njit
 def _ancestors_kernel(group, parent, inf, block, path):
-    """List some ranks and all their ancestors, ascending; reset their distances; return the number.
+    """Write given ranks and all their ancestors to `path`, ascending; return their number.
 
     Their rows of `block` are made INF, but for 0 in the lane of every rank.
     """

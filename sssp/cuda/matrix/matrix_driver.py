@@ -121,7 +121,7 @@ def _least_kernel(matrix, leasts):
 
 @kernel
 def _settle_kernel(matrix, above, missing, greatests):
-    """Set matrix entries of `above` or more to `missing`; write the greatest other per thread."""
+    """Set entries of `above` or more to `missing`; write each thread's maximum of other entries."""
     own = matrix.dtype.type(0)
     for i in range(cuda.grid(1), matrix.size, cuda.gridsize(1)):
         if matrix[i] >= above:
@@ -338,7 +338,7 @@ def solve_matrix(
 
 
 def _count_bytes(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> int:
-    """Return the device bytes that a solver needs: distances, tails, scratch for trees."""
+    """Return the GPU memory, in bytes, that a solver needs for distances and predecessors."""
     entries, tails, trees = request.n * request.n, 0, 0
     if request.carries_tails(dtype):
         tails = copies * INDEX.itemsize

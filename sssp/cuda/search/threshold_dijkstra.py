@@ -266,7 +266,7 @@ def _least_in_table(vertex, arcs, settled, hidden, unseen):
 
 @inline
 def _least_beyond(vertex, arcs, pointers, settled, unseen):
-    """Return the least weight of a vertex's arcs to unsettled heads, its lightest arcs excluded."""
+    """Return the least weight of arcs to unsettled heads, except a vertex's `LIGHTEST` lightest."""
     last = arcs.indptr[uint32(vertex + 1)]
     pointer = max(pointers[vertex], uint32(arcs.indptr[vertex] + LIGHTEST))
     while pointer < last and settled[arcs.ends[pointer]] == SETTLED:
@@ -607,7 +607,7 @@ def _lightest_arcs(graph: Graph, dtype: np.dtype[Any], reverse: bool) -> tuple[N
 
 
 class _ThresholdSearch(Search):
-    """Threshold-batched Dijkstra on one graph: the kernel, its arcs, and its scratch."""
+    """Threshold-batched Dijkstra searches of one graph on a GPU."""
 
     def __init__(
         self, graph: Graph, on_device: DeviceGraph, dtype: np.dtype[Any], *, in_out: bool

@@ -51,7 +51,7 @@ def placed_arcs_kernel(
     start, ranks, places, depth, bundles, levels, bundle_first, boundary_first, boundary, first,
     upper, arcs_first, heads, depths, rows,
 ):  # fmt: skip
-    """Copy the chordal arcs into the order in which GPU sweeps number the tails of the arcs.
+    """Copy the heads of chordal arcs into arrays sorted by tail, in the vertex order of sweeps.
 
     ============== ============ ====== =========================================================
     argument       shape        dtype  written by
@@ -127,7 +127,7 @@ def lower(weights, slot, known, way):
 
 @inline
 def _extent(bundle, bundle_first, boundary_first, arcs_first):
-    """Return the sizes and the first arc position of a bundle of subtrees, as four integers."""
+    """Return a subtree bundle's vertex count, boundary vertex count, first arc and arc count."""
     first, last = uint32(bundle_first[bundle]), uint32(bundle_first[uint32(bundle + 1)])
     bounded = uint32(boundary_first[uint32(bundle + 1)] - boundary_first[bundle])
     begin = uint32(arcs_first[first])

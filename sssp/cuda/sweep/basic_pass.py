@@ -136,7 +136,7 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @inline
     def relax(numbers, _, ways, legs, third):
-        """Relax a triangle's upper arc, both ways, by the paths over its lowest vertex."""
+        """Relax both directions of a triangle's upper arc by the paths over the lowest vertex."""
         one, other = (
             up_position(ways + (legs >> uint32(HALF))),
             up_position(ways + (legs & uint32(LOW_HALF))),

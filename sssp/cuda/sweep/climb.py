@@ -85,7 +85,7 @@ def _find_doors(path, places, depth, first, upper, way, doors, door_ways, thread
 
 @inline
 def _load_arc(i, climb):
-    """Return weight and head depth of the first arc this thread relaxes at path vertex `i`."""
+    """Return the weight and the head's depth of this thread's first arc out of path vertex `i`."""
     weight, depth = climb.inf, int32(0)
     if i < climb.count:
         arc = uint32(climb.starts[i] + climb.thread)

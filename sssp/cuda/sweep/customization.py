@@ -631,7 +631,7 @@ class Ahead:
         self._queued: DeviceMap | None = None
 
     def queue(self, weights: Any, stream: Any) -> None:
-        """Queue a customization to int32 device weights, after the work queued on `stream`.
+        """Queue a customization with int32 weights in device memory, after the work on `stream`.
 
         Whatever they are, it ends; `adopt` takes what comes of weights that are usual.
         """

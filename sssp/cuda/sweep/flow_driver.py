@@ -112,7 +112,7 @@ class SweptFlows:
         return None
 
     def _sweep(self, version: PreparedMap, scratch: _Scratch) -> tuple[NDArray[np.float64], Any]:
-        """Load demand on a GPU; return arc flows and the greatest weight safe from overflow."""
+        """Load demand on a GPU; return arc flows, and the weight above which sums may overflow."""
         with basic_weights(version, scratch.dtype, self.number) as (maps, work):
             stream = maps.matrix.stream
             scratch.launches.do(

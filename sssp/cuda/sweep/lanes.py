@@ -58,7 +58,7 @@ class Scratch(
         defaults=(None, None, None),
     )
 ):
-    """Device memory for a sweep of several lanes, reused by one batch of rows after another.
+    """Device memory for sweeps from several sources at once, reused from batch to batch.
 
     Attributes
     ----------

@@ -57,7 +57,7 @@ def stream_words(dtype: np.dtype[Any]) -> int:
 
 @cache
 def make_arc_functions(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
-    """Return three device functions: to read a packed arc, to write one, to read a shared one."""
+    """Return functions that read a packed arc, write one, and read one from shared memory."""
     bits, number, words = bits_of(dtype), number_of(dtype), stream_words(dtype)
 
     @inline

@@ -291,7 +291,7 @@ def _adds_in_order(on_device: DeviceMap, reduction: Reduction) -> bool:
 
 
 def _selection(on_device: DeviceMap, request: Request) -> Selection | None:
-    """Return the part of the tree to sweep for a request's targets; None to sweep all of it."""
+    """Return the part of the elimination tree to sweep for some targets; None for all of it."""
     tree, targets = on_device.tree, request.targets
     if targets is None or not _ends_at_targets(request):
         return None
@@ -303,7 +303,7 @@ def _selection(on_device: DeviceMap, request: Request) -> Selection | None:
 
 
 def _is_whole(on_device: DeviceMap, hierarchy: PreparedMap, request: Request) -> bool:
-    """Return whether swept distances need no correction, such as by a limit or potentials."""
+    """Return True if swept distances are final: no limit, no potentials, no unreached vertex."""
     if on_device.shifts.size or request.limit is not None:
         return False
     asked, known = request.asked, request.width is not None and request.targets is None

@@ -369,7 +369,7 @@ def make_pack_kernel(dtype: np.dtype[Any]) -> Any:
 
 
 class Arrays:
-    """Device arrays accessed by name, with a unique key to find recorded kernel launches."""
+    """Set of device arrays that are accessed by name and passed to kernels by name."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, Any] = {}

@@ -177,7 +177,7 @@ def up_position(arc):
 
 @cache
 def make_lend(dtype: np.dtype[Any], *, outside: bool) -> Any:
-    """Return a device function that locates a bundle's weights: an array and a start index."""
+    """Return a device function that locates a subtree bundle's weights: an array and an offset."""
     number, arcs_a_unit = from_dtype(dtype), UNIT // 2 // dtype.itemsize
 
     @inline

@@ -74,7 +74,7 @@ class Rounds:
 def solve(
     graph: Graph, request: MatrixRequest, method: FloydWarshall, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer `request` in ``ceil(n / 64)`` rounds; as `sssp.cpu.matrix.floyd_warshall.solve`."""
+    """Compute all-pairs distances by blocked Floyd-Warshall on an OpenCL device."""
     with open_queue(request.device) as queue:
 
         def close(matrix: Matrix) -> int:

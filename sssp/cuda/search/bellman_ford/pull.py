@@ -96,7 +96,7 @@ def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = No
 
     @inline
     def best_of(head, before, old, tile, arcs, limits, counters, row):
-        """Return the least candidate distance, as a key, over the arcs into `head`, and its tail.
+        """Return the least key (distance) that an arc into `head` gives, and the tail of that arc.
 
         The tail is -1 if no key is less than the key `before`, which the head has.
         """

@@ -42,7 +42,7 @@ class Arcs(namedtuple("Arcs", "indptr indices weights")):
 
 
 class Limits(namedtuple("Limits", "bound lowest negative")):
-    """Greatest distance of interest, least distance of the dtype, and a negative-weights flag."""
+    """Distance limit, least distance that the dtype can hold, and a negative-weights flag."""
 
 
 class Kept(namedtuple("Kept", "words predecessors")):
@@ -132,7 +132,7 @@ class BellmanFordSearch(Search):
         self.most_rounds = graph.n
 
     def grid(self, batch: Batch) -> tuple[bool, int, range]:
-        """Return how to launch a batch: with all blocks on one row at a time, or one block per row.
+        """Return whether all blocks share a row, the number of blocks, and each launch's first row.
 
         A few rows are done one after the other, many side by side, a block each.
         """
