@@ -436,7 +436,7 @@ class _Costs:
             self.closed |= np.isposinf(empty)
 
     def column(self, name: str, flow: Column) -> Column:
-        """Return the values of the cost function's method `name` at a flow, one per input row."""
+        """Call the cost function's method `name`; return its value for each link at its flow."""
         column = np.asarray(getattr(self.cost, name)(flow))
         if column.shape != (self.rows,) or column.dtype.kind not in "iuf":
             raise ValueError(
@@ -595,7 +595,7 @@ def _listed(names: Any) -> str:
 
 
 def _fixed_column(fixed: Any, rows: int, name: str) -> Column:
-    """Check the flow-independent extra costs of a user class; return one cost per input row."""
+    """Check the flow-independent extra costs of a user class; return one cost per link."""
     numbers = number_array(fixed, "classes").astype(FLOAT64)
     if numbers.shape not in ((), (rows,)):
         raise ValueError(f"class {name!r} must have a number or shape ({rows},): one a row")

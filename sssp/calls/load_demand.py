@@ -62,7 +62,7 @@ class Flows:
 
     @cached_property
     def flow(self) -> NDArray[Any]:
-        """Flow on every row of the input, summed over both directions if undirected."""
+        """Flow on every row of the user's arc table; both directions summed if undirected."""
         return flow_on_input(self.graph, [self.by_arc])
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Volume-delay functions: cost, slope and integral of every row at a flow, compiled.
+"""Volume-delay functions: cost, slope and integral of every link at its flow, compiled.
 
 Sources: Bureau of Public Roads, Traffic Assignment Manual (1964); Spiess, Conical volume-delay
 functions, Transportation Science 24 (1990).
@@ -86,7 +86,7 @@ def _along_kernel(conical, free, capacity, alpha, beta, fixed, flow, direction, 
 
 
 class _LinkCost:
-    """A volume-delay function with parameters for every input row; base class."""
+    """A volume-delay function with parameters for every link; base class."""
 
     _conical: ClassVar[bool]
 
@@ -127,11 +127,11 @@ class _LinkCost:
         return out
 
     def cost(self, flow: ArrayLike) -> Column:
-        """Return the cost of each row (link) at a flow of 0 or more: float64, shape (rows,)."""
+        """Return the cost of each link at its flow (0 or more): float64, shape (rows,)."""
         return self._column(flow, COST)
 
     def slope(self, flow: ArrayLike) -> Column:
-        """Return the derivatives of the costs at a flow: ndarray of float64, shape (rows,)."""
+        """Return the derivative of each link's cost at its flow: float64, shape (rows,)."""
         return self._column(flow, SLOPE)
 
     def integral(self, flow: ArrayLike) -> Column:

@@ -618,7 +618,7 @@ class Graph:
         return self._cached("searched", build)
 
     def _searched_ends(self, begins: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Convert start vertices of the turn expansion to end vertices of the same vertex."""
+        """Return the expansion's end vertices for the user vertices that `begins` stand for."""
         assert self.turns is not None
         expansion = self.turns.expansion
         return expansion.end[expansion.vertex_of[begins]]

@@ -53,7 +53,7 @@ def make_few_kernel(dtype: np.dtype[Any]) -> Any:
 
     @inline
     def name_of(i, bundle, vertices, boundary_vertices):
-        """Return the global index of vertex `i` of a bundle of subtrees; 0 past its last vertex."""
+        """Return the global index of item `i` of a bundle: vertices, then boundary; else 0."""
         name = uint32(0)
         if i < bundle.members:
             name = uint32(vertices[uint32(bundle.first + i)])
