@@ -135,7 +135,7 @@ class _LinkCost:
         return self._column(flow, SLOPE)
 
     def integral(self, flow: ArrayLike) -> Column:
-        """Return the integrals of the costs from 0 to a flow: float64 array of shape (rows,)."""
+        """Return the integral of each link's cost from 0 to its flow: float64, shape (rows,)."""
         return self._column(flow, INTEGRAL)
 
     def _along(self, flow: Column, direction: Column, step: float) -> tuple[float, float]:
