@@ -210,7 +210,7 @@ class CountingStreets(DeltaStepping):
 
 @dataclass(frozen=True)
 class AStar(Method):
-    """A* to one target, with landmark lower bounds (Goldberg and Harrelson 2005); for trips."""
+    """A* from one source to one target, with landmark bounds (Goldberg and Harrelson 2005)."""
 
     name: ClassVar[str] = "a-star"
     task: ClassVar[str] = "trips"

@@ -194,7 +194,7 @@ def _choose_picture(text: str) -> Output:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the benchmark; return 1 if a row is wrong, else the exit code of `report_errors`."""
+    """Run the benchmark from the command line; return the exit code, 1 if a result is wrong."""
     program = "python -m sssp.bench"
 
     def command() -> int:

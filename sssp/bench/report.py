@@ -128,7 +128,7 @@ def explain(error: Exception, refusals: tuple[type[Exception], ...] = REFUSALS) 
 
 
 def summarize(rows: Sequence[Measurement]) -> str:
-    """Return the first outcome that a row has, in the order wrong, unchecked, right, skipped."""
+    """Return the first of the outcomes wrong, unchecked, right, skipped that any row has."""
     outcomes = {row.outcome for row in rows}
     return next(outcome for outcome in (WRONG, ABSENT, RIGHT, "skipped") if outcome in outcomes)
 

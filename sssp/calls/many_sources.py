@@ -163,7 +163,7 @@ def _reduce_scenarios(
 
 
 def _reduce_together(plan: Plan[Request], versions: list[Hierarchy]) -> Any:
-    """Return a generator of reductions for several weight sets on a GPU; None if impossible."""
+    """Return a generator of reductions on a GPU for several weight sets; None if unsupported."""
     request = plan.request
     # (what a rule has sent to a GPU falls back to the CPU one by one)
     if kind_of(request.device) != "cuda" or request.devices or request.by_rule:

@@ -372,7 +372,7 @@ def certify_trips(g: Graph, result: Trips, rtol: float | None) -> None:
 
 @njit
 def _follow_kernel(indptr, arc_of, indices, weights, closed, begin, firsts, arcs, lengths):
-    """Compute path lengths over the expansion; return the first forbidden path's index, or -1.
+    """Add up path lengths in the turn expansion; return the first forbidden path's index, or -1.
 
     Path i begins at vertex ``begin[i]`` of it.
     """

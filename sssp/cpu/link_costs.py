@@ -147,7 +147,7 @@ class _LinkCost:
 
 
 class BPR(_LinkCost):
-    """Costs of the Bureau of Public Roads: ``free * (1 + alpha * (flow / capacity) ** beta)``.
+    """BPR link cost function: ``free * (1 + alpha * (flow / capacity) ** beta) + fixed``.
 
     Parameters
     ----------

@@ -200,7 +200,7 @@ class SearchResult(NamedTuple):
 
 
 def as_floats(values: NDArray[Any], out: NDArray[np.float64], unit: int = 1) -> None:
-    """Write distances to `out` as floats; integers are divided by `unit` and rounded down."""
+    """Write distances to `out` as floats; an integer distance becomes ``distance // unit``."""
     out[...] = values if unit == 1 else values // unit
     out[values == unreached(values.dtype)] = np.inf
 

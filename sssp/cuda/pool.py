@@ -89,7 +89,7 @@ class Scratch:
 
 
 class MemoryPool:
-    """The pool of unused memory of one GPU: blocks and scratch for reuse by later calls.
+    """A pool of unused memory of a GPU or the host: blocks and scratch that later calls reuse.
 
     Parameters
     ----------

@@ -412,7 +412,7 @@ class Tree:
             passes = PASSES
 
     def _widen(self, found: Any, hops: Any | None) -> bool:
-        """Set each row's tolerance, 0 if its tree is complete; return whether any is not 0."""
+        """Set the tolerance for tight arcs in each row; return whether any tolerance is not 0."""
         batch, tolerances = self.batch, self.scratch.tolerances
         kind = np.dtype(batch.distances.dtype)
         _tolerances_kernel[batch.rows, THREADS, batch.stream](

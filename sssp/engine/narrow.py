@@ -73,7 +73,7 @@ def bytes_of_entry(dtype: np.dtype[Any], asked: np.dtype[Any] | None) -> int:
 
 
 def narrow(values: NDArray[Any], asked: np.dtype[Any] | None) -> NDArray[Any]:
-    """Convert integer distances to the requested dtype; if None, to int32 if all fit.
+    """Convert integer distances to the requested dtype; if `asked` is None, to int32 if all fit.
 
     Raises
     ------

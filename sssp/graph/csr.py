@@ -246,7 +246,7 @@ def _stable_sort(keys: Array, order: Array, n: int) -> Array:
 
 
 def seal(array: Array) -> Array:
-    """Return a contiguous read-only view, because Numba compiles again for writable arrays."""
+    """Return a read-only view of an array, copied first if it is not contiguous."""
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view

@@ -39,7 +39,7 @@ def as_matrix(values: Any) -> NDArray[Any]:
 
 
 def weight_range(matrix: NDArray[Any]) -> WeightRange:
-    """Return dtype, least and greatest weight of a matrix; raise if an entry is not a weight.
+    """Return dtype, least and greatest weight of a matrix; raise an error at NaN or -infinity.
 
     Raises
     ------

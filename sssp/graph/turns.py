@@ -634,7 +634,7 @@ def _usual_costs(naming: Naming, cost: Any, u_turns: float | None) -> tuple[Arra
 
 
 def _lightest_weights(naming: Naming, share: float) -> Array:
-    """Return lower bounds on later arc weights: weights times `share`, or 0 for closed arcs."""
+    """Return the least weight that each arc may get later: ``weight * share``, 0 if closed."""
     weights = naming.graph.weights
     if not (check_arrays.is_real(share) and 0 <= share <= 1):
         raise ValueError(f"lightest must be a number from 0 to 1, not {share!r}")

@@ -289,7 +289,7 @@ class Hierarchy:
         *,
         device: str = "auto",
     ) -> Scenarios[Hierarchy]:
-        """Yield a hierarchy for each of many scenarios, in their order.
+        """Yield a hierarchy for each of many scenarios (sets of new weights), in their order.
 
         Parameters
         ----------

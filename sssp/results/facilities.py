@@ -1,4 +1,4 @@
-"""`NearestFacilities`: the result of `nearest`."""
+"""The result of `sssp.nearest`: the k nearest facilities of every vertex."""
 
 from __future__ import annotations
 

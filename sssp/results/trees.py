@@ -188,7 +188,7 @@ class ShortestPaths:
         return math.inf if value == missing else value
 
     def path(self, target: SupportsIndex, row: SupportsIndex = 0) -> NDArray[np.int64]:
-        """Vertices of the shortest path to `target`, from its source on.
+        """Return the vertices of the shortest path to `target`, beginning at the source.
 
         Parameters
         ----------

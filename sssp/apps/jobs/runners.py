@@ -157,7 +157,7 @@ class ExecutorRunner(Runner):
         ]
 
     def _submit(self, inputs: Inputs | Ticket, group: list[int]) -> Any:
-        """Submit several blocks of a job to the executor as one call; return the future of it."""
+        """Submit several blocks of a job to the executor as one call; return the call's future."""
         return self.on.submit(do_block, inputs, *group, self.measured_on, self.threads)
 
 

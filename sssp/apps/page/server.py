@@ -223,7 +223,7 @@ class PageServer(ThreadingHTTPServer):
             self._connections.pop(request, None)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Log an error; most often the browser has closed the connection."""
+        """Log the error that ended a connection; most often the browser has disconnected."""
         log.debug("a connection broke", exc_info=True)
 
 

@@ -285,7 +285,7 @@ def add_limits(parser: argparse.ArgumentParser, *, required: bool = False, help:
 
 
 def add_unit(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--unit``, the unit of the limits given and the distances shown."""
+    """Declare the option ``--unit``: the unit of distance limits and of displayed distances."""
     text = "give limits and show distances in this unit, N of the weights each, such as min=60"
     parser.add_argument("--unit", type=unit, metavar="NAME=N", help=text)
 
@@ -349,7 +349,7 @@ def whole_number(least: int) -> Callable[[str], int]:
 
 
 def positive_number(form: str) -> Callable[[str], float]:
-    """Return a parser of finite numbers above 0; `form` describes such a number in its errors."""
+    """Return a parser of finite numbers above 0, which calls them `form` in error messages."""
 
     def parse(text: str) -> float:
         number: float | None = read_number(text, float)

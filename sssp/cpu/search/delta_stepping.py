@@ -234,7 +234,7 @@ def finest_width(graph: Graph, dtype: Number) -> float:
 
 
 def bucket_width(graph: Graph, method: DeltaStepping, dtype: Number) -> float:
-    """Return the bucket width delta: that of the method, or by default `DELTA` median weights.
+    """Return the bucket width: the method's `delta`, else `DELTA` times the median arc weight.
 
     A few enormous weights do not move the median.
 

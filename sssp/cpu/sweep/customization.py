@@ -209,7 +209,7 @@ class Metric(NamedTuple):
 
     @property
     def down(self) -> tuple[NDArray[Any], ...]:
-        """The arrays of the downward arcs: arcs of the base map, then arcs changed since."""
+        """Arrays of downward arcs: those of the base weights, then those of changed ranks."""
         return (*self.base_down, self.layer.ranks, *self.layer.down)
 
     def reversed(self) -> Metric:

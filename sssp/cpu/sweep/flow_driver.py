@@ -250,7 +250,7 @@ class SweptFlows:
         return unpack(version, weighed.dtype, self.street_of, flow, self.threads), lost
 
     def skim(self, version: PreparedMap, values: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return the sums of each row of arc `values` along the paths of all trips of the demand.
+        """Return for each row of arc `values` the sum along the path of every trip of the demand.
 
         Infinity where nothing leads; None where sums may leave every dtype.
         """

@@ -317,7 +317,7 @@ def _change_kernel(
     arcs, slots, structure, graph, inf, both, scratch, log, layer_ranks, layer_begins, layer_held,
     parent, above, most, exact,
 ):  # fmt: skip
-    """Customize again after arcs changed; return the number of changed ranks, -1 if given up.
+    """Customize again after arcs changed; return the number of changed ranks, -1 if too costly.
 
     Arguments
     ---------

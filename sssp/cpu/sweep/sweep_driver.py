@@ -537,7 +537,7 @@ class SweptLanes:
         return self.branches
 
     def list_reached(self, *, tails: bool) -> Entries:
-        """Return the reached vertices with their distances."""
+        """Return the vertices that each source reaches, with their distances."""
         assert not tails
         counts, dtype = self._numbers["one", "sum"], self.block.dtype
         ends = np.cumsum(counts)

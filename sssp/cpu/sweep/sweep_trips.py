@@ -74,7 +74,7 @@ def _relax_path_kernel(path, offset, first, ends, weights, block):
 
 @njit
 def _relax_layered_path_kernel(path, arcs, block):
-    """Relax the arcs of the ranks on a path for all sources, with new arcs at changed ranks."""
+    """Relax for all sources the arcs of the ranks on a path; use the new arcs of changed ranks."""
     # of the base: where the arcs of every rank begin; their ends above, and their weights. Of the
     # layer: the ranks that have other arcs, ascending; then the same three by place among those.
     # The arcs of a changed rank begin at own_first[place], so its offset is rank - place

@@ -27,7 +27,7 @@ from sssp.order.structure import Structure, find_ancestors
 
 
 class TripLabels(NamedTuple):
-    """The distance labels of all vertices: distances to and from their ancestors.
+    """Distances from each vertex to its ancestors in the elimination tree, and back.
 
     Attributes
     ----------

@@ -400,7 +400,7 @@ class Products:
         _copy_rows_kernel[BLOCKS, THREADS, stream](reach, self.words, self.reach, own)
 
     def give(self, reach: Any, stream: Any) -> None:
-        """Queue a copy of the computed bit matrix to `reach`, without the padding."""
+        """Queue a copy of the computed bit matrix, without padding, to the device array `reach`."""
         own = self.size // 64
         _copy_rows_kernel[BLOCKS, THREADS, stream](self.reach, own, reach, self.words)
 

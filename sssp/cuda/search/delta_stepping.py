@@ -139,7 +139,7 @@ class OwnPiles(namedtuple("OwnPiles", "near far sizes places least")):
 
 
 class CommonPiles(namedtuple("CommonPiles", "near far sizes least")):
-    """The near and far piles that all blocks of a row share, in global memory.
+    """Each row's near and far vertex lists (piles), which all thread blocks share.
 
     Attributes
     ----------

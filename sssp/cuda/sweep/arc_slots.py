@@ -117,7 +117,7 @@ def down_slot(arc):
 
 @inline
 def lower(weights, slot, known, way):
-    """Lower a weight to `way` by an atomic minimum, if `way` is below the old weight `known`.
+    """Lower ``weights[slot]`` to the path length `way`, if that is below its old value `known`.
 
     Most are not, and spare the atomic minimum.
     """

@@ -19,7 +19,7 @@ SLOTS = 2 if SIMULATOR else 64
 
 @inline
 def add_up(totals, lane, reached, total, greatest):
-    """Merge a thread's count, sum and maximum of a lane into its block's partial result.
+    """Merge a thread's count, sum and maximum for one source into one of the partial results.
 
     The maximum is one more than the greatest distance; 0: there is none.
     """

@@ -337,7 +337,7 @@ def row_arrays(graph: Graph, dtype: np.dtype[Any]) -> RowArrays:
 
 
 class PushSearch(BellmanFordSearch):
-    """Bellman-Ford in push form, with all arcs on the device."""
+    """Bellman-Ford that pushes distances along outgoing arcs, with all arcs on the device."""
 
     arcs_travel = False
 
