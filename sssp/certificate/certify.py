@@ -261,7 +261,7 @@ class Certifier:
     def bounds(
         self, distances: NDArray[Any], limit: float | None, rtol: float
     ) -> tuple[Any, Any, Any, Any]:
-        """Return limit plus tolerance, limit minus tolerance, the largest distance, tolerance."""
+        """Return limit + tolerance, limit - tolerance, the dtype's greatest distance, tolerance."""
         number, tolerance = _arithmetic(distances.dtype), self.tolerance(distances, rtol)
         largest = largest_distance(number)
         # (as a Python number, for a limit may exceed it)

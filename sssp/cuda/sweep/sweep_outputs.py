@@ -255,7 +255,7 @@ class OfVersions(Search):
 
     @property
     def fixed_bytes(self) -> int:
-        """Bytes of scratch memory that the sets of weights of a batch use one after another."""
+        """Bytes of scratch memory that all weight sets of a batch share, one at a time."""
         first = self.searches[0]
         return first.fixed_bytes + self.rows * first.row_bytes
 
