@@ -134,7 +134,7 @@ class PageServer(ThreadingHTTPServer):
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Wait until all earlier requests are answered; raise `Refusal` if too many wait."""
+        """Context manager: answer one request at a time; raise `Refusal` if too many wait."""
         if not self.places.acquire(blocking=False):
             raise Refusal(Status.SERVICE_UNAVAILABLE, "too many questions are waiting; ask again")
         try:

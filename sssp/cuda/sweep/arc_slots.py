@@ -197,7 +197,7 @@ def triangles_kernel(
     start, bundles, places, bundle_first, boundary_first, arcs_first, heads, rows, triangles_first,
     legs, thirds,
 ):  # fmt: skip
-    """List the triangles of chordal arcs that have their lowest vertex in a bundle of subtrees.
+    """List the triangles whose lowest vertex is in any bundle of subtrees; a thread per vertex.
 
     =============== =========== ====== ===========================================================
     argument        shape       dtype  written by
