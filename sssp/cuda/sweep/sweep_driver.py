@@ -321,7 +321,7 @@ def _are_joined(on_device: DeviceMap, hierarchy: PreparedMap, asked: Graph) -> b
     structure = hierarchy._structure
 
     def find_ends() -> dict[str, Any] | None:
-        """Return arrays that mark trip starts and ends; None if connectivity cannot be tested."""
+        """Return device masks of start-only and end-only vertices; None if they do not suffice."""
         sinks, departures = prepared_map.ends_of_trips(hierarchy, asked)
         lower = np.repeat(np.arange(sinks.size), np.diff(structure.first))
         above = sinks[structure.upper]
