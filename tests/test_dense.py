@@ -518,9 +518,9 @@ def test_auto_counts_what_the_entries_of_a_dense_matrix_mean() -> None:
     everywhere, nowhere = np.zeros((n, n), np.int32), np.full((n, n), INF)
     ring = np.arange(n), np.roll(np.arange(n), -1)
     everywhere[ring] = nowhere[ring] = 1
-    assert MatrixGraph.of(everywhere, zero_is_arc=False).count_entries() == n
-    assert MatrixGraph.of(everywhere, zero_is_arc=True).count_entries() == n * n
-    assert MatrixGraph.of(nowhere, zero_is_arc=False).count_entries() == n
+    assert MatrixGraph.of(everywhere, zero_is_arc=False)._count_entries() == n
+    assert MatrixGraph.of(everywhere, zero_is_arc=True)._count_entries() == n * n
+    assert MatrixGraph.of(nowhere, zero_is_arc=False)._count_entries() == n
     assert sssp.all_pairs(everywhere).method == "delta-stepping"
     assert sssp.all_pairs(everywhere, zero_is_arc=True).method == "floyd-warshall"
     assert sssp.all_pairs(nowhere).method == "delta-stepping"

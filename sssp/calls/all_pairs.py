@@ -15,7 +15,7 @@ from sssp.calls.make_plan import make_plan
 from sssp.calls.shortest_paths import run_plan, solve_plan
 from sssp.engine import matrix_request, thresholds
 from sssp.engine.check_memory import NO_MATRIX, check_memory
-from sssp.engine.choose_method import choose_closure_method, choose_dense_method, fastest_search
+from sssp.engine.choose_method import FASTEST, choose_closure_method, choose_dense_method
 from sssp.engine.device_names import kind_of, refuse_several
 from sssp.engine.narrow import narrow
 from sssp.engine.network import methods_of, reversed_graph
@@ -216,7 +216,7 @@ def _by_matrix(plan: Plan[Request], source: Graph | NDArray[Any], zero_is_arc: b
         answer = None
     if answer is not None:
         return answer
-    search = fastest_search(graph.least_weight)
+    search = FASTEST[graph.least_weight < 0]
     asked = INT32 if request.dtype == INT16 else request.dtype
     answer = run_plan(Plan(graph, replace(request, dtype=asked), search))
     if asked != request.dtype:

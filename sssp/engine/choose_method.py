@@ -14,16 +14,10 @@ from sssp import methods
 from sssp.engine import thresholds
 from sssp.engine.device_names import kind_of, named_device
 from sssp.graph.graph import Graph
-from sssp.graph.matrix import MatrixGraph
 from sssp.methods import Method, as_method, is_auto
 
-#: what ``"auto"`` stands for on road networks
-FASTEST, WITH_NEGATIVE_WEIGHTS = methods.DeltaStepping(), methods.BellmanFord()
-
-
-def fastest_search(least: float) -> Method:
-    """Return the search that ``"auto"`` stands for, by the least weight of the graph."""
-    return WITH_NEGATIVE_WEIGHTS if least < 0 else FASTEST
+#: the search that ``"auto"`` stands for on road networks, by whether a weight is negative
+FASTEST: dict[bool, Method] = {False: methods.DeltaStepping(), True: methods.BellmanFord()}
 
 
 def choose_method(
@@ -39,7 +33,7 @@ def choose_method(
     if is_auto(method):
         if own is not None:
             return searched, next(iter(own.values()))()
-        return searched, WITH_NEGATIVE_WEIGHTS if searched._weight_range.least < 0 else FASTEST
+        return searched, FASTEST[searched._weight_range.least < 0]
     if own is not None:
         try:
             return searched, as_method(method, own)
@@ -61,15 +55,15 @@ def choose_dense_method(graph: Graph, method: str | Method, device: str) -> Meth
         if named.task != "search":
             graph._refuse_turns(f"method={named.name!r}")
         return named
-    least, n = graph._weight_range.least, graph.n
+    is_negative, n = graph._weight_range.least < 0, graph.n
     if graph.turns is not None:
-        return fastest_search(least)
+        return FASTEST[is_negative]
     if kind_of(named_device(device)) == "opencl":
         return methods.FloydWarshall()
-    arcs = graph.count_entries() if isinstance(graph, MatrixGraph) else graph.m
-    if thresholds.PAIRS_PER_VERTEX * n + thresholds.PAIRS_PER_ARC * arcs >= n * n:
+    searches = thresholds.PAIRS_PER_VERTEX * n + thresholds.PAIRS_PER_ARC * graph._count_entries()
+    if searches >= n * n:
         return methods.FloydWarshall()
-    return methods.Johnson() if least < 0 else FASTEST
+    return methods.Johnson() if is_negative else FASTEST[False]
 
 
 def choose_closure_method(method: str | Method, device: str) -> Method:

@@ -8,7 +8,7 @@
     merge_answers(answers)                            # as if in one piece
 
 A plan is split by the number of rows that it is told; fitting batches into memory is the business
-of `sssp.cpu.search_driver` and `sssp.cuda.search_driver`. It runs where it was placed. If it is the
+of `sssp.cpu.search_driver` and `sssp.cuda.batch_size`. It runs where it was placed. If it is the
 rule of ``device="auto"`` that has chosen a GPU, the CPU takes over what the GPU cannot do. Method
 and device were chosen before, in `sssp.engine.choose_method` and `sssp.calls.choose_device`.
 """
@@ -277,7 +277,7 @@ def _over_zero(network: Network) -> float:
     """Return the sum of the greatest distances to and from vertex 0, a bound on all distances."""
     total = 0.0
     for graph in (network._tree_graph, network._tree_graph.reverse()):
-        answer = Plan(graph, Request(np.zeros(1, np.int64), dtype=INT64), FASTEST).run()
+        answer = Plan(graph, Request(np.zeros(1, np.int64), dtype=INT64), FASTEST[False]).run()
         greatest = np.inf if answer is None else answer.distances.max()
         total += np.inf if greatest == unreached(INT64) else float(greatest)
     return total

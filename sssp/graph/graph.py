@@ -563,6 +563,10 @@ class Graph:
         """Whether a row of the input stands for two arcs, one in each direction."""
         return self._shared("two ways", lambda: not csr.rows_are_own(self.row_arc, self.arc_origin))
 
+    def _count_entries(self) -> int:
+        """Return the number of arcs; a dense matrix counts its entries instead."""
+        return self.m
+
     @property
     def _extremes(self) -> Extremes:
         """Least and greatest weight, and the numbers of closed arcs and non-negative self-loops."""
@@ -1082,7 +1086,6 @@ class Graph:
         shared.
         """
         places = check_arrays.arc_column(arcs, self.m)
-        check_arrays.refuse_mask(weights, "weights")
         if np.ndim(weights) == 0:
             column = np.broadcast_to(weight_column(np.atleast_1d(weights)), places.shape)
         else:

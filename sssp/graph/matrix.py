@@ -117,7 +117,7 @@ class MatrixGraph(Graph):
         """Dtype, least and greatest weight of the matrix, found without building the graph."""
         return self._cached("weight range", lambda: weight_range(self._matrix))
 
-    def count_entries(self) -> int:
+    def _count_entries(self) -> int:
         """Count the entries that are arcs or loops, without building the graph."""
         parts = (mark_arcs(rows, self._zero_is_arc) for _, rows in _blocks(self._matrix))
         return sum(int(np.count_nonzero(part)) for part in parts)

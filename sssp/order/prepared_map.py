@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.choose_method import fastest_search
+from sssp.engine.choose_method import FASTEST
 from sssp.engine.network import Network
 from sssp.engine.plan import solver_of
 from sssp.engine.request import Answer, Request
@@ -62,7 +62,7 @@ def search_graph(
 ) -> Answer | None:
     """Answer a request by a search on the map's graph, on the device that the request names."""
     graph = prepared.graph.without_closed_arcs()
-    flat = fastest_search(graph.least_weight)
+    flat = FASTEST[graph.least_weight < 0]
     answer: Answer | None = solver_of(flat, request.device).solve(graph, request, flat, dtype)
     if answer is not None:
         answer.searched_by = flat.name
